@@ -1,0 +1,182 @@
+"""The parent side of the sandbox: start a command in it, keep a bounded part of its output, and hear how it ended."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import IO, Any, NamedTuple
+
+_HEAD = _TAIL = 1 << 20
+_PATIENCE = 15.0
+
+
+class Limits(NamedTuple):
+    """seconds; bytes per process (0: none, for real devices) and in sum; a count; bytes."""
+
+    timeout: float
+    address_space: int
+    memory: int
+    processes: int
+    disk: int
+
+
+class Places(NamedTuple):
+    """Absolute folders: what may be written, what must look empty, what stays readable in there, stand-ins."""
+
+    writable: Sequence[str]
+    hidden: Sequence[str]
+    keep: Sequence[str]
+    scratch: Mapping[str, str]
+    guarded: Sequence[str]
+
+
+class Ended(NamedTuple):
+    """How a command ended: its exit code (negative: the signal), or the limit that stopped it."""
+
+    code: int | None
+    stopped: str | None  # "timeout", "memory", "processes", "disk", "cancelled"
+    broken: str | None  # the sandbox itself did not work
+    seconds: float
+    peak_memory: int
+    stdout: str
+    stderr: str
+    cut: int  # bytes of output that were not kept
+    isolation: dict[str, Any]
+
+
+class _Collector(threading.Thread):
+    """Drains a pipe to its end and keeps the first and the last MiB."""
+
+    def __init__(self, pipe: IO[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.pipe, self.head, self.tail, self.total = pipe, bytearray(), bytearray(), 0
+        self.start()
+
+    def run(self) -> None:
+        while chunk := os.read(self.pipe.fileno(), 1 << 16):
+            self.total += len(chunk)
+            room = _HEAD - len(self.head)
+            self.head += chunk[:room] if room > 0 else b""
+            self.tail += chunk[max(room, 0) :]
+            if len(self.tail) > 2 * _TAIL:
+                del self.tail[:-_TAIL]
+
+    def text(self) -> str:
+        tail = self.tail[-_TAIL:]
+        gap = b"\n[...]\n" if self.cut() else b""
+        return bytes(self.head + gap + tail).decode("utf-8", "replace")
+
+    def cut(self) -> int:
+        return self.total - len(self.head) - min(len(self.tail), _TAIL)
+
+
+def run(
+    argv: Sequence[str], cwd: str, env: Mapping[str, str], places: Places, limits: Limits
+) -> Ended:
+    """Run a command to its end or to a limit; every process that it started is gone afterwards.
+
+    `argv[0]` must be an absolute path. Raises OSError only when mpslint's own Python cannot be started.
+    """
+    ended = _run(argv, cwd, env, places, limits, namespaces=True)
+    if ended.broken:
+        ended = _run(argv, cwd, env, places, limits, namespaces=False)
+    return ended
+
+
+def _run(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    places: Places,
+    limits: Limits,
+    namespaces: bool,
+) -> Ended:
+    config = {
+        "argv": list(argv),
+        "cwd": cwd,
+        "env": dict(env),
+        "namespaces": namespaces,
+        "timeout": limits.timeout,
+        "memory": limits.address_space,
+        "memory_total": limits.memory,
+        "processes": limits.processes,
+        "disk": limits.disk,
+        "writable": list(places.writable),
+        "hidden": list(places.hidden),
+        "keep": list(places.keep),
+        "scratch": dict(places.scratch),
+        "guarded": list(places.guarded),
+    }
+    (config_out, config_in), (status_out, status_in), (control_out, control_in) = _pipes(3)
+    start = f"import sys; sys.path.insert(0, {_package_root()!r}); "
+    start += "from mpslint.verify.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
+    inherited = (config_out, status_in, control_out)
+    warden = subprocess.Popen(
+        [sys.executable, "-I", "-B", "-c", start, *(str(fd) for fd in inherited)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        pass_fds=inherited,
+        start_new_session=True,
+    )
+    for fd in inherited:
+        os.close(fd)
+    assert warden.stdout is not None and warden.stderr is not None
+    outputs = (_Collector(warden.stdout), _Collector(warden.stderr))
+    try:
+        _send(config_in, json.dumps(config).encode())
+        status = _receive(status_out, limits.timeout + 2 * _PATIENCE)
+        warden.wait(_PATIENCE)
+    finally:
+        os.close(control_in)  # an interrupt here, or our death, makes the warden end everything
+        try:
+            warden.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            warden.kill()
+            warden.wait()
+    for output in outputs:
+        output.join(_PATIENCE)
+    return _ended(status, *outputs)
+
+
+def _pipes(count: int) -> list[tuple[int, int]]:
+    return [os.pipe() for _ in range(count)]
+
+
+def _package_root() -> str:
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+
+
+def _send(fd: int, data: bytes) -> None:
+    with os.fdopen(fd, "wb") as file:
+        file.write(data)
+
+
+def _receive(fd: int, patience: float) -> dict[str, Any]:
+    with os.fdopen(fd, "rb") as file:
+        data = file.read() if select.select([fd], [], [], patience)[0] else b""
+    if not data:
+        return {"broken": "the sandbox's own process died"}
+    status: dict[str, Any] = json.loads(data)
+    return status
+
+
+def _ended(status: dict[str, Any], stdout: _Collector, stderr: _Collector) -> Ended:
+    isolation = dict(status.get("isolation", {}))
+    isolation["nothing_left"] = status.get("nothing_left", False)
+    return Ended(
+        code=status.get("ended"),
+        stopped=status.get("stopped"),
+        broken=status.get("broken"),
+        seconds=status.get("seconds", 0.0),
+        peak_memory=status.get("peak_memory", 0),
+        stdout=stdout.text(),
+        stderr=stderr.text(),
+        cut=stdout.cut() + stderr.cut(),
+        isolation=isolation,
+    )

@@ -1,0 +1,153 @@
+"""Which files a command is about: paths named outright, and Python files below folders.
+
+Folders are walked in order of name without following symlinks to folders (so a loop cannot
+catch the walk); what `.gitignore` or `exclude` names is left out. A path named outright is
+always taken, unless `force-exclude` says otherwise.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.errors import MpslintError, reason_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from mpslint.gitignore import Ignores
+    from mpslint.settings import Settings
+    from mpslint.settings_file import SettingsFinder
+
+SUFFIXES = (".py",)
+"""The files that a walk takes up."""
+
+
+class Target(NamedTuple):
+    path: str
+    settings: Settings
+    named: bool
+    """Given on the command line itself, not found below a folder."""
+
+
+class NoSuchPath(MpslintError):
+    """A path on the command line that is not there."""
+
+
+def targets(
+    paths: Iterable[str], finder: SettingsFinder, warn: Callable[[str], None]
+) -> Iterator[Target]:
+    """The files to look at, each once. Raises `NoSuchPath` and `BadSettings`.
+
+    `warn` gets one line for each folder that cannot be read; the walk goes on.
+    """
+    seen: set[str] = set()
+    links: list[Target] = []
+    for target in _all(paths, finder, warn):
+        if os.path.islink(target.path) and not target.named:
+            links.append(target)
+        elif (key := os.path.abspath(target.path)) not in seen:
+            seen.add(key)
+            yield target
+    if links:
+        # A link to a file that is taken already must not be fixed a second time.
+        real = {os.path.realpath(path) for path in seen}
+        for target in links:
+            if (key := os.path.realpath(target.path)) not in real:
+                real.add(key)
+                yield target
+
+
+def _all(
+    paths: Iterable[str], finder: SettingsFinder, warn: Callable[[str], None]
+) -> Iterator[Target]:
+    for path in paths:
+        if os.path.isdir(path):
+            yield from _walk(os.path.normpath(path), finder, warn)
+        elif os.path.lexists(path):
+            settings = finder.for_file(path)
+            if not (settings.force_exclude and _excluded_by_path(path, settings)):
+                yield Target(os.path.normpath(path), settings, True)
+        else:
+            raise NoSuchPath(f"{path}: no such file or folder")
+
+
+def _walk(top: str, finder: SettingsFinder, warn: Callable[[str], None]) -> Iterator[Target]:
+    settings = finder.for_folder(top)
+    if settings.force_exclude and _excluded_by_path(top, settings):
+        return
+    ignores: Ignores | None = None
+    if settings.respect_gitignore:
+        from mpslint.gitignore import above
+
+        ignores = above(top)
+    stack: list[tuple[str, Ignores | None]] = [(top, ignores)]
+    while stack:
+        folder, ignores = stack.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            warn(f"{folder}: cannot be listed: {reason_of(error)}")
+            continue
+        settings = finder.for_folder(folder)
+        if settings.respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
+            from mpslint.gitignore import extended
+
+            ignores = extended(ignores, folder)
+        excluded = _excluder(settings)
+        folders = []
+        for entry in entries:
+            try:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                is_file = not is_folder and entry.name.endswith(SUFFIXES) and entry.is_file()
+            except OSError:
+                continue
+            if not (is_folder or is_file) or excluded(entry.name, entry.path):
+                continue
+            if ignores is not None and ignores.ignored(entry.path, is_folder):
+                continue
+            if is_folder:
+                folders.append((_plain(entry.path), ignores))
+            else:
+                yield Target(_plain(entry.path), settings, False)
+        stack.extend(reversed(folders))
+
+
+def _plain(path: str) -> str:
+    return path[2:] if path.startswith("./") else path
+
+
+def _excluder(settings: Settings) -> Callable[[str, str], bool]:
+    """A test of (base name, path): plain names by a set, the rest by their globs."""
+    patterns = (*settings.exclude, *settings.extend_exclude)
+    names = {pattern.strip("/") for pattern in patterns if not _is_glob(pattern)}
+    globs = [pattern for pattern in patterns if _is_glob(pattern)]
+
+    def excluded(name: str, path: str) -> bool:
+        return name in names or any(_matches(path, glob, settings.root) for glob in globs)
+
+    return excluded
+
+
+def _is_glob(pattern: str) -> bool:
+    return any(char in pattern for char in "*?[") or "/" in pattern.strip("/")
+
+
+def _matches(path: str, glob: str, root: str) -> bool:
+    from mpslint.selectors import matches
+
+    glob = glob.rstrip("/")
+    return matches(path, glob.removesuffix("/**"), root) or matches(path, glob, root)
+
+
+def _excluded_by_path(path: str, settings: Settings) -> bool:
+    """Whether the path, or a folder above it up to the settings' root, is excluded."""
+    excluded = _excluder(settings)
+    root = os.path.abspath(settings.root or ".")
+    current = os.path.abspath(path)
+    while current not in (root, os.path.dirname(current)):
+        if excluded(os.path.basename(current), current):
+            return True
+        current = os.path.dirname(current)
+    return False

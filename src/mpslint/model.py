@@ -1,0 +1,152 @@
+"""What every other part of mpslint passes around: plain, immutable data.
+
+Positions: `Span` and `Edit` are half-open ranges of *character offsets* into the decoded
+text of a file (newlines as they stand in the file). `Finding.row`/`column` are 1-based, the
+column counted in characters, as ruff and flake8 print them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import NamedTuple
+
+
+class Severity(enum.IntEnum):
+    """What the flagged code does on a Mac, worst last (so that `>=` reads as "at least")."""
+
+    SLOW = 1
+    """Waits for the device, or moves data that could stay."""
+    IGNORES = 2
+    """Silently uses the CPU, or gives a wrong number."""
+    BREAKS = 3
+    """Raises."""
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Applicability(enum.IntEnum):
+    """Who may apply a fix: see "the device oracle" in docs/fixes.md."""
+
+    DISPLAY = 1
+    """Shown only: a human must choose."""
+    UNSAFE = 2
+    """Applied with `--unsafe-fixes`: device choices or numbers on CUDA may change."""
+    SAFE = 3
+    """On CUDA the same device choices and calls; elsewhere it no longer raises."""
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Confidence(enum.IntEnum):
+    """Whether a finding follows from facts in the file or from inference about values."""
+
+    INFERRED = 1
+    CERTAIN = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class Span(NamedTuple):
+    start: int
+    end: int
+
+
+class Edit(NamedTuple):
+    """Replace `text[start:end]`, which must read `expect`, by `text`."""
+
+    start: int
+    end: int
+    text: str
+    expect: str
+
+
+class Fix(NamedTuple):
+    message: str
+    edits: tuple[Edit, ...]
+    applicability: Applicability
+
+
+class Label(NamedTuple):
+    """A related place of a finding (the guard, the loop, the definition)."""
+
+    row: int
+    column: int
+    message: str
+
+
+class Finding:
+    """One diagnostic. Its fix is built on first use, because building may need libcst."""
+
+    __slots__ = (
+        "_build",
+        "_fix",
+        "applicability",
+        "code",
+        "column",
+        "confidence",
+        "end_column",
+        "end_row",
+        "labels",
+        "message",
+        "name",
+        "row",
+        "severity",
+    )
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        message: str,
+        severity: Severity,
+        row: int,
+        column: int,
+        end_row: int,
+        end_column: int,
+        *,
+        confidence: Confidence = Confidence.CERTAIN,
+        labels: tuple[Label, ...] = (),
+        applicability: Applicability | None = None,
+        fix: Callable[[], Fix | None] | Fix | None = None,
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.message = message
+        self.severity = severity
+        self.row = row
+        self.column = column
+        self.end_row = end_row
+        self.end_column = end_column
+        self.confidence = confidence
+        self.labels = labels
+        self.applicability = applicability
+        """The level the rule offers a fix at, known without building it; None: no fix."""
+        self._fix: Fix | None = None
+        self._build: Callable[[], Fix | None] | None = None
+        if isinstance(fix, Fix):
+            self._fix = fix
+            self.applicability = fix.applicability
+        else:
+            self._build = fix
+
+    @property
+    def fix(self) -> Fix | None:
+        if self._build is not None:
+            build, self._build = self._build, None
+            self._fix = build()
+            self.applicability = self._fix.applicability if self._fix else None
+        return self._fix
+
+    @property
+    def sort_key(self) -> tuple[int, int, str, int, int]:
+        return (self.row, self.column, self.code, self.end_row, self.end_column)
+
+    def __repr__(self) -> str:
+        return f"Finding({self.code} {self.row}:{self.column} {self.message!r})"

@@ -1,0 +1,22 @@
+"""One line per finding: `path:row:column: CODE [*] message`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mpslint.output import shown_path
+from mpslint.output.text import head, paint
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.output import Style
+    from mpslint.results import FileResult
+
+
+def render(results: Sequence[FileResult], style: Style) -> str:
+    lines = []
+    for result in results:
+        path = paint(shown_path(result.path), "bold", style)
+        lines += [f"{path}:{f.row}:{f.column}: {head(f, style)}\n" for f in result.findings]
+    return "".join(lines)

@@ -1,0 +1,71 @@
+"""A JSON array of objects with ruff's field names, and `severity`.
+
+Rows and columns are 1-based, columns in characters; an edit's `content` replaces the text
+between its two locations.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from mpslint.source import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.model import Finding, Fix
+    from mpslint.output import Style
+    from mpslint.results import FileResult
+
+
+def render(results: Sequence[FileResult], style: Style) -> str:
+    rows = []
+    for result in results:
+        source: SourceFile | None = None
+        for finding in result.findings:
+            fix = finding.fix
+            if fix is not None and source is None and style.read is not None:
+                source = SourceFile.from_text(style.read(result.path), result.path)
+            rows.append(_row(result.path, finding, fix, source))
+    if not rows:
+        return "[]\n"
+    return "[\n" + ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows) + "\n]\n"
+
+
+def _row(path: str, finding: Finding, fix: Fix | None, source: SourceFile | None) -> dict[str, Any]:
+    from mpslint.rules.registry import rule_url
+
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        "filename": path if path == "-" else os.path.abspath(path),
+        "location": _place(finding.row, finding.column),
+        "end_location": _place(finding.end_row, finding.end_column),
+        "severity": finding.severity.label,
+        "confidence": finding.confidence.label,
+        "fix": None if fix is None or source is None else _fix(fix, source),
+        "related": [{"location": _place(r, c), "message": m} for r, c, m in finding.labels],
+        "url": rule_url(finding.name),
+    }
+
+
+def _fix(fix: Fix, source: SourceFile) -> dict[str, Any]:
+    return {
+        "applicability": fix.applicability.label,
+        "message": fix.message,
+        "edits": [
+            {
+                "content": edit.text,
+                "location": _place(*source.position(edit.start)),
+                "end_location": _place(*source.position(edit.end)),
+            }
+            for edit in fix.edits
+        ],
+    }
+
+
+def _place(row: int, column: int) -> dict[str, int]:
+    return {"row": row, "column": column}

@@ -1,0 +1,79 @@
+"""What the text formats share: colours, fix marks, the summary."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.model import Finding
+    from mpslint.output import Style
+    from mpslint.results import FileResult
+
+_CODES = {"bold": "1", "red": "1;31", "yellow": "1;33", "blue": "1;34", "cyan": "36", "green": "32"}
+
+
+def paint(text: str, color: str, style: Style) -> str:
+    return f"\033[{_CODES[color]}m{text}\033[0m" if style.color else text
+
+
+def fixable(finding: Finding, style: Style) -> bool:
+    """Whether `mpslint fix`, as it would be called, changes this."""
+    least = Applicability.UNSAFE if style.unsafe else Applicability.SAFE
+    return finding.applicability is not None and finding.applicability >= least
+
+
+def head(finding: Finding, style: Style) -> str:
+    """`MPS101 [*] message`."""
+    mark = f" [{paint('*', 'cyan', style)}]" if fixable(finding, style) else ""
+    return f"{paint(finding.code, 'red', style)}{mark} {finding.message}"
+
+
+def summary(results: Sequence[FileResult], style: Style, fixed: int = 0) -> str:
+    """The closing lines: how many findings, and how many of them a fix would take away."""
+    findings = [finding for result in results for finding in result.findings]
+    if not findings:
+        if fixed:
+            return f"Found {count(fixed, 'error')} ({fixed} fixed, 0 remaining).\n"
+        if any(result.error for result in results):
+            return ""
+        return "All checks passed!\n"
+    safe = sum(fixable(finding, style) for finding in findings)
+    unsafe = sum(finding.applicability is Applicability.UNSAFE for finding in findings)
+    if fixed:
+        total = len(findings) + fixed
+        first = f"Found {count(total, 'error')} ({fixed} fixed, {len(findings)} remaining)."
+    else:
+        first = f"Found {count(len(findings), 'error')}."
+    return f"{first}\n{_offer(safe, 0 if style.unsafe else unsafe, style)}"
+
+
+def _offer(fixes: int, hidden: int, style: Style) -> str:
+    mark = f"[{paint('*', 'cyan', style)}]"
+    more = f"{hidden} more with `--unsafe-fixes`"
+    if fixes:
+        option = " --unsafe-fixes" if style.unsafe else ""
+        tail = f" ({more})" if hidden else ""
+        return f"{mark} {fixes} fixable with `mpslint fix{option}`{tail}.\n"
+    return f"No safe fixes; {more}.\n" if hidden else ""
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def statistics(results: Sequence[FileResult], style: Style) -> str:
+    """One line per rule, the most frequent first."""
+    findings = [finding for result in results for finding in result.findings]
+    numbers = Counter((finding.code, finding.name) for finding in findings)
+    offered = {finding.code for finding in findings if fixable(finding, style)}
+    width = len(str(max(numbers.values(), default=0)))
+    lines = []
+    for (code, name), number in sorted(numbers.items(), key=lambda item: (-item[1], item[0])):
+        mark = "[*]" if code in offered else "[ ]"
+        lines.append(f"{number:>{width}}\t{paint(code, 'red', style)}\t{mark} {name}\n")
+    return "".join(lines)

@@ -1,0 +1,64 @@
+"""The outcome of checking one file, and findings as plain data for caches and processes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
+
+Record = list[Any]
+"""A finding as JSON can hold it."""
+
+
+class FileResult(NamedTuple):
+    path: str
+    findings: tuple[Finding, ...] = ()
+    error: str | None = None
+    """Why the file could not be checked, with its place; one line."""
+    warning: str | None = None
+    """Why the file was left out, where that is no error."""
+
+
+def to_record(finding: Finding, *, with_fix: bool) -> Record:
+    """`finding` as plain data; its fix is built only `with_fix`."""
+    level = finding.applicability
+    fix = finding.fix if with_fix and level is not None else None
+    return [
+        finding.code,
+        finding.name,
+        finding.message,
+        int(finding.severity),
+        finding.row,
+        finding.column,
+        finding.end_row,
+        finding.end_column,
+        int(finding.confidence),
+        [list(label) for label in finding.labels],
+        None if level is None else int(level),
+        None if fix is None else [fix.message, [list(e) for e in fix.edits], fix.applicability],
+    ]
+
+
+def from_record(record: Record) -> Finding:
+    """The finding of a record; raises `ValueError`, `TypeError` or `KeyError` for other data."""
+    code, name, message, severity, row, column, end_row, end_column, *rest = record
+    confidence, labels, level, fix = rest
+    finding = Finding(
+        code,
+        name,
+        message,
+        Severity(severity),
+        row,
+        column,
+        end_row,
+        end_column,
+        confidence=Confidence(confidence),
+        labels=tuple(Label(*label) for label in labels),
+        fix=None if fix is None else _fix(*fix),
+    )
+    finding.applicability = None if level is None else Applicability(level)
+    return finding
+
+
+def _fix(message: str, edits: list[list[Any]], level: int) -> Fix:
+    return Fix(message, tuple(Edit(*edit) for edit in edits), Applicability(level))

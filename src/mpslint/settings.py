@@ -1,0 +1,83 @@
+"""The settings of one file: immutable, cheap to make, picklable.
+
+Where they come from (settings files, options) is the business of `settings_file`; what the
+selectors mean is that of `selectors`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mpslint.model import Confidence, Severity
+
+DEFAULT_EXCLUDE = (
+    ".bzr",
+    ".direnv",
+    ".eggs",
+    ".git",
+    ".hg",
+    ".ipynb_checkpoints",
+    ".mypy_cache",
+    ".mpslint_cache",
+    ".nox",
+    ".pants.d",
+    ".pyenv",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".svn",
+    ".tox",
+    ".venv",
+    "__pycache__",
+    "__pypackages__",
+    "_build",
+    "build",
+    "dist",
+    "node_modules",
+    "site-packages",
+    "venv",
+)
+
+
+class Settings(NamedTuple):
+    """Every setting with its default; `Settings()` is what a project without settings gets."""
+
+    select: tuple[str, ...] | None = None
+    """Selectors (codes, prefixes, names, ALL, DEFAULT); None: the default rules."""
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """(glob, selectors) pairs; globs are relative to `root`."""
+    exclude: tuple[str, ...] = DEFAULT_EXCLUDE
+    extend_exclude: tuple[str, ...] = ()
+    min_torch: tuple[int, int] = (2, 5)
+    """Oldest torch the project supports. 2.5 is the oldest where all that fixes write works
+    on MPS (`torch.autocast("mps")` raises in 2.4)."""
+    max_torch: tuple[int, int] | None = None
+    device_order: tuple[str, ...] = ("mps", "cuda", "cpu")
+    """The order in which a *new* selection asks; one that is there keeps its own."""
+    style: str = "inline"
+    device_name: str = "device"
+    helper_module: str | None = None
+    severity: Severity = Severity.SLOW
+    """Findings below it are not reported."""
+    min_confidence: Confidence = Confidence.INFERRED
+    respect_gitignore: bool = True
+    force_exclude: bool = False
+    max_file_size: int = 10_000_000
+    """Bytes; a larger file is skipped with a warning. 0: no limit."""
+    root: str = ""
+    """Folder of the settings file, which relative globs start from; empty: none was found."""
+    origin: str = ""
+    """The settings file, empty when there is none."""
+
+    def enabled(self, path: str) -> frozenset[str]:
+        """The codes of the rules that are on for the file at `path`.
+
+        Raises `BadSettings` for a selector that names no rule.
+        """
+        from mpslint.selectors import enabled_codes, ignored_in_file
+
+        per_file = (
+            ignored_in_file(path, self.per_file_ignores, self.root) if self.per_file_ignores else ()
+        )
+        return enabled_codes(self.select, self.extend_select, self.ignore, per_file, self.origin)

@@ -1,0 +1,151 @@
+"""A Python file as bytes, text and positions.
+
+Decoding follows PEP 263 (BOM, coding line, else UTF-8) and keeps newlines as they are, so
+that `text.encode(encoding)` gives the same bytes back. Lines are those of the Python
+tokenizer: `\\n`, `\\r\\n` and a lone `\\r` end one; form feeds and Unicode separators do not.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING, cast
+
+from mpslint.errors import BadSource
+
+if TYPE_CHECKING:
+    import ast
+
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+_BLANK = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+_BOM = codecs.BOM_UTF8
+_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
+
+
+def declared_encoding(data: bytes) -> str:
+    """The codec name of a Python file by PEP 263; raises `LookupError` for an unknown one."""
+    bom = data.startswith(_BOM)
+    rest = data[len(_BOM) :] if bom else data
+    for line in re.split(rb"\r\n|\r|\n", rest[:1000], maxsplit=2)[:2]:
+        match = _CODING.match(line)
+        if match:
+            return codecs.lookup(match.group(1).decode("ascii", "replace")).name
+        if not _BLANK.match(line):
+            break
+    return "utf-8"
+
+
+class SourceFile:
+    """Text of one file and the arithmetic between offsets, rows and columns."""
+
+    __slots__ = ("_ascii", "_starts", "bom", "data", "encoding", "path", "text")
+
+    def __init__(self, path: str, data: bytes) -> None:
+        """Decode `data`. Raises `BadSource` (one line, with the way out) when it cannot."""
+        self.path = path
+        self.data = data
+        self.bom = data.startswith(_BOM)
+        try:
+            self.encoding = declared_encoding(data)
+        except LookupError as error:
+            raise BadSource(path, f"{error}; save the file as UTF-8") from None
+        body = data[len(_BOM) :] if self.bom else data
+        try:
+            self.text = body.decode(self.encoding)
+        except UnicodeDecodeError as error:
+            raise BadSource(
+                path,
+                f"not valid {error.encoding} at byte {error.start}; "
+                "save it as UTF-8 or declare its encoding",
+            ) from None
+        if "\0" in self.text:
+            raise BadSource(path, "contains null bytes, so it is not Python source")
+        self._starts: list[int] | None = None
+        self._ascii = self.text.isascii()
+
+    @classmethod
+    def from_text(cls, text: str, path: str = "<text>") -> SourceFile:
+        return cls(path, text.encode("utf-8"))
+
+    def with_text(self, text: str) -> SourceFile:
+        """The same file with another text, in the same encoding."""
+        return SourceFile(self.path, self.encode(text))
+
+    def encode(self, text: str) -> bytes:
+        """`text` as this file's bytes. Raises `BadSource` if its encoding lacks a character."""
+        try:
+            return (_BOM if self.bom else b"") + text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            raise BadSource(self.path, f"{error}; save the file as UTF-8") from None
+
+    @property
+    def starts(self) -> list[int]:
+        """Offset of the first character of each line."""
+        if self._starts is None:
+            self._starts = [0, *(m.end() for m in _NEWLINE.finditer(self.text))]
+        return self._starts
+
+    @property
+    def newline(self) -> str:
+        """The newline to write: the file's first one, `\\n` for a file without any."""
+        match = _NEWLINE.search(self.text)
+        return match.group() if match else "\n"
+
+    def parse(self) -> ast.Module:
+        """The stdlib tree. Raises `BadSource` with the row for what this Python cannot parse."""
+        import warnings
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                # What `ast.parse` does; a file that is only checked never imports `ast`.
+                tree = compile(self.text, self.path, "exec", _ONLY_AST, dont_inherit=True)
+                return cast("ast.Module", tree)
+        except SyntaxError as error:
+            raise BadSource(
+                self.path,
+                f"syntax error: {error.msg}",
+                row=error.lineno or 1,
+                column=error.offset or 1,
+            ) from None
+        except (RecursionError, MemoryError):
+            raise BadSource(self.path, "nested too deeply to parse; exclude this file") from None
+        except ValueError as error:
+            raise BadSource(self.path, str(error)) from None
+
+    def line(self, row: int) -> str:
+        """Line `row` (1-based) without its newline."""
+        starts = self.starts
+        end = starts[row] if row < len(starts) else len(self.text)
+        return self.text[starts[row - 1] : end].rstrip("\r\n")
+
+    def offset(self, row: int, utf8_column: int) -> int:
+        """Offset of an `ast` position (`lineno`, `col_offset` in UTF-8 bytes)."""
+        start = self.starts[row - 1]
+        if self._ascii or not utf8_column:
+            return start + utf8_column
+        line = self.text[start : start + utf8_column]
+        if line.isascii():
+            return start + utf8_column
+        return start + len(line.encode("utf-8")[:utf8_column].decode("utf-8", "ignore"))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """(row, column), both 1-based, the column in characters."""
+        row = bisect_right(self.starts, offset)
+        return row, offset - self.starts[row - 1] + 1
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """Offsets of a positioned node."""
+        row, end_row = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        column, end_column = node.col_offset, node.end_col_offset  # type: ignore[attr-defined]
+        return self.offset(row, column), self.offset(end_row, end_column)
+
+    def segment(self, node: ast.AST) -> str:
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def indentation(self, row: int) -> str:
+        line = self.line(row)
+        return line[: len(line) - len(line.lstrip(" \t\f"))]

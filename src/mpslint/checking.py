@@ -1,34 +1,22 @@
-"""Check one file: read it, lint it, and turn what goes wrong into one line."""
+"""Check the bytes of one file, and turn what goes wrong into one line."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.errors import BadSource, MpslintError
-from mpslint.reading import check_syntax, file_size, read_bytes, too_large
+from mpslint.reading import check_syntax
 from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mpslint.discovery import Target
     from mpslint.settings import Settings
 
-
-def check_file(target: Target) -> FileResult:
-    """The findings of one file; never raises for what the file itself is to blame for.
-
-    Raises `BadSettings` for selectors that name no rule.
-    """
-    path, settings, named = target
-    limit = settings.max_file_size
-    skipped = too_large(file_size(path), limit) if limit else None
-    if skipped:
-        return FileResult(path, warning=f"{path}: {skipped}")
-    return guarded(path, lambda: check_bytes(path, read_bytes(path), settings, named=named))
+_Result = TypeVar("_Result")
 
 
-def guarded(path: str, check: Callable[[], FileResult]) -> FileResult:
+def guarded(path: str, check: Callable[[], _Result]) -> _Result | FileResult:
     """`check()`, or the one line that says why this file could not be checked."""
     try:
         return check()

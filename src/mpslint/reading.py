@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from mpslint.errors import BadSource, reason_of
 
 
@@ -26,14 +24,6 @@ def too_large(size: int, limit: int) -> str | None:
     if not limit or size <= limit:
         return None
     return f"skipped: {size:,} bytes, and max-file-size is {limit:,}"
-
-
-def file_size(path: str) -> int:
-    """Size in bytes, 0 for what cannot be asked (reading will say why)."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0
 
 
 def check_syntax(path: str, data: bytes) -> None:

@@ -1,19 +1,151 @@
-"""Check many files and keep their order."""
+"""Check many files: from the cache where it knows them, else here or in other processes.
+
+Results come in the order of the targets, whoever made them.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import time
+from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.checking import check_file
+from mpslint.checking import check_bytes, guarded
+from mpslint.reading import read_bytes, too_large
+from mpslint.results import FileResult
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from mpslint.cache import Cache, Caches
     from mpslint.discovery import Target
-    from mpslint.results import FileResult
+
+_POOL_FILES, _POOL_BYTES = 64, 5_000_000
+"""Below this much work, starting processes costs more than they bring."""
+
+
+class Job(NamedTuple):
+    target: Target
+    known: str
+    """Digest of the content whose findings are in the cache, empty for none."""
+
+
+class Done(NamedTuple):
+    digest: str
+    result: FileResult | None
+    """None: the content is the known one."""
+
+
+class _Pending(NamedTuple):
+    at: int
+    job: Job
+    status: os.stat_result
+    read_at: int
 
 
 def check_all(
-    targets: Iterable[Target], *, jobs: int, cache: bool, with_fixes: bool
+    targets: Iterable[Target], *, jobs: int = 0, cache: bool, with_fixes: bool
 ) -> list[FileResult]:
-    return [check_file(target) for target in targets]
+    """The result of each target, in order.
+
+    `jobs`: processes, 0 for as many as pay. `with_fixes`: fixes will be asked for, so they
+    are part of what the cache and other processes hand over. Raises `BadSettings`.
+    """
+    caches = _caches() if cache else None
+    results: list[FileResult] = []
+    pending: list[_Pending] = []
+    for target in targets:
+        result, status = _without_reading(target, caches, with_fixes)
+        if result is None and status is not None:
+            known = (
+                caches.of(target.settings).digest(target, with_fixes=with_fixes) if caches else ""
+            )
+            pending.append(_Pending(len(results), Job(target, known), status, time.time_ns()))
+            result = FileResult(target.path)
+        results.append(result or _read_error(target))
+    for entry, done in zip(pending, _run(pending, jobs, caches, with_fixes), strict=True):
+        results[entry.at] = _settle(entry, done, caches, with_fixes)
+    if caches is not None:
+        caches.save()
+    return results
+
+
+def _caches() -> Caches:
+    from mpslint.cache import Caches
+
+    return Caches()
+
+
+def _without_reading(
+    target: Target, caches: Caches | None, with_fixes: bool
+) -> tuple[FileResult | None, os.stat_result | None]:
+    """What the file's status alone decides: too large, gone, or known to the cache."""
+    path, settings, _ = target
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None, None
+    skipped = too_large(status.st_size, settings.max_file_size)
+    if skipped:
+        return FileResult(path, warning=f"{path}: {skipped}"), status
+    if caches is None:
+        return None, status
+    return caches.of(settings).by_stat(target, status, with_fixes=with_fixes), status
+
+
+def _read_error(target: Target) -> FileResult:
+    """The result of a file without status: gone since it was listed, or a broken link."""
+    path = target.path
+    if not target.named and not os.path.lexists(path):
+        return FileResult(path)
+    return FileResult(path, error=f"{path}: cannot be read: no such file")
+
+
+def _run(
+    pending: Sequence[_Pending], jobs: int, caches: Caches | None, with_fixes: bool
+) -> Iterator[Done]:
+    work = [entry.job for entry in pending]
+    size = sum(entry.status.st_size for entry in pending)
+    workers = jobs or (_cores() if len(work) >= _POOL_FILES and size >= _POOL_BYTES else 1)
+    if min(workers, len(work)) > 1:
+        from mpslint.pool import check_in_processes
+
+        return iter(check_in_processes(work, workers, with_fixes=with_fixes))
+    return (check_job(job, digest=caches is not None) for job in work)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_job(job: Job, *, digest: bool) -> Done:
+    """Check one file; its content's digest is taken where it can save work later."""
+    path, settings, named = job.target
+    content = ""
+
+    def check() -> FileResult | None:
+        nonlocal content
+        data = read_bytes(path)
+        if digest and b"torch" in data:
+            from mpslint.cache import digest_of
+
+            content = digest_of(data)
+            if content == job.known:
+                return None
+        return check_bytes(path, data, settings, named=named)
+
+    return Done(content, guarded(path, check))
+
+
+def _settle(entry: _Pending, done: Done, caches: Caches | None, with_fixes: bool) -> FileResult:
+    target = entry.job.target
+    if caches is None:
+        return done.result or FileResult(target.path)
+    cache: Cache = caches.of(target.settings)
+    if done.result is None:
+        return cache.touch(target, entry.status, entry.read_at)
+    cache.store(
+        target, entry.status, entry.read_at, done.digest, done.result, with_fixes=with_fixes
+    )
+    return done.result

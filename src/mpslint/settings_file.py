@@ -89,7 +89,6 @@ def read(path: str, *, required: bool = False) -> Settings | None:
         return None
     except OSError as error:
         raise BadSettings(f"{path}: cannot be read: {reason_of(error)}") from None
-    whole_file = os.path.basename(path) != "pyproject.toml"
     table: Any = None
     if os.path.basename(path) != "pyproject.toml":
         table = _parse(path, data)

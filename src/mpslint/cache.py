@@ -1,0 +1,226 @@
+"""What earlier runs found, so that an unchanged file is not even read.
+
+One JSON file per set of settings, in `.mpslint_cache` beside the settings file (else in the
+current folder). A file is known by its modification time and size, else by the hash of its
+content. The key holds the settings, the Python version and the state of mpslint's own files,
+so that neither an upgrade nor an edited rule can show old findings. The cache is an
+optimisation: whatever goes wrong with it (read-only or full disk, broken file, another
+process writing at the same time) costs time, never a result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mpslint.results import FileResult, from_record, to_record
+
+if TYPE_CHECKING:
+    from mpslint.discovery import Target
+    from mpslint.settings import Settings
+
+FOLDER = ".mpslint_cache"
+_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by mpslint; safe to delete.\n"
+_MAX_FILES = 24
+"""Sets of settings that are kept per project."""
+_MAX_ENTRIES = 50_000
+_RECENT_NS = 2_000_000_000
+"""A file changed so shortly before it was read could change again within one clock tick."""
+_PARSED, _FIXES = 1, 2
+_NO_MATTER = ("exclude", "extend_exclude", "respect_gitignore", "force_exclude", "max_file_size")
+
+
+class Caches:
+    """The caches of one run: one per settings."""
+
+    def __init__(self) -> None:
+        self._by_settings: dict[int, tuple[Settings, Cache]] = {}
+
+    def of(self, settings: Settings) -> Cache:
+        # Targets below one settings file share the object, so identity is the quick key.
+        known = self._by_settings.get(id(settings))
+        if known is None:
+            known = self._by_settings[id(settings)] = (settings, Cache(settings))
+        return known[1]
+
+    def save(self) -> None:
+        for _, cache in self._by_settings.values():
+            cache.save()
+
+
+class Cache:
+    """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records]."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.folder = os.path.join(settings.root or os.getcwd(), FOLDER)
+        self._root = os.path.dirname(self.folder) + os.sep
+        self._file = os.path.join(self.folder, f"{_key(settings)}.json")
+        self._entries = _load(self._file)
+        self._fresh: dict[str, list[Any]] = {}
+
+    def by_stat(
+        self, target: Target, status: os.stat_result, *, with_fixes: bool
+    ) -> FileResult | None:
+        """The findings of a file with this time and size; None when that is not known."""
+        entry = self._entry(target.path)
+        if entry is None or entry[0] != status.st_mtime_ns or entry[1] != status.st_size:
+            return None
+        return self._result(target, with_fixes=with_fixes)
+
+    def digest(self, target: Target, *, with_fixes: bool) -> str:
+        """The content for which findings are known, empty for none."""
+        entry = self._entry(target.path)
+        usable = entry is not None and self._result(target, with_fixes=with_fixes) is not None
+        return str(entry[2]) if usable and entry is not None else ""
+
+    def touch(self, target: Target, status: os.stat_result, read_at: int) -> FileResult:
+        """The known findings of a file whose content turned out to be the known one."""
+        entry = self._entry(target.path)
+        assert entry is not None
+        self._keep(target.path, [*_stamp(status, read_at), *entry[2:]])
+        result = self._result(target, with_fixes=False)
+        return result if result is not None else FileResult(target.path)
+
+    def store(
+        self,
+        target: Target,
+        status: os.stat_result,
+        read_at: int,
+        digest: str,
+        result: FileResult,
+        *,
+        with_fixes: bool,
+    ) -> None:
+        """Remember the result; errors are not kept, so that they are said again."""
+        if result.error is None and result.warning is None:
+            flags = (_PARSED if target.named else 0) | (_FIXES if with_fixes else 0)
+            records = [to_record(finding, with_fix=with_fixes) for finding in result.findings]
+            stamp = _stamp(status, read_at)
+            self._keep(target.path, [*stamp, digest, flags, records])
+
+    def save(self) -> None:
+        """Write what is new, together with what other processes wrote meanwhile."""
+        if not self._fresh:
+            return
+        merged = {**_load(self._file), **self._fresh}
+        if len(merged) > _MAX_ENTRIES:
+            merged = dict(list(merged.items())[-_MAX_ENTRIES:])
+        with contextlib.suppress(OSError):
+            _prepare(self.folder)
+            _write(self._file, json.dumps(merged, separators=(",", ":")).encode())
+            _prune(self.folder)
+
+    def _name(self, path: str) -> str:
+        full = os.path.abspath(path)
+        return full[len(self._root) :] if full.startswith(self._root) else full
+
+    def _entry(self, path: str) -> list[Any] | None:
+        entry = self._entries.get(self._name(path))
+        return entry if isinstance(entry, list) and len(entry) == 5 else None
+
+    def _keep(self, path: str, entry: list[Any]) -> None:
+        self._entries[self._name(path)] = self._fresh[self._name(path)] = entry
+
+    def _result(self, target: Target, *, with_fixes: bool) -> FileResult | None:
+        entry = self._entry(target.path)
+        if entry is None:
+            return None
+        _, _, _, flags, records = entry
+        try:
+            if target.named and not flags & _PARSED:
+                return None
+            findings = tuple(from_record(record) for record in records)
+        except (ValueError, TypeError, KeyError):
+            return None
+        if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
+            return None
+        return FileResult(target.path, findings)
+
+
+def digest_of(data: bytes) -> str:
+    from hashlib import blake2b
+
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def is_cache(folder: str) -> bool:
+    """Whether mpslint made this folder (so that `clean` removes nothing else)."""
+    return os.path.isfile(os.path.join(folder, "CACHEDIR.TAG"))
+
+
+def _stamp(status: os.stat_result, read_at: int) -> tuple[int, int]:
+    recent = read_at - status.st_mtime_ns < _RECENT_NS
+    return (0 if recent else status.st_mtime_ns, status.st_size)
+
+
+def _key(settings: Settings) -> str:
+    values = [
+        f"{name}={value!r}" for name, value in settings._asdict().items() if name not in _NO_MATTER
+    ]
+    return digest_of("\n".join([*values, sys.version, _own_state()]).encode("utf-8", "replace"))
+
+
+@functools.lru_cache(maxsize=1)
+def _own_state() -> str:
+    """Times and sizes of mpslint's own files, below `verify` excepted."""
+    parts = []
+    folders = [os.path.dirname(os.path.abspath(__file__))]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir():
+                    if entry.name not in ("__pycache__", "verify", "cli", "output"):
+                        folders.append(entry.path)
+                else:
+                    status = entry.stat()
+                    parts.append(f"{entry.name}:{status.st_mtime_ns}:{status.st_size}")
+    return " ".join(sorted(parts))
+
+
+def _load(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            entries = json.loads(file.read())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return entries if isinstance(entries, dict) else {}
+
+
+def _prepare(folder: str) -> None:
+    if is_cache(folder):
+        return
+    os.makedirs(folder, exist_ok=True)
+    _write(os.path.join(folder, ".gitignore"), b"*\n")
+    _write(os.path.join(folder, "CACHEDIR.TAG"), _TAG.encode())
+
+
+def _write(path: str, data: bytes) -> None:
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _prune(folder: str) -> None:
+    """Forget the settings that were not used for longest, and what a crash left behind."""
+    with os.scandir(folder) as entries:
+        aged = sorted(
+            ((entry.stat().st_mtime_ns, entry.path) for entry in entries if _is_ours(entry.name)),
+            reverse=True,
+        )
+    for _, path in aged[_MAX_FILES:]:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _is_ours(name: str) -> bool:
+    return name.endswith((".json", ".tmp"))

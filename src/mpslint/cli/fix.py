@@ -1,0 +1,222 @@
+"""`mpslint fix`: rewrite, run the result, and write it when that passes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK
+from mpslint.cli.check import report
+from mpslint.cli.options import (
+    add_output,
+    add_paths,
+    add_running,
+    add_settings,
+    finder,
+    parser,
+    warn,
+)
+from mpslint.errors import MpslintError
+from mpslint.output import shown_path
+from mpslint.results import FileResult
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from mpslint.cli.verification import Outcome
+    from mpslint.fixing import Planned
+
+
+class Usage(MpslintError):
+    """Options that do not go together."""
+
+
+class Work(NamedTuple):
+    """What a run has found and made, before anything is written."""
+
+    results: list[FileResult]
+    """Of the files as they are."""
+    planned: dict[str, Planned]
+    """By path, the files that would change."""
+    texts: dict[str, str]
+
+    @property
+    def fixes(self) -> int:
+        return sum(len(planned.result.applied) for planned in self.planned.values())
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from mpslint.cli.verification import add_verification, split_script_arguments
+
+    arguments, script_arguments = split_script_arguments(arguments)
+    options = parser(
+        "fix",
+        "Rewrite CUDA-bound code, run the result on cpu and simulated mps, and write it.",
+        "mpslint fix [OPTIONS] [PATH ...] [-- SCRIPT ARGUMENTS]",
+    )
+    add_paths(options)
+    options.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes as well")
+    options.add_argument("--diff", action="store_true", help="show the change, write nothing")
+    options.add_argument("--show-fixes", action="store_true", help="list what each rule changed")
+    options.add_argument("--report", metavar="FILE", help="write what changed and what is left")
+    options.add_argument(
+        "--exit-non-zero-on-fix", action="store_true", help="exit 1 when a file was changed"
+    )
+    add_verification(options, of_fix=True)
+    add_output(options)
+    add_settings(options)
+    add_running(options)
+    parsed = options.parse_args(arguments)
+    parsed.script_arguments = script_arguments
+    return parsed
+
+
+def run(arguments: list[str]) -> int:
+    """Exit code 0: all fixed; 1: findings left; 2: errors; 3: not verified, nothing written."""
+    return fix(_parse(arguments))
+
+
+def run_plain(options: argparse.Namespace) -> int:
+    """`mpslint check --fix` and `--diff`: fixes without running anything."""
+    options.verify = options.require_verified = options.show_fixes = False
+    options.exit_non_zero_on_fix = False
+    options.entry = options.report = None
+    return fix(options)
+
+
+def fix(options: argparse.Namespace) -> int:
+    """Plan every file, verify all, then write all."""
+    if options.paths == ["-"]:
+        from mpslint.cli.stdin import fix_stdin
+
+        return fix_stdin(options)
+    script = _script(options)
+    work = _plan(options)
+    if options.diff:
+        return _diff(options, work)
+    outcome = _verify(options, work, script)
+    written = work.planned if outcome is None or outcome.may_write else {}
+    failures = _write(written)
+    done = {path: planned for path, planned in written.items() if path not in failures}
+    results = [_final(result, done, failures) for result in work.results]
+    texts = {path: planned.result.text for path, planned in done.items()}
+    if options.show_fixes:
+        _show_fixes(options, done)
+    if options.report:
+        from mpslint.cli.fix_report import write_report
+
+        write_report(options.report, results, done, work.planned, outcome, options.unsafe_fixes)
+    fixed = sum(len(planned.result.applied) for planned in done.values())
+    code = report(options, results, texts, fixed)
+    if outcome is not None and not outcome.may_write:
+        return NOT_VERIFIED
+    if code == OK and done and options.exit_non_zero_on_fix:
+        return FINDINGS
+    return code
+
+
+def _script(options: argparse.Namespace) -> str | None:
+    """The script to verify with, None for no verification. Raises `Usage`."""
+    paths = options.paths or ["."]
+    single = paths[0] if len(paths) == 1 and os.path.isfile(paths[0]) else None
+    if options.entry and options.verify is not False:
+        return str(options.entry)
+    if options.verify is None:
+        if options.require_verified and single is None:
+            raise Usage("--require-verified with several files needs --entry SCRIPT")
+        return None if options.diff else single
+    if options.verify and single is None:
+        raise Usage("--verify with several files needs --entry SCRIPT, the script to run")
+    return single if options.verify else None
+
+
+def _plan(options: argparse.Namespace) -> Work:
+    from mpslint.discovery import targets
+    from mpslint.fixing import plan, worth_fixing
+    from mpslint.reading import read_bytes
+    from mpslint.runner import check_all
+
+    found = list(targets(options.paths or ["."], finder(options), warn))
+    checked = check_all(found, jobs=options.jobs, cache=not options.no_cache, with_fixes=False)
+    settings = {target.path: target.settings for target in found}
+    work = Work([], {}, {})
+    for result in checked:
+        if not worth_fixing(result, unsafe=options.unsafe_fixes):
+            work.results.append(result)
+            continue
+        path = result.path
+        planned = plan(path, read_bytes(path), settings[path], unsafe=options.unsafe_fixes)
+        error = planned if isinstance(planned, str) else planned.result.error
+        if error is not None:
+            where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
+            result = result._replace(error=f"{where}{error}")
+        elif not isinstance(planned, str) and planned.changed:
+            work.planned[path] = planned
+        work.results.append(result)
+    return work
+
+
+def _diff(options: argparse.Namespace, work: Work) -> int:
+    from mpslint.fixing import unified_diff
+    from mpslint.output.text import count
+
+    for path, planned in work.planned.items():
+        sys.stdout.writelines(unified_diff(planned, shown_path(path)))
+    sys.stdout.flush()
+    for result in work.results:
+        if result.error:
+            print(f"error: {result.error}", file=sys.stderr)
+    if work.planned and not options.quiet:
+        files = count(len(work.planned), "file")
+        print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
+    if any(result.error for result in work.results):
+        return ERROR
+    return FINDINGS if work.planned and not options.exit_zero else OK
+
+
+def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outcome | None:
+    if script is None or not work.planned:
+        return None
+    from mpslint.cli.verification import verify_patched
+
+    patched = {os.path.realpath(path): planned.after for path, planned in work.planned.items()}
+    return verify_patched(options, script, patched)
+
+
+def _write(planned: dict[str, Planned]) -> dict[str, str]:
+    """Write every file; the reasons of those that could not be, by path."""
+    from mpslint.errors import CannotWrite
+    from mpslint.writer import replace
+
+    failures = {}
+    for path, file in planned.items():
+        try:
+            replace(path, file.source.data, file.after)
+        except CannotWrite as error:
+            failures[path] = str(error)
+    return failures
+
+
+def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str]) -> FileResult:
+    """What is left in one file, with positions in the text that is there now."""
+    if result.path in failures:
+        return result._replace(error=failures[result.path])
+    if result.path in done:
+        return FileResult(result.path, done[result.path].result.remaining)
+    return result
+
+
+def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
+    from collections import Counter
+
+    out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
+    for path, planned in done.items():
+        numbers = Counter((fix.code, fix.name) for fix in planned.result.applied)
+        print(f"{shown_path(path)}:", file=out)
+        for (code, name), number in sorted(numbers.items()):
+            print(f"  {number} x {code} ({name})", file=out)
+
+
+__all__: Sequence[str] = ["Usage", "fix", "run", "run_plain"]

@@ -1,0 +1,103 @@
+"""`mpslint fix --report FILE`: what changed, what is left and why, for other programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from mpslint.errors import MpslintError, reason_of
+from mpslint.model import Applicability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from mpslint.cli.verification import Outcome
+    from mpslint.fixing import Planned
+    from mpslint.model import Finding
+    from mpslint.results import FileResult
+
+SCHEMA = 1
+
+
+class CannotReport(MpslintError):
+    """The report file could not be written."""
+
+
+def write_report(
+    path: str,
+    results: Sequence[FileResult],
+    done: Mapping[str, Planned],
+    planned: Mapping[str, Planned],
+    outcome: Outcome | None,
+    unsafe: bool,
+) -> None:
+    """Write the report of one run. Raises `CannotReport`."""
+    document = {
+        "schema": SCHEMA,
+        "verification": None
+        if outcome is None
+        else {"verdict": outcome.verdict, "reason": outcome.reason},
+        "files": [
+            _file(result, planned.get(result.path), result.path in done, unsafe)
+            for result in results
+            if result.findings or result.error or result.path in planned
+        ],
+    }
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(document, file, indent=2, ensure_ascii=False)
+            file.write("\n")
+    except OSError as error:
+        raise CannotReport(f"{path}: the report cannot be written: {reason_of(error)}") from None
+
+
+def _file(
+    result: FileResult, planned: Planned | None, written: bool, unsafe: bool
+) -> dict[str, Any]:
+    applied = planned.result.applied if planned is not None else ()
+    return {
+        "path": os.path.abspath(result.path),
+        "status": _status(result, planned, written),
+        "error": result.error,
+        "fixes": [
+            {
+                "code": fix.code,
+                "name": fix.name,
+                "message": fix.message,
+                "applicability": fix.applicability.label,
+            }
+            for fix in applied
+        ],
+        "left": [
+            {
+                "code": finding.code,
+                "name": finding.name,
+                "row": finding.row,
+                "column": finding.column,
+                "message": finding.message,
+                "why": _why(finding, unsafe),
+            }
+            for finding in result.findings
+        ],
+    }
+
+
+def _status(result: FileResult, planned: Planned | None, written: bool) -> str:
+    if written:
+        return "changed"
+    if result.error is not None:
+        return "error"
+    return "kept" if planned is not None else "unchanged"
+
+
+def _why(finding: Finding, unsafe: bool) -> str:
+    """Why a finding is still there, in words a program can switch on."""
+    level = finding.applicability
+    if level is None:
+        return "needs a human"
+    if level is Applicability.DISPLAY:
+        return "a suggestion: needs a human"
+    if level is Applicability.UNSAFE and not unsafe:
+        return "unsafe: --unsafe-fixes applies it"
+    return "not applied"

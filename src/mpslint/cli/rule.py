@@ -1,0 +1,75 @@
+"""`mpslint rule`: explain one rule, or list all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpslint.cli import OK, fail
+
+if TYPE_CHECKING:
+    from mpslint.rules.registry import Rule
+
+
+def run(arguments: list[str]) -> int:
+    from mpslint.cli.options import parser
+
+    options = parser("rule", "Explain a rule, by its code or name.")
+    options.add_argument("rule", nargs="?", metavar="RULE", help="such as MPS101")
+    options.add_argument("--all", action="store_true", help="every rule")
+    options.add_argument("--output-format", choices=("text", "json"), default="text")
+    given = options.parse_args(arguments)
+    if given.all == bool(given.rule):
+        options.error("give a rule, or --all")
+
+    from mpslint.rules.registry import all_rules
+
+    rules = [r for r in all_rules() if given.all or given.rule.lower() in (r.code.lower(), r.name)]
+    if not rules:
+        return fail(_unknown(given.rule))
+    if given.output_format == "json":
+        import json
+
+        rows = [as_data(rule) for rule in rules]
+        print(json.dumps(rows if given.all else rows[0], indent=2))
+    elif given.all:
+        print("\n".join(_line(rule) for rule in rules))
+    else:
+        print(page(rules[0]))
+    return OK
+
+
+def _unknown(name: str) -> str:
+    from mpslint.errors import BadSettings
+    from mpslint.selectors import resolve
+
+    try:
+        resolve(name)
+    except BadSettings as error:
+        return str(error)
+    return f"{name!r} names several rules; see `mpslint rule --all`"
+
+
+def as_data(rule: Rule) -> dict[str, Any]:
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary,
+        "severity": rule.severity.label,
+        "default": rule.default,
+        "fix": rule.fix.label if rule.fix is not None else None,
+        "url": rule.url,
+        "explanation": rule.docs,
+    }
+
+
+def _line(rule: Rule) -> str:
+    state = "" if rule.default else " (off by default)"
+    return f"{rule.code}  {rule.severity.label:<7}  {rule.name}: {rule.summary}{state}"
+
+
+def page(rule: Rule) -> str:
+    """The rule's page as `mpslint rule` prints it."""
+    fix = f"{rule.fix.label} fix" if rule.fix is not None else "no fix"
+    state = "on by default" if rule.default else "off by default"
+    facts = f"Severity: {rule.severity.label}; {fix}; {state}."
+    return f"# {rule.code} {rule.name}\n\n{facts}\n\n{rule.docs}\n\n{rule.url}"

@@ -1,0 +1,143 @@
+"""What `fix` and `verify` share: options of a verification, and how it is told."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mpslint.verify import Report, Request
+
+PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
+
+
+class Outcome(NamedTuple):
+    verdict: str
+    reason: str
+    may_write: bool
+    report: Report | None
+
+
+def split_script_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """(mpslint's own arguments, those of the script, which stand after `--`)."""
+    if "--" not in arguments:
+        return arguments, []
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]
+
+
+def add_verification(into: argparse.ArgumentParser, *, of_fix: bool) -> None:
+    group = into.add_argument_group("verification (runs the script in a sandboxed copy)")
+    if of_fix:
+        group.add_argument(
+            "--verify",
+            action=argparse.BooleanOptionalAction,
+            default=None,
+            help="run the result before it is written (default: when one file is given)",
+        )
+        group.add_argument("--entry", metavar="SCRIPT", help="run this script, not the fixed file")
+        group.add_argument(
+            "--require-verified", action="store_true", help="write only what a run has proved"
+        )
+    group.add_argument(
+        "--device", type=_devices, metavar="LIST", help="of cpu,mps,cuda (default: cpu,mps)"
+    )
+    group.add_argument("--python", metavar="PY", help="the Python to run with (default: found)")
+    group.add_argument("--steps", type=_number, metavar="N", help="optimizer steps per run")
+    group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds per run")
+    group.add_argument("--memory", type=_number, metavar="MB", help="memory per run")
+    group.add_argument("--setup", metavar="COMMAND", help="shell command run in the copy first")
+
+
+def _devices(text: str) -> tuple[str, ...]:
+    devices = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not devices or any(device not in ("cpu", "mps", "cuda") for device in devices):
+        raise argparse.ArgumentTypeError(f"expected a list of cpu, mps, cuda, not {text!r}")
+    return devices
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"expected a whole number, not {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {text!r}")
+    return seconds
+
+
+def build_request(options: argparse.Namespace, script: str, **more: Any) -> Request:
+    """The request that the options describe. Raises `BadRequest` when it makes no sense."""
+    from mpslint.verify import Request
+
+    given = {
+        "args": tuple(options.script_arguments),
+        "devices": options.device,
+        "python": options.python or _active_python(),
+        "steps": options.steps,
+        "timeout": options.timeout,
+        "memory_mb": options.memory,
+        "setup": options.setup,
+    }
+    chosen = {key: value for key, value in given.items() if value is not None}
+    return Request(script=os.path.abspath(script), **chosen, **more).checked()
+
+
+def _active_python() -> str | None:
+    """The activated environment's Python, where mpslint itself is installed elsewhere."""
+    root = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
+    for parts in (("bin", "python"), ("python.exe",), ("Scripts", "python.exe")):
+        if root and os.path.isfile(path := os.path.join(root, *parts)):
+            return path
+    return None
+
+
+def verify_patched(
+    options: argparse.Namespace, script: str, patched: Mapping[str, bytes]
+) -> Outcome:
+    """Run the original and the patched script, and say what came out and what follows."""
+    from mpslint.verify import verify
+
+    # stdout belongs to the machine-readable formats.
+    out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
+    request = build_request(options, script, patched=dict(patched))
+    announce(request, out)
+    result = verify(request)
+    print(result.to_text().rstrip("\n"), file=out, flush=True)
+    may_write = result.verdict == PASS or (
+        result.verdict in (INCONCLUSIVE, SKIPPED) and not options.require_verified
+    )
+    print(_consequence(result.verdict, result.reason, may_write), file=out, flush=True)
+    return Outcome(result.verdict, result.reason, may_write, result)
+
+
+def announce(request: Request, out: Any) -> None:
+    """Say what is about to be run, before it is."""
+    command = " ".join([os.path.basename(request.interpreter), request.script, *request.args])
+    print(
+        f"verifying: `{command}` on {', '.join(request.devices)}, "
+        f"at most {request.timeout:g} s each, in a copy of its folder "
+        "(skip with --no-verify)",
+        file=out,
+        flush=True,
+    )
+
+
+def _consequence(verdict: str, reason: str, may_write: bool) -> str:
+    if verdict == PASS:
+        return "verified: the fixed script passed; writing it"
+    if verdict == FAIL:
+        return f"NOT WRITTEN: verification failed ({reason}); the original is kept"
+    if not may_write:
+        return f"NOT WRITTEN: nothing was proved ({verdict}: {reason}) and --require-verified is on"
+    return f"NOT VERIFIED ({verdict}: {reason}): nothing was proved; safe fixes are written anyway"

@@ -1,0 +1,44 @@
+"""`mpslint verify`: run a script on cpu and simulated devices and give a verdict."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from mpslint.cli import NOT_VERIFIED, OK
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from mpslint.cli.options import parser
+    from mpslint.cli.verification import add_verification, split_script_arguments
+
+    arguments, script_arguments = split_script_arguments(arguments)
+    options = parser(
+        "verify",
+        "Run a script on cpu and simulated devices, in a sandboxed copy, and give a verdict.",
+        "mpslint verify SCRIPT [OPTIONS] [-- SCRIPT ARGUMENTS]",
+    )
+    options.add_argument("script", metavar="SCRIPT")
+    options.add_argument("--original", metavar="FILE", help="the script before its rewrite")
+    options.add_argument("--output-format", choices=("text", "json"), default="text")
+    add_verification(options, of_fix=False)
+    parsed = options.parse_args(arguments)
+    parsed.script_arguments = script_arguments
+    return parsed
+
+
+def run(arguments: list[str]) -> int:
+    """Exit code 0: pass; 3: any other verdict."""
+    from mpslint.cli.verification import PASS, announce, build_request
+    from mpslint.verify import verify
+
+    options = _parse(arguments)
+    request = build_request(options, options.script, original=options.original)
+    announce(request, sys.stdout if options.output_format == "text" else sys.stderr)
+    report = verify(request)
+    text = report.to_json() if options.output_format == "json" else report.to_text()
+    print(text.rstrip("\n"))
+    return OK if report.verdict == PASS else NOT_VERIFIED

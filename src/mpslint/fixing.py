@@ -1,0 +1,75 @@
+"""Fix files in memory and keep what is needed to show, verify and write the outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.checking import internal_error
+from mpslint.errors import BadSource, MpslintError
+from mpslint.fixer import FixResult, fix_source
+from mpslint.model import Applicability
+from mpslint.source import SourceFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mpslint.results import FileResult
+    from mpslint.settings import Settings
+
+
+class Planned(NamedTuple):
+    """One file and what fixing makes of it; nothing is written yet."""
+
+    path: str
+    source: SourceFile
+    result: FixResult
+
+    @property
+    def changed(self) -> bool:
+        return self.result.text != self.source.text
+
+    @property
+    def after(self) -> bytes:
+        """The new bytes, in the file's own encoding."""
+        return self.source.encode(self.result.text)
+
+
+def worth_fixing(result: FileResult, *, unsafe: bool) -> bool:
+    """Whether some finding of the file comes with a fix of the level asked for."""
+    level = Applicability.UNSAFE if unsafe else Applicability.SAFE
+    return any(f.applicability is not None and f.applicability >= level for f in result.findings)
+
+
+def plan(path: str, data: bytes, settings: Settings, *, unsafe: bool) -> Planned | str:
+    """The file fixed in memory, or the one line that says why it cannot be."""
+    try:
+        source = SourceFile(path, data)
+        planned = Planned(path, source, fix_source(source, settings, unsafe=unsafe))
+        _ = planned.after  # a character that the file's encoding lacks shows here
+        return planned
+    except BadSource as error:
+        return str(error)
+    except MpslintError:
+        raise
+    except Exception as error:
+        return internal_error(path, error)
+
+
+def unified_diff(planned: Planned, shown: str) -> Iterator[str]:
+    """The change as a patch: lines of the tokenizer, newlines as they stand in the file."""
+    import difflib
+
+    before = _lines(planned.source)
+    after = _lines(planned.source.with_text(planned.result.text))
+    for line in difflib.unified_diff(before, after, shown, shown):
+        if line.endswith(("\n", "\r")):
+            yield line
+        else:
+            yield f"{line}\n\\ No newline at end of file\n"
+
+
+def _lines(source: SourceFile) -> list[str]:
+    import itertools
+
+    bounds = itertools.pairwise([*source.starts, len(source.text)])
+    return [source.text[start:end] for start, end in bounds if start < end]

@@ -50,7 +50,7 @@ def lint(source: SourceFile, settings: Settings, tree: ast.Module | None = None)
     if suppressions.whole_file:
         return []
     context = Context(source, tree if tree is not None else source.parse(), settings)
-    findings = [finding for rule in rules for finding in rule.check(context)]
+    findings = [finding for rule in rules for finding in rule.check(context, rule)]
     kept = [
         finding
         for finding in findings

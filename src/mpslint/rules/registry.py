@@ -10,7 +10,7 @@ from mpslint.model import Applicability, Finding, Severity
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-Check = Callable[["Context"], Iterable[Finding]]
+Check = Callable[["Context", "Rule"], Iterable[Finding]]
 
 
 class Rule(NamedTuple):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 
 
 def apply(memory: int, processes: int, file_size: int) -> dict[str, bool]:
     """Set the limits of this process (bytes, a count, bytes); which of them hold now."""
     held = {
-        "memory": memory > 0 and _limit("RLIMIT_AS", memory),
+        # macOS takes the number and ignores it.
+        "memory": memory > 0 and sys.platform == "linux" and _limit("RLIMIT_AS", memory),
         # The kernel exempts root, whatever the limit says.
         "processes": os.getuid() != 0 and _limit("RLIMIT_NPROC", processes),
         "file_size": _limit("RLIMIT_FSIZE", file_size),

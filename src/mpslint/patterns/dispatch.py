@@ -1,0 +1,89 @@
+"""Dispatch blocks: the CUDA call on CUDA, its MPS counterpart on MPS, nothing elsewhere.
+
+Never a bare `torch.accelerator.*`: it raises without an accelerator, memory calls assert on MPS
+in torch 2.9 to 2.12, and `synchronize` does not wait on MPS in 2.6.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def dispatch_statement(
+    context: Context,
+    call: ast.Call,
+    mps_call: str,
+    message: str,
+    applicability: Applicability = Applicability.SAFE,
+) -> Fix | None:
+    """Turn the expression statement `call` into an `if cuda / elif mps` block.
+
+    `mps_call` is the statement for MPS, with `{torch}` where the name of torch goes. None where
+    the call is part of a larger expression, shares its line, or torch has no name there.
+    """
+    edit = dispatch_edit(context, call, mps_call)
+    return Fix(message, (edit,), applicability) if edit is not None else None
+
+
+def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | None:
+    statement = context.index.parents[call]
+    torch = torch_name(context, call)
+    if not isinstance(statement, ast.Expr) or torch is None:
+        return None
+    source = context.source
+    start, end = source.span(statement)
+    body = source.text[start:end]
+    if "\n" in body or "\r" in body:
+        return None
+    newline, unit = source.newline, indent_unit(source)
+    indent = source.indentation(statement.lineno)
+    lead = ""
+    if not alone_on_lines(source, statement):
+        header = _one_line_header(context, statement)
+        if header is None:
+            return None
+        start, indent = header, indent + unit
+        lead = newline + indent
+    lines = [
+        f"if {torch}.cuda.is_available():",
+        f"{indent}{unit}{body}",
+        f"{indent}elif {torch}.backends.mps.is_available():",
+        f"{indent}{unit}{mps_call.format(torch=torch)}",
+    ]
+    return replace_span(source, start, end, lead + newline.join(lines))
+
+
+def _one_line_header(context: Context, statement: ast.stmt) -> int | None:
+    """Offset behind the colon of `if x: statement`, where `statement` is all that follows it."""
+    source = context.source
+    parent = context.index.parents[statement]
+    if not isinstance(parent, ast.If | ast.For | ast.While | ast.With):
+        return None
+    block = context.index.block(statement)
+    if len(block) != 1 or parent.lineno != statement.lineno:
+        return None
+    start, end = source.span(statement)
+    rest = source.text[end:].split("\n", 1)[0].strip()
+    if rest and not rest.startswith("#"):
+        return None
+    before = source.text[:start].rstrip(" \t")
+    return len(before) if before.endswith(":") else None
+
+
+def dispatch_expression(context: Context, call: ast.Call, mps_text: str, other: str) -> str | None:
+    """`call` as a conditional expression; the caller adds parentheses where they are needed."""
+    torch = torch_name(context, call)
+    if torch is None:
+        return None
+    return (
+        f"{context.source.segment(call)} if {torch}.cuda.is_available() "
+        f"else {mps_text.format(torch=torch)} if {torch}.backends.mps.is_available() else {other}"
+    )

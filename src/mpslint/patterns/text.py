@@ -1,0 +1,96 @@
+"""Small helpers of the codemod: edits from nodes, indentation, line lengths, comments."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from typing import TYPE_CHECKING
+
+from mpslint.model import Edit
+
+if TYPE_CHECKING:
+    from mpslint.source import SourceFile
+
+
+def replace(source: SourceFile, node: ast.AST, text: str) -> Edit:
+    """Replace the text of a node."""
+    start, end = source.span(node)
+    return Edit(start, end, text, source.text[start:end])
+
+
+def replace_span(source: SourceFile, start: int, end: int, text: str) -> Edit:
+    return Edit(start, end, text, source.text[start:end])
+
+
+def insert(offset: int, text: str) -> Edit:
+    return Edit(offset, offset, text, "")
+
+
+def indent_unit(source: SourceFile) -> str:
+    """One level of indentation as the file writes it; four spaces where it has none."""
+    for row in range(1, len(source.starts) + 1):
+        line = source.line(row)
+        stripped = line.lstrip(" \t")
+        if stripped and line[0] in " \t" and not stripped.startswith("#"):
+            indent = line[: len(line) - len(stripped)]
+            return "\t" if indent[0] == "\t" else " " * min(len(indent), 8)
+    return "    "
+
+
+def line_limit(source: SourceFile) -> int:
+    """How long a line of this file may get: its own longest code line, within 88 to 120."""
+    longest = max((len(source.line(row)) for row in range(1, len(source.starts) + 1)), default=0)
+    return min(max(longest, 88), 120)
+
+
+def quote(source: SourceFile, near: ast.AST | None = None) -> str:
+    """The quote character the file prefers (that of `near`, a string, where given)."""
+    if near is not None:
+        text = source.segment(near).lstrip("rRbBuUfF")
+        if text[:1] in "'\"":
+            return text[0]
+    return "'" if source.text.count("'") > source.text.count('"') else '"'
+
+
+def holds_comment(source: SourceFile, start: int, end: int) -> bool:
+    """Whether a comment stands in `text[start:end]`; true when that cannot be known."""
+    text = source.text[start:end]
+    if "#" not in text:
+        return False
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline))
+    except (tokenize.TokenError, SyntaxError, IndentationError):
+        return True
+    return any(token.type == tokenize.COMMENT for token in tokens)
+
+
+def alone_on_lines(source: SourceFile, statement: ast.stmt) -> bool:
+    """Whether a statement shares none of its lines with other code (a comment may follow)."""
+    start, end = source.span(statement)
+    row, _ = source.position(start)
+    end_row, _ = source.position(end)
+    before = source.text[source.starts[row - 1] : start]
+    stop = source.starts[end_row] if end_row < len(source.starts) else len(source.text)
+    after = source.text[end:stop].strip()
+    return not before.strip(" \t\f") and (not after or after.startswith("#"))
+
+
+def needs_parentheses(node: ast.AST, parent: ast.AST | None) -> bool:
+    """Whether a conditional expression must be parenthesised in the place of `node`."""
+    if isinstance(parent, ast.Call):
+        return node is parent.func
+    return not isinstance(
+        parent,
+        ast.Assign
+        | ast.AnnAssign
+        | ast.Return
+        | ast.keyword
+        | ast.arguments
+        | ast.List
+        | ast.Tuple
+        | ast.Set
+        | ast.Dict
+        | ast.Expr
+        | ast.NamedExpr,
+    )

@@ -1,0 +1,64 @@
+"""`torch.cuda.synchronize()` raises where there is no CUDA.
+
+## What it does
+Flags calls of `torch.cuda.synchronize` that run on every machine.
+
+## Why is this bad?
+Off CUDA the call raises `AssertionError: Torch not compiled with CUDA enabled`. Replacing it by
+nothing is no cure: MPS queues its work too, so a timing without a wait is wrong there.
+
+## Example
+```python
+torch.cuda.synchronize()
+```
+Use instead:
+```python
+if torch.cuda.is_available():
+    torch.cuda.synchronize()
+elif torch.backends.mps.is_available():
+    torch.mps.synchronize()
+```
+
+## Fix safety
+Safe: on CUDA the same call is made. `torch.accelerator.synchronize()` is not written, because it
+raises on CPU-only machines and does not wait on MPS in torch 2.6.
+
+## References
+- `torch/cuda/__init__.py` (`_lazy_init`), `torch/mps/__init__.py` (`synchronize`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.dispatch import dispatch_statement
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+
+@rule(
+    "MPS201",
+    "cuda-synchronize",
+    severity=Severity.BREAKS,
+    triggers=(b"synchronize",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of("torch.cuda.synchronize"):
+        if context.guards.has(call, "cuda", "no-mps", "asked-cuda", "caught"):
+            continue
+        yield context.finding(
+            rule,
+            call.func,
+            "torch.cuda.synchronize() raises AssertionError where there is no CUDA",
+            applicability=Applicability.SAFE,
+            fix=partial(
+                dispatch_statement,
+                context,
+                call,
+                "{torch}.mps.synchronize()",
+                "Synchronise whichever device is there",
+            ),
+        )

@@ -1,0 +1,175 @@
+"""What a rule is given: one file, its meaning, the settings, and the way to report."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label
+from mpslint.semantics.devices import Devices
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.guards import Guards
+from mpslint.semantics.index import Index
+from mpslint.semantics.loops import Loops
+from mpslint.semantics.names import Names
+from mpslint.semantics.values import Values
+
+if TYPE_CHECKING:
+    from mpslint.model import Severity
+    from mpslint.rules.registry import Rule
+    from mpslint.settings import Settings
+    from mpslint.source import SourceFile
+
+
+class Context:
+    """One file as the rules see it; every part is made when first asked for."""
+
+    def __init__(self, source: SourceFile, tree: ast.Module, settings: Settings) -> None:
+        self.source = source
+        self.tree = tree
+        self.settings = settings
+        self.index = Index(tree)
+        self._names: Names | None = None
+        self._flow: Flow | None = None
+        self._guards: Guards | None = None
+        self._values: Values | None = None
+        self._devices: Devices | None = None
+        self._loops: Loops | None = None
+
+    @property
+    def names(self) -> Names:
+        if self._names is None:
+            self._names = Names(self.index)
+        return self._names
+
+    @property
+    def flow(self) -> Flow:
+        if self._flow is None:
+            self._flow = Flow(self.index, self.names)
+        return self._flow
+
+    @property
+    def guards(self) -> Guards:
+        if self._guards is None:
+            self._guards = Guards(self.index, self.names, self.flow)
+        return self._guards
+
+    @property
+    def values(self) -> Values:
+        if self._values is None:
+            self._values = Values(self.index, self.names, self.flow, self.guards)
+        return self._values
+
+    @property
+    def devices(self) -> Devices:
+        if self._devices is None:
+            self._devices = Devices(self.index, self.names, self.flow, self.values)
+        return self._devices
+
+    @property
+    def loops(self) -> Loops:
+        if self._loops is None:
+            self._loops = Loops(self.index, self.values)
+        return self._loops
+
+    # shorthands
+
+    def resolve(self, node: ast.AST) -> str | None:
+        """The qualified name of what `node` refers to (`torch.cuda.synchronize`)."""
+        return self.names.resolve(node)
+
+    def calls_of(self, *qualified: str) -> Iterator[ast.Call]:
+        """Calls of these functions under whatever name the file gives them, in source order."""
+        wanted = set(qualified)
+        lasts = {name.rsplit(".", 1)[-1] for name in qualified} | self._aliases(wanted)
+        found = [
+            call
+            for last in lasts
+            for call in self.index.calls.get(last, ())
+            if self.names.resolve(call.func) in wanted
+        ]
+        yield from sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+    def _aliases(self, qualified: set[str]) -> set[str]:
+        """Other local names of these functions: `from time import time as now`, `sync = ...`."""
+        aliases = set()
+        for scope_bindings in self.names.every_binding():
+            name, binding = scope_bindings
+            if binding.kind == "import" and binding.qualified is not None:
+                if any(q == binding.qualified for q in qualified):
+                    aliases.add(name)
+            elif binding.kind == "assign" and isinstance(binding.value, ast.Attribute | ast.Name):
+                if self.names.resolve(binding.value) in qualified:
+                    aliases.add(name)
+        return aliases
+
+    # reporting
+
+    def finding(
+        self,
+        rule: Rule,
+        node: ast.AST,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        confidence: Confidence = Confidence.CERTAIN,
+        labels: tuple[Label, ...] = (),
+        applicability: Applicability | None = None,
+        fix: Callable[[], Fix | None] | None = None,
+    ) -> Finding:
+        """A finding at `node`; `applicability` and `fix` go together."""
+        start, end = self.source.span(node)
+        return self.finding_at(
+            rule,
+            start,
+            end,
+            message,
+            severity=severity,
+            confidence=confidence,
+            labels=labels,
+            applicability=applicability,
+            fix=fix,
+        )
+
+    def finding_at(
+        self,
+        rule: Rule,
+        start: int,
+        end: int,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        confidence: Confidence = Confidence.CERTAIN,
+        labels: tuple[Label, ...] = (),
+        applicability: Applicability | None = None,
+        fix: Callable[[], Fix | None] | None = None,
+    ) -> Finding:
+        row, column = self.source.position(start)
+        end_row, end_column = self.source.position(end)
+        return Finding(
+            rule.code,
+            rule.name,
+            message,
+            rule.severity if severity is None else severity,
+            row,
+            column,
+            end_row,
+            end_column,
+            confidence=confidence,
+            labels=labels,
+            applicability=applicability,
+            fix=fix,
+        )
+
+    def label(self, node: ast.AST, message: str) -> Label:
+        """A related place: the position of `node` with a few words."""
+        row, column = self.source.position(self.source.span(node)[0])
+        return Label(row, column, message)
+
+    def name_token(self, node: ast.Attribute | ast.Name) -> tuple[int, int]:
+        """Offsets of the last name of `a.b.name` (or of a plain name)."""
+        start, end = self.source.span(node)
+        if isinstance(node, ast.Attribute):
+            start = end - len(node.attr)
+        return start, end

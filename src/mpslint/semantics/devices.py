@@ -1,0 +1,424 @@
+"""Device literals, the places that expect a device, and the device names at hand.
+
+A string is a device only where a device is expected: `"cuda"` in a log text, a dictionary key
+or a comparison is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import NamedTuple
+
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Value, Values
+
+_LITERAL = re.compile(r"(cuda|mps)(?::(\d+))?\Z")
+_PREFIX = re.compile(r"(cuda|mps):\Z")
+_FORMAT = re.compile(r"(cuda|mps):(\{.*\}|%[sd])\Z")
+DEVICE_NAME = re.compile(
+    r"^(.*_)?(device|dev|devices?_(str|name|type|id)|infer_device|map_location)\d*$", re.I
+)
+_DEVICE_OPTION = re.compile(r"^-{1,2}([a-z_-]*[-_])?(device|dev|device[-_]type)$", re.I)
+_DEVICE_METHODS = frozenset("to to_empty new_tensor new_zeros new_ones new_full new_empty".split())
+_DEVICE_FUNCTIONS = frozenset(
+    {
+        "torch.device",
+        "torch.Generator",
+        "torch.set_default_device",
+        "torch.get_device_module",
+        "torch.Event",
+        "torch.Stream",
+        "torch.accelerator.set_device",
+    }
+)
+AUTOCAST = frozenset(
+    {
+        "torch.autocast",
+        "torch.amp.GradScaler",
+        "torch.amp.custom_fwd",
+        "torch.amp.custom_bwd",
+        "torch.is_autocast_enabled",
+        "torch.get_autocast_dtype",
+    }
+)
+_LOADERS = frozenset({"torch.load", "torch.jit.load", "torch.hub.load_state_dict_from_url"})
+
+
+class Literal(NamedTuple):
+    """A device written out: `"cuda"`, `"cuda:1"`, `f"cuda:{rank}"`."""
+
+    node: ast.expr
+    backend: str
+    index: int | None
+    computed_index: bool
+
+
+class Slot(NamedTuple):
+    """Why a device is expected at a place."""
+
+    kind: str
+    """factory, argument, to, device, generator, default-device, parameter, option, field,
+    assignment, return, item, map-location or autocast."""
+    node: ast.AST
+
+
+class DeviceName(NamedTuple):
+    """An expression that holds a device where it is wanted."""
+
+    text: str
+    is_string: bool
+    """It is a str, so `.type` may not be asked of it."""
+    value: Value
+
+
+class Devices:
+    def __init__(self, index: Index, names: Names, flow: Flow, values: Values) -> None:
+        self._index = index
+        self._names = names
+        self._flow = flow
+        self._values = values
+        self._literals: list[Literal] | None = None
+
+    # literals
+
+    @property
+    def literals(self) -> list[Literal]:
+        """Every written-out cuda or mps device of the file, slot or not, in source order."""
+        if self._literals is None:
+            found = [literal for node in self._index.strings if (literal := self._read(node))]
+            self._literals = found
+        return self._literals
+
+    def _read(self, node: ast.Constant) -> Literal | None:
+        text: str = node.value
+        match = _LITERAL.match(text)
+        parent = self._index.parents[node]
+        if match:
+            if isinstance(parent, ast.JoinedStr):
+                return None
+            return Literal(
+                node, match.group(1), int(match.group(2)) if match.group(2) else None, False
+            )
+        prefix = _PREFIX.match(text)
+        if prefix and isinstance(parent, ast.JoinedStr) and parent.values[0] is node:
+            return Literal(parent, prefix.group(1), None, True)
+        if prefix and isinstance(parent, ast.BinOp) and parent.left is node:
+            return Literal(parent, prefix.group(1), None, True)
+        template = _FORMAT.match(text)
+        if template:
+            if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod):
+                return Literal(parent, template.group(1), None, True)
+            if isinstance(parent, ast.Attribute) and parent.attr == "format":
+                call = self._index.parents[parent]
+                if isinstance(call, ast.Call):
+                    return Literal(call, template.group(1), None, True)
+        return None
+
+    # slots
+
+    def slot(self, node: ast.expr) -> Slot | None:
+        """The device slot that `node` stands in, None where it is just a string."""
+        parent = self._index.parents[node]
+        if isinstance(parent, ast.IfExp) and node is not parent.test:
+            return self.slot(parent)
+        if isinstance(parent, ast.BoolOp):
+            return self.slot(parent)
+        if isinstance(parent, ast.NamedExpr):
+            return self._target(parent.target, parent) or self.slot(parent)
+        if isinstance(parent, ast.keyword):
+            return self._keyword(parent)
+        if isinstance(parent, ast.Call):
+            return self._argument(parent, node)
+        if isinstance(parent, ast.Assign):
+            for target in parent.targets:
+                slot = self._target(target, parent)
+                if slot:
+                    return slot
+            return None
+        if isinstance(parent, ast.AnnAssign):
+            return self._target(parent.target, parent)
+        if isinstance(parent, ast.arguments):
+            return self._parameter(parent, node)
+        if isinstance(parent, ast.Return):
+            return self._return(parent)
+        if isinstance(parent, ast.Dict):
+            return self._item(parent, node)
+        if isinstance(parent, ast.Tuple):
+            return self._element(parent, node)
+        return None
+
+    def _keyword(self, keyword: ast.keyword) -> Slot | None:
+        call = self._index.parents[keyword]
+        if not isinstance(call, ast.Call):
+            return None
+        name = self._names.resolve(call.func)
+        if keyword.arg == "map_location":
+            return Slot("map-location", call)
+        if keyword.arg == "device_type" and (name in AUTOCAST or _last(call.func) == "autocast"):
+            return Slot("autocast", call)
+        if keyword.arg == "default":
+            return self._option(call)
+        if name == "torch.amp.GradScaler" and keyword.arg == "device":
+            return Slot("autocast", call)
+        if keyword.arg in (
+            "device",
+            "target_device",
+            "device_map",
+            "map_device",
+            "torch_device",
+            "execution_device",
+        ):
+            if _last(call.func) in ("print", "Namespace"):
+                return None
+            return Slot("factory" if self._is_factory(name) else "argument", call)
+        return None
+
+    def _is_factory(self, name: str | None) -> bool:
+        return (
+            bool(name)
+            and name is not None
+            and name.startswith("torch.")
+            and name.rsplit(".", 1)[-1] in (FACTORIES | LIKE_FACTORIES)
+        )
+
+    def _argument(self, call: ast.Call, node: ast.expr) -> Slot | None:
+        if node not in call.args:
+            return None
+        position = call.args.index(node)
+        name = self._names.resolve(call.func)
+        last = _last(call.func)
+        if name in AUTOCAST or (
+            last in ("autocast", "GradScaler")
+            and position == 0
+            and name
+            and name.startswith("torch")
+        ):
+            return Slot("autocast", call) if position == 0 else None
+        if name in _DEVICE_FUNCTIONS:
+            return Slot("device", call) if position == 0 else None
+        if name in _LOADERS and position == 1:
+            return Slot("map-location", call)
+        if isinstance(call.func, ast.Attribute) and last in _DEVICE_METHODS and position == 0:
+            if name is None or not name.startswith("torch."):
+                return Slot("to", call)
+        if last in ("setdefault", "get", "getattr", "pop") and position >= 1:
+            key = call.args[position - 1]
+            if (
+                isinstance(key, ast.Constant)
+                and isinstance(key.value, str)
+                and DEVICE_NAME.match(key.value)
+            ):
+                return Slot("item", call)
+        return self._local_parameter(call, position)
+
+    def _local_parameter(self, call: ast.Call, position: int) -> Slot | None:
+        """An argument of a function of this file whose parameter is called `device`."""
+        if not isinstance(call.func, ast.Name):
+            return None
+        bindings = self._names.bindings(call.func.id, call.func)
+        if len(bindings) != 1:
+            return None
+        function: ast.AST | None = bindings[0].node
+        skip = 0
+        if isinstance(function, ast.ClassDef):
+            function = next(
+                (i for i in function.body if isinstance(i, FUNCTIONS) and i.name == "__init__"),
+                None,
+            )
+            skip = 1
+        if not isinstance(function, FUNCTIONS):
+            return None
+        parameters = [*function.args.posonlyargs, *function.args.args][skip:]
+        if position < len(parameters) and DEVICE_NAME.match(parameters[position].arg):
+            return Slot("argument", call)
+        return None
+
+    def _option(self, call: ast.Call) -> Slot | None:
+        """`add_argument("--device", default=...)`, `click.option`, `typer.Option`, `field`."""
+        words = [
+            argument.value
+            for argument in call.args
+            if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+        ]
+        if any(_DEVICE_OPTION.match(word) for word in words):
+            return Slot("option", call)
+        if _last(call.func) in ("field", "Field", "Option", "Argument"):
+            statement = self._index.parents[call]
+            if isinstance(statement, ast.AnnAssign):
+                return self._target(statement.target, statement)
+        return None
+
+    def _target(self, target: ast.expr, statement: ast.AST) -> Slot | None:
+        name = _last(target)
+        if isinstance(target, ast.Subscript):
+            key = target.slice
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                return Slot("item", statement) if DEVICE_NAME.match(key.value) else None
+            return None
+        if name is None:
+            return None
+        if DEVICE_NAME.match(name):
+            in_class = isinstance(self._index.parents.get(statement), ast.ClassDef)
+            return Slot("field" if in_class else "assignment", statement)
+        if isinstance(target, ast.Name) and self._used_as_device(target):
+            return Slot("assignment", statement)
+        return None
+
+    def _used_as_device(self, target: ast.Name) -> bool:
+        """Whether a name with another name than `device` is read in a device slot."""
+        scope = self._names.owner(target.id, target)
+        for use in self._index.names.get(target.id, ()):
+            if isinstance(use.ctx, ast.Load) and self._names.owner(use.id, use) is scope:
+                parent = self._index.parents[use]
+                if isinstance(parent, ast.keyword | ast.Call):
+                    slot = self.slot(use)
+                    if slot is not None and slot.kind in (
+                        "factory",
+                        "to",
+                        "device",
+                        "map-location",
+                    ):
+                        return True
+        return False
+
+    def _parameter(self, arguments: ast.arguments, default: ast.expr) -> Slot | None:
+        positional = [*arguments.posonlyargs, *arguments.args]
+        pairs = [
+            *zip(
+                positional[len(positional) - len(arguments.defaults) :],
+                arguments.defaults,
+                strict=True,
+            ),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        for parameter, value in pairs:
+            if value is default and DEVICE_NAME.match(parameter.arg):
+                return Slot("parameter", parameter)
+        return None
+
+    def _return(self, statement: ast.Return) -> Slot | None:
+        function = self._index.function(statement)
+        if function is not None and re.search(r"device", function.name, re.I):
+            return Slot("return", statement)
+        return None
+
+    def _item(self, mapping: ast.Dict, node: ast.expr) -> Slot | None:
+        for key, value in zip(mapping.keys, mapping.values, strict=True):
+            if value is node and isinstance(key, ast.Constant) and isinstance(key.value, str):
+                return Slot("item", mapping) if DEVICE_NAME.match(key.value) else None
+        return None
+
+    def _element(self, tuple_: ast.Tuple, node: ast.expr) -> Slot | None:
+        parent = self._index.parents[tuple_]
+        if isinstance(parent, ast.Assign):
+            for target in parent.targets:
+                if isinstance(target, ast.Tuple) and len(target.elts) == len(tuple_.elts):
+                    place = target.elts[tuple_.elts.index(node)]
+                    return self._target(place, parent)
+        return None
+
+    # device names at hand
+
+    def at_hand(self, node: ast.AST) -> DeviceName | None:
+        """A name or attribute that surely holds a selected device where `node` runs.
+
+        Looked for in this order: `device` and its like in the function, `self.device`, the module.
+        A device that is pinned to the CPU, to MPS or to a CUDA index above 0 does not count.
+        """
+        for text in self._candidates(node):
+            found = self._device_named(text, node)
+            if found is not None:
+                return found
+        return self._of_self(node)
+
+    def _candidates(self, node: ast.AST) -> list[str]:
+        found: list[str] = []
+        scope = self._names.scope_of(node)
+        while scope is not None:
+            if not isinstance(scope.node, ast.ClassDef):
+                found += sorted(
+                    (n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"),
+                    key=lambda n: (n.lower() != "device", len(n)),
+                )
+            if scope.parent is None:
+                break
+            scope = scope.parent
+        return list(dict.fromkeys(found))
+
+    def _device_named(self, name: str, node: ast.AST) -> DeviceName | None:
+        bindings = self._flow.reaching_name(name, node)
+        owner = self._names.owner(name, node)
+        if not bindings or owner is None:
+            return None
+        if isinstance(owner.node, ast.Module) and self._names.scope_of(node) is not owner:
+            # Read from inside a function: every module-level binding may be the one.
+            if any(self._conditional(b.node) for b in bindings):
+                return None
+        if len(bindings) == 1 and _none_by_default(bindings[0]):
+            return None
+        probe = ast.Name(id=name, ctx=ast.Load())
+        parts = [self._values._bound(binding, probe) for binding in bindings]
+        if any(part.kind not in (Kind.DEVICE, Kind.DEVICE_STRING) for part in parts):
+            return None
+        from mpslint.semantics.values import join
+
+        value = join(parts)
+        if not self._usable(value) or any(self._indexed(b.value) for b in bindings):
+            return None
+        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value)
+
+    def _conditional(self, statement: ast.AST) -> bool:
+        """Bound only under `if __name__ == "__main__"` or the like: not there for importers."""
+        for parent in self._index.ancestors(statement):
+            if isinstance(parent, ast.If) and not parent.orelse:
+                return True
+        return False
+
+    def _usable(self, value: Value) -> bool:
+        return value.devices is None or "cuda" in value.devices
+
+    def _indexed(self, value: ast.expr | None) -> bool:
+        if value is None:
+            return False
+        for item in ast.walk(value):
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                match = _LITERAL.match(item.value)
+                if match and match.group(2) not in (None, "0"):
+                    return True
+                if _PREFIX.match(item.value) or _FORMAT.match(item.value):
+                    return True
+        return False
+
+    def _of_self(self, node: ast.AST) -> DeviceName | None:
+        function = self._index.function(node)
+        if function is None or not function.args.args or function.args.args[0].arg != "self":
+            return None
+        klass = self._index.parents.get(function)
+        if not isinstance(klass, ast.ClassDef) or function.name == "__init__":
+            return None
+        for call_target in self._index.attributes.get("device", ()):
+            if (
+                isinstance(call_target.ctx, ast.Store)
+                and isinstance(call_target.value, ast.Name)
+                and call_target.value.id == "self"
+                and self._index.enclosing(call_target, ast.ClassDef) is klass
+            ):
+                value = self._values.of(ast.copy_location(call_target, call_target))
+                if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) and self._usable(value):
+                    return DeviceName("self.device", value.kind is Kind.DEVICE_STRING, value)
+        return None
+
+
+def _none_by_default(binding: Binding) -> bool:
+    """A parameter that is None unless the caller says otherwise: no device yet."""
+    value = binding.value
+    return binding.kind == "parameter" and isinstance(value, ast.Constant) and value.value is None
+
+
+def _last(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None

@@ -1,0 +1,243 @@
+"""Which assignments reach a use of a name.
+
+A structured backward search over statements: exact for straight-line code and branches,
+with the back edge of loops and the partial execution of `try` bodies included. Names of an
+enclosing function or the module are seen with all their bindings, since nobody knows when the
+inner function runs.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.index import LOOPS, Index
+from mpslint.semantics.names import Binding, Names, Scope
+
+_BRANCHING = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
+_TRY: tuple[type, ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
+_LEAVERS = {
+    "sys.exit",
+    "os._exit",
+    "exit",
+    "quit",
+    "pytest.skip",
+    "unittest.SkipTest",
+    "parser.error",
+}
+
+
+def leaves(block: list[ast.stmt]) -> bool:
+    """Whether running `block` never goes on to the statement after it."""
+    for statement in block:
+        if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
+            return True
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            name = _spelled(statement.value.func)
+            if name in _LEAVERS or (name or "").endswith((".error", ".skipTest", ".fail")):
+                return True
+        if isinstance(statement, ast.If) and statement.orelse:
+            if leaves(statement.body) and leaves(statement.orelse):
+                return True
+        if isinstance(statement, ast.With | ast.AsyncWith) and leaves(statement.body):
+            return True
+    return False
+
+
+def _spelled(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = _spelled(node.value)
+        return f"{base}.{node.attr}" if base else None
+    return None
+
+
+class Flow:
+    """Reaching definitions, computed on demand and remembered."""
+
+    def __init__(self, index: Index, names: Names) -> None:
+        self._index = index
+        self._names = names
+        self._carriers: dict[tuple[Scope, str], dict[ast.AST, list[Binding]]] = {}
+        self._found: dict[ast.Name, tuple[Binding, ...]] = {}
+
+    def reaching(self, name: ast.Name) -> tuple[Binding, ...]:
+        """The bindings that may have given `name` the value it is read with here.
+
+        Empty for builtins, unknown names and names that are bound only after the use.
+        """
+        known = self._found.get(name)
+        if known is None:
+            known = self._found[name] = self._reaching(name.id, name)
+        return known
+
+    def reaching_name(self, name: str, at: ast.AST) -> tuple[Binding, ...]:
+        """As `reaching`, for a name that is not written at `at`."""
+        return self._reaching(name, at)
+
+    def _reaching(self, name: str, at: ast.AST) -> tuple[Binding, ...]:
+        scope = self._names.owner(name, at)
+        if scope is None:
+            return ()
+        bindings = scope.bindings[name]
+        if self._names.scope_of(at) is not scope:
+            return tuple(bindings)
+        if isinstance(
+            scope.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
+        ):
+            return tuple(bindings)
+        found: list[Binding] = []
+        self._search(scope, name, at, found)
+        return tuple(dict.fromkeys(found))
+
+    def _carrying(self, scope: Scope, name: str) -> dict[ast.AST, list[Binding]]:
+        """Statement -> bindings of `name` in or below it, for every statement that has some."""
+        key = (scope, name)
+        carriers = self._carriers.get(key)
+        if carriers is None:
+            carriers = self._carriers[key] = {}
+            for binding in scope.bindings[name]:
+                node: ast.AST | None = binding.node
+                while node is not None and node is not scope.node:
+                    carriers.setdefault(node, []).append(binding)
+                    node = self._index.parents.get(node)
+        return carriers
+
+    def _search(self, scope: Scope, name: str, at: ast.AST, found: list[Binding]) -> None:
+        carriers, parents = self._carrying(scope, name), self._index.parents
+        child: ast.AST = at
+        parent = parents.get(at)
+        while parent is not None:
+            if isinstance(child, ast.stmt):
+                block = _block_of(parent, child)
+                for statement in reversed(block[: _position(block, child)]):
+                    if statement in carriers and self._from(statement, carriers, found):
+                        return
+            if self._entering(parent, child, carriers, found):
+                return
+            if parent is scope.node:
+                found += [b for b in scope.bindings[name] if b.kind == "parameter"]
+                return
+            child, parent = parent, parents.get(parent)
+
+    def _entering(
+        self,
+        parent: ast.AST,
+        child: ast.AST,
+        carriers: dict[ast.AST, list[Binding]],
+        found: list[Binding],
+    ) -> bool:
+        """What `parent` itself binds before control comes to its part `child`."""
+        if parent not in carriers or not isinstance(child, ast.stmt | ast.ExceptHandler):
+            return False
+        if isinstance(parent, ast.For | ast.AsyncFor) and _among(child, parent.body):
+            mine = [b for b in carriers[parent] if b.node is parent and b.kind == "for"]
+            if mine:
+                found += mine
+                return True
+        if isinstance(parent, LOOPS) and _among(child, parent.body):
+            for statement in parent.body:
+                found += carriers.get(statement, ())
+        elif isinstance(parent, ast.With | ast.AsyncWith):
+            mine = [b for b in carriers[parent] if b.node is parent and b.kind == "with"]
+            found += mine
+            return bool(mine)
+        elif isinstance(parent, ast.ExceptHandler):
+            mine = [b for b in carriers[parent] if b.node is parent]
+            found += mine
+            return bool(mine)
+        elif isinstance(parent, _TRY):
+            body: list[ast.stmt] = parent.body  # type: ignore[attr-defined]
+            if _among(child, parent.orelse):  # type: ignore[attr-defined]
+                return self._from_block(body, carriers, found)
+            if not _among(child, body):
+                for statement in body:
+                    found += carriers.get(statement, ())
+        return False
+
+    def _from(
+        self, statement: ast.stmt, carriers: dict[ast.AST, list[Binding]], found: list[Binding]
+    ) -> bool:
+        """Add what `statement` binds; whether it binds on every way through."""
+        if not isinstance(statement, _BRANCHING + _TRY):
+            found += carriers[statement]
+            return True
+        if isinstance(statement, ast.If):
+            return self._from_arms([statement.body, statement.orelse], carriers, found)
+        if isinstance(statement, ast.Match):
+            arms = [case.body for case in statement.cases]
+            total = any(_matches_all(case) for case in statement.cases)
+            return self._from_arms(arms, carriers, found) and total
+        if isinstance(statement, ast.With | ast.AsyncWith):
+            if self._from_block(statement.body, carriers, found):
+                return True
+            mine = [b for b in carriers[statement] if b.node is statement]
+            found += mine
+            return bool(mine)
+        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            found += carriers[statement]
+            return False
+        return self._from_try(statement, carriers, found)
+
+    def _from_arms(
+        self,
+        arms: list[list[ast.stmt]],
+        carriers: dict[ast.AST, list[Binding]],
+        found: list[Binding],
+    ) -> bool:
+        definite = True
+        for arm in arms:
+            if leaves(arm):
+                continue
+            definite &= self._from_block(arm, carriers, found)
+        return definite
+
+    def _from_block(
+        self, block: list[ast.stmt], carriers: dict[ast.AST, list[Binding]], found: list[Binding]
+    ) -> bool:
+        return any(
+            statement in carriers and self._from(statement, carriers, found)
+            for statement in reversed(block)
+        )
+
+    def _from_try(
+        self, statement: ast.stmt, carriers: dict[ast.AST, list[Binding]], found: list[Binding]
+    ) -> bool:
+        body: list[ast.stmt] = statement.body  # type: ignore[attr-defined]
+        handlers: list[ast.ExceptHandler] = statement.handlers  # type: ignore[attr-defined]
+        orelse: list[ast.stmt] = statement.orelse  # type: ignore[attr-defined]
+        final: list[ast.stmt] = statement.finalbody  # type: ignore[attr-defined]
+        if self._from_block(final, carriers, found):
+            return True
+        through = self._from_block(orelse, carriers, found) or self._from_block(
+            body, carriers, found
+        )
+        handled = self._from_arms([handler.body for handler in handlers], carriers, found)
+        return through and handled
+
+
+def _block_of(parent: ast.AST, child: ast.stmt) -> list[ast.stmt]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and _among(child, block):
+            return block
+    return []
+
+
+def _among(child: ast.AST, block: list[ast.stmt]) -> bool:
+    return any(item is child for item in block)
+
+
+def _position(block: list[ast.stmt], child: ast.AST) -> int:
+    for position, item in enumerate(block):
+        if item is child:
+            return position
+    return 0
+
+
+def _matches_all(case: ast.match_case) -> bool:
+    return (
+        isinstance(case.pattern, ast.MatchAs)
+        and case.pattern.pattern is None
+        and case.guard is None
+    )

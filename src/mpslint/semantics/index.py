@@ -1,0 +1,164 @@
+"""One pass over a tree: parents, and the nodes that rules ask for, by kind and by name.
+
+`ast.NodeVisitor` and `ast.walk` cost several times what the parse-independent part of a rule
+may cost, so the walk is a stack over precomputed field names, without operators and contexts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TypeVar
+
+_SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+_children: dict[type, tuple[str, ...]] = {}
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+SCOPE_NODES = (
+    ast.Module,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+N = TypeVar("N", bound=ast.AST)
+
+
+def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    """Fields that can hold child nodes; everything else is a constant, name or operator."""
+    leaves = {
+        ast.Name: (),
+        ast.Constant: (),
+        ast.Attribute: ("value",),
+        ast.BinOp: ("left", "right"),
+        ast.UnaryOp: ("operand",),
+        ast.BoolOp: ("values",),
+        ast.Compare: ("left", "comparators"),
+        ast.keyword: ("value",),
+        ast.arg: ("annotation",),
+        ast.alias: (),
+        ast.Import: (),
+        ast.ImportFrom: (),
+    }
+    known = leaves.get(kind)  # type: ignore[call-overload]
+    fields: tuple[str, ...] = known if known is not None else kind._fields
+    return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
+
+
+class Index:
+    """Parents of all nodes and buckets of those that matter, in source order."""
+
+    __slots__ = (
+        "attributes",
+        "by_type",
+        "calls",
+        "definitions",
+        "names",
+        "parents",
+        "strings",
+        "tree",
+    )
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.by_type: dict[type, list[ast.AST]] = defaultdict(list)
+        self.calls: dict[str, list[ast.Call]] = defaultdict(list)
+        """Calls by the last name of what is called (`cuda` for `x.y.cuda()`)."""
+        self.attributes: dict[str, list[ast.Attribute]] = defaultdict(list)
+        self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        self.strings: list[ast.Constant] = []
+        """String constants, without docstrings and other bare strings."""
+        self._walk(tree)
+
+    def _walk(self, tree: ast.Module) -> None:
+        parents, by_type, fields_of = self.parents, self.by_type, _children
+        calls, attributes, names, strings = self.calls, self.attributes, self.names, self.strings
+        stack: list[ast.AST] = [tree]
+        pop, push = stack.pop, stack.append
+        while stack:
+            node = pop()
+            kind = type(node)
+            if kind is ast.Name:
+                names[node.id].append(node)  # type: ignore[attr-defined]
+                continue
+            if kind is ast.Constant:
+                if type(node.value) is str and type(parents[node]) is not ast.Expr:  # type: ignore[attr-defined]
+                    strings.append(node)  # type: ignore[arg-type]
+                continue
+            if kind is ast.Attribute:
+                attributes[node.attr].append(node)  # type: ignore[attr-defined]
+            elif kind is ast.Call:
+                func = node.func  # type: ignore[attr-defined]
+                if type(func) is ast.Attribute:
+                    calls[func.attr].append(node)  # type: ignore[arg-type]
+                elif type(func) is ast.Name:
+                    calls[func.id].append(node)  # type: ignore[arg-type]
+                by_type[kind].append(node)
+            else:
+                by_type[kind].append(node)
+            fields = fields_of.get(kind)
+            if fields is None:
+                fields = fields_of[kind] = _child_fields(kind)
+            for field in fields:
+                child = getattr(node, field, None)
+                if child is None:
+                    continue
+                if type(child) is list:
+                    for item in reversed(child):
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            push(item)
+                elif isinstance(child, ast.AST):
+                    parents[child] = node
+                    push(child)
+
+    def of(self, *kinds: type[N]) -> Iterator[N]:
+        """All nodes of exactly these types."""
+        for kind in kinds:
+            yield from self.by_type.get(kind, ())  # type: ignore[misc]
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """Parents from the nearest to the module."""
+        parents = self.parents
+        parent = parents.get(node)
+        while parent is not None:
+            yield parent
+            parent = parents.get(parent)
+
+    def enclosing(self, node: ast.AST, *kinds: type[N]) -> N | None:
+        """The nearest ancestor of one of these types."""
+        for parent in self.ancestors(node):
+            if isinstance(parent, kinds):
+                return parent
+        return None
+
+    def function(self, node: ast.AST) -> FunctionNode | None:
+        return self.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds `node` (itself, if it is one)."""
+        while not isinstance(node, ast.stmt):
+            node = self.parents[node]
+        return node
+
+    def block(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The list of statements that `statement` stands in."""
+        parent = self.parents[statement]
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(parent, field, None)
+            if isinstance(block, list) and any(item is statement for item in block):
+                return block
+        raise LookupError(f"{statement!r} is in no block")
+
+    def within(self, node: ast.AST, ancestor: ast.AST) -> bool:
+        """Whether `node` is `ancestor` or lies below it."""
+        return node is ancestor or any(parent is ancestor for parent in self.ancestors(node))

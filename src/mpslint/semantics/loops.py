@@ -1,0 +1,206 @@
+"""Loops that run device work, and whether a node in one runs at every step.
+
+A loop *runs device work* when it calls a model, runs backward or an optimizer step, or draws
+batches from a loader. A loop whose body only repeats another such loop (epochs) is not one: what
+stands in its body outside the inner loop happens once per epoch.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+
+from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+from mpslint.semantics.values import Kind, Values
+
+Loop = ast.For | ast.AsyncFor | ast.While
+_EVAL_NAME = re.compile(
+    r"(^|_)(eval|evaluate|evaluation|valid|validate|validation|val|test|predict|infer|inference|score)",
+    re.I,
+)
+_TRAIN_NAME = re.compile(r"(^|_)(train|fit|pretrain|finetune|learn)", re.I)
+_VERBOSE = re.compile(r"(verbose|debug|log|print|report|display|show|plot|dump)", re.I)
+_DATA_NAME = re.compile(
+    r"(^|_)(collate|preprocess|prepare|load|read|parse|tokeni[sz]e|transform)", re.I
+)
+
+
+class LoopKind(enum.Enum):
+    TRAIN = "train"
+    EVAL = "eval"
+    DEVICE = "device"
+    """Runs device work, and nobody says whether it trains."""
+    NONE = "none"
+
+
+class Loops:
+    def __init__(self, index: Index, values: Values) -> None:
+        self._index = index
+        self._values = values
+        self._kinds: dict[ast.AST, LoopKind] = {}
+
+    def kind(self, loop: Loop) -> LoopKind:
+        known = self._kinds.get(loop)
+        if known is None:
+            known = self._kinds[loop] = self._classify(loop)
+        return known
+
+    def innermost(self, node: ast.AST) -> Loop | None:
+        """The loop whose every turn evaluates `node`; None outside loops and in its header."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                return None
+            if isinstance(parent, LOOPS):
+                if any(item is child for item in parent.body):
+                    return parent
+                if isinstance(parent, ast.While) and child is parent.test:
+                    return parent
+            child = parent
+        return None
+
+    def device_loop(self, node: ast.AST) -> Loop | None:
+        """The innermost loop around `node`, if it runs device work at each turn."""
+        loop = self.innermost(node)
+        if loop is None or self.kind(loop) is LoopKind.NONE:
+            return None
+        return loop
+
+    def every_step(self, node: ast.AST, loop: Loop) -> bool:
+        """Whether `node` runs at every turn of `loop`: under no step, rank or verbosity test."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if parent is loop:
+                break
+            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+                if self._rare(parent.test):
+                    return False
+                body = parent.body if isinstance(parent.body, list) else []
+                if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
+                    return False
+            if isinstance(parent, ast.ExceptHandler):
+                return False
+            child = parent
+        return not self._after_skip(node, loop)
+
+    def _after_skip(self, node: ast.AST, loop: Loop) -> bool:
+        """Behind `if step % n: continue` in the body of the loop."""
+        statement = self._index.statement(node)
+        while self._index.parents[statement] is not loop:
+            statement = self._index.statement(self._index.parents[statement])
+        for item in loop.body:
+            if item is statement:
+                return False
+            if isinstance(item, ast.If) and self._rare(item.test):
+                if any(isinstance(s, ast.Continue) for s in item.body):
+                    return True
+        return False
+
+    def _rare(self, test: ast.expr) -> bool:
+        for item in ast.walk(test):
+            if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
+                return True
+            if isinstance(item, ast.Name | ast.Attribute):
+                word = item.id if isinstance(item, ast.Name) else item.attr
+                if _VERBOSE.search(word) or word in (
+                    "is_main_process",
+                    "is_local_main_process",
+                    "is_master",
+                    "master_process",
+                ):
+                    return True
+            if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Eq | ast.In):
+                sides = [item.left, *item.comparators]
+                if any(
+                    isinstance(s, ast.Name)
+                    and re.search(r"(^i$|step|iter|idx|batch|epoch|rank)", s.id)
+                    for s in sides
+                ):
+                    return True
+        return False
+
+    def _classify(self, loop: Loop) -> LoopKind:
+        trains = evaluates = works = False
+        for node in self._own_nodes(loop):
+            if not isinstance(node, ast.Call):
+                continue
+            function = node.func
+            if isinstance(function, ast.Attribute):
+                if function.attr == "backward":
+                    trains = True
+                    continue
+                if function.attr == "step" and self._is_optimizer(function.value):
+                    trains = True
+                    continue
+            if self._is_model_call(node):
+                works = True
+        if isinstance(loop, ast.For | ast.AsyncFor) and self._draws_batches(loop):
+            works = works or self._touches_device(loop)
+        if trains:
+            return LoopKind.TRAIN
+        if not works:
+            return LoopKind.NONE
+        function_node = self._index.function(loop)
+        name = function_node.name if function_node is not None else ""
+        if _DATA_NAME.search(name):
+            return LoopKind.NONE
+        evaluates = self._without_gradients(loop) or bool(_EVAL_NAME.search(name))
+        if evaluates and not _TRAIN_NAME.search(name):
+            return LoopKind.EVAL
+        return LoopKind.DEVICE
+
+    def _own_nodes(self, loop: Loop) -> list[ast.AST]:
+        """Nodes of the body, without those of inner loops and inner functions."""
+        found: list[ast.AST] = []
+        stack: list[ast.AST] = list(reversed(loop.body))
+        while stack:
+            node = stack.pop()
+            if isinstance(node, (*LOOPS, *FUNCTIONS, ast.ClassDef, ast.Lambda)):
+                continue
+            found.append(node)
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+        return found
+
+    def _is_optimizer(self, node: ast.expr) -> bool:
+        if self._values.of(node).kind in (Kind.OPTIMIZER, Kind.SCALER):
+            return True
+        name = self._values.last_name(node) or ""
+        return bool(re.search(r"opt|solver|scaler", name, re.I)) and "sched" not in name
+
+    def _is_model_call(self, node: ast.Call) -> bool:
+        value = self._values.of(node.func)
+        if value.kind is Kind.MODULE:
+            return True
+        result = self._values.of(node)
+        return (
+            result.kind is Kind.TENSOR and result.loss and not isinstance(node.func, ast.Attribute)
+        )
+
+    def _draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
+        drawn = self._values._drawn(loop.iter, None, True)
+        return drawn.kind is Kind.TENSOR
+
+    def _touches_device(self, loop: Loop) -> bool:
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("to", "cuda")
+            for node in self._own_nodes(loop)
+        )
+
+    def _without_gradients(self, loop: Loop) -> bool:
+        for parent in self._index.ancestors(loop):
+            if isinstance(parent, ast.With | ast.AsyncWith):
+                for item in parent.items:
+                    call = item.context_expr
+                    target = call.func if isinstance(call, ast.Call) else call
+                    if self._values.last_name(target) in ("no_grad", "inference_mode"):
+                        return True
+            if isinstance(parent, FUNCTIONS):
+                return any(
+                    self._values.last_name(d.func if isinstance(d, ast.Call) else d)
+                    in ("no_grad", "inference_mode")
+                    for d in parent.decorator_list
+                )
+        return False

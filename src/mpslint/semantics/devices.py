@@ -360,7 +360,7 @@ class Devices:
         if len(bindings) == 1 and _none_by_default(bindings[0]):
             return None
         probe = ast.Name(id=name, ctx=ast.Load())
-        parts = [self._values._bound(binding, probe) for binding in bindings]
+        parts = [self._values.bound(binding, probe) for binding in bindings]
         if any(part.kind not in (Kind.DEVICE, Kind.DEVICE_STRING) for part in parts):
             return None
         from mpslint.semantics.values import join

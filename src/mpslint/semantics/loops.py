@@ -178,7 +178,7 @@ class Loops:
         )
 
     def _draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
-        drawn = self._values._drawn(loop.iter, None, True)
+        drawn = self._values.drawn(loop.iter, None, True)
         return drawn.kind is Kind.TENSOR
 
     def _touches_device(self, loop: Loop) -> bool:

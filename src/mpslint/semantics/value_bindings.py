@@ -1,0 +1,170 @@
+"""What a binding gives its name: right sides, parts of tuples, elements, parameters."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.index import Index
+from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.value import (
+    CPU_ONLY,
+    NDARRAY,
+    NUMBER,
+    UNKNOWN,
+    Kind,
+    Value,
+    arithmetic,
+    join,
+)
+from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_tables import LOADER_NAME
+
+if TYPE_CHECKING:
+    from mpslint.semantics.values import Values
+
+
+class BoundValues:
+    """Values of names by the way they are bound."""
+
+    def __init__(self, values: Values, index: Index, names: Names, flow: Flow) -> None:
+        self._values = values
+        self._index = index
+        self._names = names
+        self._flow = flow
+
+    def bound(self, binding: Binding, name: ast.Name) -> Value:
+        if binding.kind in ("assign", "annotate", "walrus"):
+            return self._values.of(binding.value)
+        if binding.kind == "augment":
+            return self._augmented(binding)
+        if binding.kind == "unpack":
+            return self._unpacked(binding, name)
+        if binding.kind == "for":
+            return self._element(binding, name)
+        if binding.kind == "parameter":
+            return self._parameter(binding)
+        if binding.kind == "with":
+            return self._values.of(binding.value)
+        if binding.kind == "class":
+            return Value(Kind.CLASS)
+        return UNKNOWN
+
+    def _augmented(self, binding: Binding) -> Value:
+        statement = binding.node
+        assert isinstance(statement, ast.AugAssign)
+        if statement in self._values.busy:
+            return UNKNOWN
+        self._values.busy.add(statement)
+        try:
+            return self._after_augment(statement, binding)
+        finally:
+            self._values.busy.discard(statement)
+
+    def _after_augment(self, statement: ast.AugAssign, binding: Binding) -> Value:
+        right = self._values.of(statement.value)
+        left = UNKNOWN
+        if isinstance(statement.target, ast.Name):
+            before = self._flow.reaching_name(statement.target.id, statement)
+            others = [self.bound(b, statement.target) for b in before if b is not binding]
+            left = join(others or [UNKNOWN])
+        return arithmetic(left, right)
+
+    def _unpacked(self, binding: Binding, name: ast.Name) -> Value:
+        value = binding.value
+        statement = binding.node
+        if isinstance(statement, ast.Assign) and isinstance(value, ast.Tuple | ast.List):
+            for target in statement.targets:
+                if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
+                    for place, item in zip(target.elts, value.elts, strict=True):
+                        if isinstance(place, ast.Name) and place.id == name.id:
+                            return self._values.of(item)
+        whole = self._values.of(value)
+        if whole.kind in (Kind.TENSOR, Kind.SEQUENCE, Kind.NUMBER, Kind.NDARRAY):
+            return whole if whole.kind is not Kind.SEQUENCE else UNKNOWN
+        return UNKNOWN
+
+    def _element(self, binding: Binding, name: ast.Name) -> Value:
+        iterable = binding.value
+        position: int | None = None
+        if isinstance(binding.target, ast.Tuple | ast.List):
+            for place, item in enumerate(binding.target.elts):
+                if any(isinstance(n, ast.Name) and n.id == name.id for n in ast.walk(item)):
+                    position = place
+        return self.drawn(
+            iterable, position, nested=isinstance(binding.target, ast.Tuple | ast.List)
+        )
+
+    def drawn(self, iterable: ast.expr | None, position: int | None, nested: bool) -> Value:
+        """One element of an iterable (its `position`-th part, where it is unpacked)."""
+        if isinstance(iterable, ast.Call):
+            last = last_name(iterable.func)
+            qualified = self._names.resolve(iterable.func) or last
+            if qualified in ("range",):
+                return NUMBER
+            if qualified == "enumerate" and iterable.args:
+                return NUMBER if position == 0 else self.drawn(iterable.args[0], None, True)
+            if qualified == "zip":
+                if position is not None and position < len(iterable.args):
+                    return self.drawn(iterable.args[position], None, False)
+                return UNKNOWN
+            if qualified in (
+                "tqdm.tqdm",
+                "tqdm",
+                "tqdm.auto.tqdm",
+                "reversed",
+                "iter",
+                "track",
+                "progress_bar",
+                "trange",
+                "tqdm.trange",
+            ):
+                if (qualified or "").endswith("trange"):
+                    return NUMBER
+                return self.drawn(iterable.args[0], position, nested) if iterable.args else UNKNOWN
+            if last in ("items", "values", "keys"):
+                return UNKNOWN
+        value = self._values.of(iterable)
+        if value.kind is Kind.LOADER or (
+            value.kind is Kind.UNKNOWN and iterable is not None and self._loader_name(iterable)
+        ):
+            return Value(Kind.TENSOR, CPU_ONLY)
+        if value.kind is Kind.TENSOR:
+            return value
+        if value.kind is Kind.NDARRAY:
+            return NDARRAY
+        return UNKNOWN
+
+    def _loader_name(self, node: ast.expr) -> bool:
+        last = last_name(node)
+        return last is not None and bool(LOADER_NAME.search(last))
+
+    def _parameter(self, binding: Binding) -> Value:
+        arg = binding.node
+        assert isinstance(arg, ast.arg)
+        annotated = self._values.annotation(arg.annotation)
+        if annotated.kind is not Kind.UNKNOWN:
+            if annotated.kind is Kind.STRING and binding.value is not None:
+                default = self._values.of(binding.value)
+                return (
+                    Value(Kind.DEVICE_STRING) if default.kind is Kind.DEVICE_STRING else annotated
+                )
+            return annotated
+        if binding.value is not None:
+            default = self._values.of(binding.value)
+            if default.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
+                return Value(default.kind)
+            if default.kind in (Kind.NUMBER, Kind.FLAG, Kind.STRING):
+                return default._replace(devices=None)
+        if arg.arg in ("device", "dev"):
+            return Value(Kind.DEVICE)
+        if arg.arg == "self":
+            return self._self_value(arg)
+        return UNKNOWN
+
+    def _self_value(self, arg: ast.arg) -> Value:
+        klass = self._index.enclosing(arg, ast.ClassDef)
+        if klass is not None and self._values.is_module_class(klass):
+            return Value(Kind.MODULE)
+        return UNKNOWN

@@ -1,0 +1,35 @@
+"""Questions about the shape of an expression that need no knowledge of the file."""
+
+from __future__ import annotations
+
+import ast
+
+
+def last_name(node: ast.AST) -> str | None:
+    """`c` of `a.b.c`, `a` of `a`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def keyword(node: ast.Call, name: str) -> ast.expr | None:
+    return next((k.value for k in node.keywords if k.arg == name), None)
+
+
+def is_dtype(node: ast.expr) -> bool:
+    last = last_name(node) or ""
+    return last.endswith("dtype") or last in (
+        "float",
+        "int",
+        "bool",
+        "long",
+        "float16",
+        "float32",
+        "float64",
+        "bfloat16",
+        "half",
+        "double",
+        "int64",
+        "int32",
+        "uint8",
+    )

@@ -1,0 +1,95 @@
+"""Names of torch's functions and methods by what they return, and names people give to things."""
+
+from __future__ import annotations
+
+import re
+
+from mpslint.semantics.value import FLAG, NDARRAY, NUMBER, STRING, Kind, Value
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|meta|hpu|xla|privateuseone)(:\d+)?\Z")
+FACTORIES = _words(
+    """
+    tensor zeros ones empty full rand randn randint randperm arange linspace logspace eye range
+    as_tensor empty_strided complex polar hann_window hamming_window bartlett_window
+    blackman_window kaiser_window tril_indices triu_indices normal scalar_tensor
+    sparse_coo_tensor
+    """
+)
+LIKE_FACTORIES = _words(
+    """
+    zeros_like ones_like empty_like full_like rand_like randn_like randint_like
+    """
+)
+NEW_FACTORIES = _words(
+    """
+    new_zeros new_ones new_empty new_full new_tensor
+    """
+)
+NOT_TENSOR_FUNCTIONS = _words(
+    """
+    is_tensor is_floating_point is_complex numel save load manual_seed seed get_default_dtype
+    set_default_dtype set_default_device set_grad_enabled is_grad_enabled no_grad enable_grad
+    inference_mode device dtype Generator compile set_num_threads get_num_threads finfo iinfo
+    set_float32_matmul_precision use_deterministic_algorithms autocast Size is_storage typename
+    set_printoptions allclose equal is_nonzero result_type can_cast is_autocast_enabled
+    get_rng_state set_rng_state initial_seed set_default_tensor_type
+    """
+)
+NUMBER_METHODS = _words(
+    """
+    item numel dim ndimension nelement element_size storage_offset get_device data_ptr stride
+    size is_contiguous is_floating_point is_complex type
+    """
+)
+TENSOR_METHODS = _words(
+    """
+    backward detach requires_grad_ unsqueeze squeeze contiguous permute view_as expand_as
+    masked_fill masked_fill_ scatter_ gather argmax softmax log_softmax clamp clamp_ mean sum
+    std var abs sqrt exp log pow matmul mm bmm transpose reshape view flatten clone half float
+    double long int bool bfloat16 max min norm topk sort expand repeat chunk split eq ne gt lt
+    ge le add sub mul div add_ sub_ mul_ div_ zero_ fill_ copy_ normal_ uniform_ index_select
+    masked_select nonzero sigmoid tanh relu cumsum t unbind roll flip any all type_as new_zeros
+    new_ones item numpy tolist cpu cuda to detach_ data grad round_ round argmin argsort prod
+    dot outer tril triu diag isnan isfinite
+    """
+)
+TENSOR_ONLY = _words(
+    """
+    backward detach requires_grad_ unsqueeze view_as expand_as masked_fill masked_fill_ scatter_
+    log_softmax new_zeros new_ones type_as index_select masked_select
+    """
+)
+MODULE_METHODS = _words(
+    """
+    train eval to cuda cpu half float double bfloat16 requires_grad_ apply
+    """
+)
+OPTIMIZER = re.compile(r"(^torch\.optim\.(?!lr_scheduler)[A-Z])|(\.optim\.[A-Z])")
+MODEL_NAME = re.compile(
+    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|backbone|critic|actor|"
+    r"classifier|transformer|unet|vae|gpt|policy)s?\d*$",
+    re.I,
+)
+CRITERION_NAME = re.compile(r"(^|_)(criterion|loss_?fn|loss_?func(tion)?|bce|ce_?loss)$", re.I)
+LOADER_NAME = re.compile(r"(^|_)(data_?)?(loader|dl|dataloader|batches)s?$|loader$", re.I)
+
+BY_ANNOTATION = {
+    "Tensor": Value(Kind.TENSOR),
+    "FloatTensor": Value(Kind.TENSOR),
+    "LongTensor": Value(Kind.TENSOR),
+    "device": Value(Kind.DEVICE),
+    "Module": Value(Kind.MODULE),
+    "PreTrainedModel": Value(Kind.MODULE),
+    "DataLoader": Value(Kind.LOADER),
+    "Optimizer": Value(Kind.OPTIMIZER),
+    "ndarray": NDARRAY,
+    "int": NUMBER,
+    "float": NUMBER,
+    "bool": FLAG,
+    "str": STRING,
+}

@@ -35,10 +35,13 @@ def wanted_rules(data: bytes, settings: Settings, path: str) -> list[Rule]:
     ]
 
 
-def lint(source: SourceFile, settings: Settings, tree: ast.Module | None = None) -> list[Finding]:
+def lint(
+    source: SourceFile, settings: Settings, tree: ast.Module | None = None, *, noqa: bool = True
+) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
-    `tree` is the file's stdlib tree where somebody has it already (flake8).
+    `tree` is the file's stdlib tree where somebody has it already (flake8); without `noqa`
+    comments of that kind silence nothing (flake8's `--disable-noqa`).
     Raises `BadSource` when the file does not parse.
     """
     rules = wanted_rules(source.data, settings, source.path)
@@ -46,7 +49,7 @@ def lint(source: SourceFile, settings: Settings, tree: ast.Module | None = None)
         return []
     from mpslint.semantics.context import Context
 
-    suppressions = Suppressions(source)
+    suppressions = Suppressions(source, noqa=noqa)
     if suppressions.whole_file:
         return []
     context = Context(source, tree if tree is not None else source.parse(), settings)

@@ -24,17 +24,36 @@ _BOM = codecs.BOM_UTF8
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
 
 
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_HEAD = 4096
+"""The first two lines are looked for in so many bytes."""
+
+
 def declared_encoding(data: bytes) -> str:
     """The codec name of a Python file by PEP 263; raises `LookupError` for an unknown one."""
-    bom = data.startswith(_BOM)
-    rest = data[len(_BOM) :] if bom else data
-    for line in re.split(rb"\r\n|\r|\n", rest[:1000], maxsplit=2)[:2]:
+    if data.startswith(_BOM):
+        return "utf-8"
+    for line in re.split(rb"\r\n|\r|\n", data[:_HEAD], maxsplit=2)[:2]:
         match = _CODING.match(line)
         if match:
-            return codecs.lookup(match.group(1).decode("ascii", "replace")).name
+            return _codec(match.group(1).decode("ascii", "replace"))
         if not _BLANK.match(line):
             break
     return "utf-8"
+
+
+def _codec(name: str) -> str:
+    """Editors append to names (`utf-8-unix`); Python's own tokenizer cuts it off like this."""
+    plain = name[:12].lower().replace("_", "-")
+    if plain == "utf-8" or plain.startswith("utf-8-"):
+        return "utf-8"
+    if plain.startswith(("latin-1-", "iso-8859-1-", "iso-latin-1-")) or plain in (
+        "latin-1",
+        "iso-8859-1",
+        "iso-latin-1",
+    ):
+        return "iso8859-1"
+    return codecs.lookup(name).name
 
 
 class SourceFile:
@@ -47,19 +66,18 @@ class SourceFile:
         self.path = path
         self.data = data
         self.bom = data.startswith(_BOM)
+        if data.startswith(_UTF16):
+            raise BadSource(path, "is UTF-16, which Python does not read; save it as UTF-8")
         try:
             self.encoding = declared_encoding(data)
+            self.text = (data[len(_BOM) :] if self.bom else data).decode(self.encoding)
         except LookupError as error:
             raise BadSource(path, f"{error}; save the file as UTF-8") from None
-        body = data[len(_BOM) :] if self.bom else data
-        try:
-            self.text = body.decode(self.encoding)
         except UnicodeDecodeError as error:
-            raise BadSource(
-                path,
-                f"not valid {error.encoding} at byte {error.start}; "
-                "save it as UTF-8 or declare its encoding",
-            ) from None
+            reason = f"not valid {error.encoding} at byte {error.start}"
+            raise BadSource(path, f"{reason}; save it as UTF-8 or declare its encoding") from None
+        except ValueError as error:
+            raise BadSource(path, f"cannot be decoded: {error}; save it as UTF-8") from None
         if "\0" in self.text:
             raise BadSource(path, "contains null bytes, so it is not Python source")
         self._starts: list[int] | None = None
@@ -67,11 +85,26 @@ class SourceFile:
 
     @classmethod
     def from_text(cls, text: str, path: str = "<text>") -> SourceFile:
-        return cls(path, text.encode("utf-8"))
+        """A file of this text, whatever encoding a coding line in it names."""
+        try:
+            encoding = declared_encoding(text[:_HEAD].encode("utf-8", "replace"))
+            source = cls(path, text.encode(encoding))
+        except (LookupError, ValueError, BadSource):
+            source = cls(path, b"")
+            source.data = text.encode("utf-8", "surrogatepass")
+        source.text, source._ascii = text, text.isascii()
+        return source
 
     def with_text(self, text: str) -> SourceFile:
-        """The same file with another text, in the same encoding."""
-        return SourceFile(self.path, self.encode(text))
+        """The same file with another text, in the same encoding.
+
+        Raises `BadSource` when the bytes of either text would not read as that text again.
+        """
+        changed = SourceFile(self.path, self.encode(text))
+        if changed.text != text or self.encode(self.text) != self.data:
+            reason = f"its encoding, {self.encoding}, does not survive a rewrite"
+            raise BadSource(self.path, f"{reason}; save it as UTF-8")
+        return changed
 
     def encode(self, text: str) -> bytes:
         """`text` as this file's bytes. Raises `BadSource` if its encoding lacks a character."""

@@ -45,9 +45,11 @@ class _Silence(NamedTuple):
 class Suppressions:
     """What the comments of one file silence."""
 
-    __slots__ = ("_file_codes", "_rows", "whole_file")
+    __slots__ = ("_file_codes", "_noqa", "_rows", "whole_file")
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, *, noqa: bool = True) -> None:
+        """Without `noqa` comments of that kind are not heard; mpslint's own still are."""
+        self._noqa = noqa
         self.whole_file = False
         """Whether the file asks to be left alone."""
         self._file_codes: tuple[str, ...] = ()
@@ -68,7 +70,7 @@ class Suppressions:
     def _read(self, comment: Comment) -> None:
         if comment.alone and self._read_whole_file(comment.text):
             return
-        silences = list(_silences(comment.text))
+        silences = list(_silences(comment.text, self._noqa))
         for row in range(comment.first_row, comment.row + 1) if silences else ():
             self._rows.setdefault(row, []).extend(silences)
 
@@ -77,7 +79,7 @@ class Suppressions:
             self.whole_file = True
             return True
         match = _FLAKE8.match(text)
-        if match is None:
+        if match is None or not self._noqa:
             return False
         if match["codes"]:
             self._file_codes += _split(match["codes"][1:].upper())
@@ -86,9 +88,9 @@ class Suppressions:
         return True
 
 
-def _silences(text: str) -> Iterator[_Silence]:
+def _silences(text: str, noqa: bool) -> Iterator[_Silence]:
     match = _NOQA.search(text)
-    if match:
+    if match and noqa:
         codes = match["codes"]
         yield _Silence(_split(codes.upper()) if codes else None)
     match = _IGNORE.search(text)

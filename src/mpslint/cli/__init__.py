@@ -41,8 +41,10 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    except RecursionError:
-        return fail("internal error: nested too deeply")
+    except Exception as error:
+        from mpslint.checking import internal_error
+
+        return fail(internal_error("mpslint", error))
 
 
 def fail(message: str) -> int:

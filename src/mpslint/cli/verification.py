@@ -83,7 +83,7 @@ def build_request(options: argparse.Namespace, script: str, **more: Any) -> Requ
     given = {
         "args": tuple(options.script_arguments),
         "devices": options.device,
-        "python": options.python or _active_python(),
+        "python": options.python or active_python(),
         "steps": options.steps,
         "timeout": options.timeout,
         "memory_mb": options.memory,
@@ -93,7 +93,7 @@ def build_request(options: argparse.Namespace, script: str, **more: Any) -> Requ
     return Request(script=os.path.abspath(script), **chosen, **more).checked()
 
 
-def _active_python() -> str | None:
+def active_python() -> str | None:
     """The activated environment's Python, where mpslint itself is installed elsewhere."""
     root = os.environ.get("VIRTUAL_ENV") or os.environ.get("CONDA_PREFIX")
     for parts in (("bin", "python"), ("python.exe",), ("Scripts", "python.exe")):

@@ -1,0 +1,46 @@
+# `make demo` and `make test` set up everything themselves, in $(VENV).
+# Where pip finds a CUDA build of torch by default and you want the smaller CPU build, say where
+# it lies:  make test PIP_ARGS='--extra-index-url URL_OF_THE_CPU_BUILDS'
+PYTHON ?= python3
+VENV ?= .venv
+PIP_ARGS ?=
+WORKERS ?= 2
+
+BIN = $(VENV)/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
+ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test lint unit bench clean
+
+demo: $(VENV)/.demo
+	@sh examples/demo.sh $(BIN)
+
+test: lint unit
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/bench.py
+
+clean:
+	rm -rf $(VENV) build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo 'mpslint needs Python 3.10 or newer: make PYTHON=python3.12' >&2; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[verify]' numpy
+	@touch $@
+
+$(VENV)/.test: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.demo

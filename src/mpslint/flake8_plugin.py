@@ -1,0 +1,101 @@
+"""mpslint as a flake8 plugin: the same findings as `mpslint check`, at the same places.
+
+It reads `[tool.mpslint]`, and reports the rules that are on there. Rules that are off by
+default are switched on by flake8's own options: `--extend-select MPS606`, or any prefix
+longer than the family's name (`--select MPS` alone is the default set). Nothing is imported
+for a file that does not speak of torch, and nothing is ever raised: a fault of mpslint's own
+is one MPS999 finding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mpslint import __version__
+
+if TYPE_CHECKING:
+    import argparse
+    import ast
+    from collections.abc import Iterator
+
+    from mpslint.settings import Settings
+    from mpslint.settings_file import SettingsFinder
+
+Violation = tuple[int, int, str, type]
+_FAMILY = "MPS"
+
+
+class Plugin:
+    """One instance per file, made and run by flake8."""
+
+    name = "mpslint"
+    version = __version__
+    _finder: SettingsFinder | None = None
+    _selected: tuple[str, ...] = ()
+    _noqa = True
+    _stdin_name = "stdin"
+
+    def __init__(self, tree: ast.Module, lines: list[str], filename: str) -> None:
+        self._tree = tree
+        self._lines = lines
+        self._path = self._stdin_name if filename in ("-", "stdin") else filename
+
+    @classmethod
+    def parse_options(cls, options: argparse.Namespace) -> None:
+        """Called by flake8 once, before any file."""
+        asked = [*(options.select or ()), *(options.extend_select or ())]
+        cls._selected = tuple(
+            code for code in asked if code.startswith(_FAMILY) and len(code) > len(_FAMILY)
+        )
+        cls._noqa = not options.disable_noqa
+        cls._stdin_name = options.stdin_display_name
+        cls._finder = None
+
+    def run(self) -> Iterator[Violation]:
+        if not any("torch" in line for line in self._lines):
+            return
+        try:
+            found = list(self._findings())
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            found = [(1, 0, f"MPS999 internal error: {reason[:200]}", type(self))]
+        yield from found
+
+    def _findings(self) -> Iterator[Violation]:
+        from mpslint.errors import MpslintError
+        from mpslint.linter import lint
+        from mpslint.source import SourceFile
+
+        try:
+            settings = self._settings()
+            source = SourceFile.from_text("".join(self._lines), self._path)
+            if 0 < settings.max_file_size < len(source.data):
+                return
+            findings = lint(source, settings, self._tree, noqa=self._noqa)
+        except MpslintError as error:
+            yield 1, 0, f"MPS999 {error}", type(self)
+            return
+        for finding in findings:
+            yield finding.row, finding.column - 1, f"{finding.code} {finding.message}", type(self)
+
+    def _settings(self) -> Settings:
+        """What the settings files say, and the rules that flake8's options switch on."""
+        from mpslint.settings_file import SettingsFinder
+
+        cls = type(self)
+        if cls._finder is None:
+            cls._finder = SettingsFinder()
+        settings = cls._finder.for_file(self._path)
+        extra = tuple(code for code in self._selected if _is_rule(code))
+        return settings._replace(extend_select=(*settings.extend_select, *extra))
+
+
+def _is_rule(selector: str) -> bool:
+    from mpslint.errors import BadSettings
+    from mpslint.selectors import resolve
+
+    try:
+        resolve(selector)
+    except BadSettings:
+        return False
+    return True

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label
+from mpslint.semantics.chains import Chains
 from mpslint.semantics.devices import Devices
+from mpslint.semantics.dtypes import DTypes
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
-from mpslint.semantics.names import Names
+from mpslint.semantics.names import Names, canonical
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
+
+_NO_NAMES: frozenset[str] = frozenset()
 
 
 class Context:
@@ -35,7 +39,10 @@ class Context:
         self._guards: Guards | None = None
         self._values: Values | None = None
         self._devices: Devices | None = None
+        self._dtypes: DTypes | None = None
         self._loops: Loops | None = None
+        self._local_names: dict[str, set[str]] | None = None
+        self._chains: Chains | None = None
 
     @property
     def names(self) -> Names:
@@ -68,10 +75,22 @@ class Context:
         return self._devices
 
     @property
+    def dtypes(self) -> DTypes:
+        if self._dtypes is None:
+            self._dtypes = DTypes(self.names, self.flow, self.values)
+        return self._dtypes
+
+    @property
     def loops(self) -> Loops:
         if self._loops is None:
             self._loops = Loops(self.index, self.values)
         return self._loops
+
+    @property
+    def chains(self) -> Chains:
+        if self._chains is None:
+            self._chains = Chains(self.index, self.names, self.guards, self.values, self.devices)
+        return self._chains
 
     # shorthands
 
@@ -82,7 +101,9 @@ class Context:
     def calls_of(self, *qualified: str) -> Iterator[ast.Call]:
         """Calls of these functions under whatever name the file gives them, in source order."""
         wanted = set(qualified)
-        lasts = {name.rsplit(".", 1)[-1] for name in qualified} | self._aliases(wanted)
+        lasts = {name.rsplit(".", 1)[-1] for name in qualified}
+        for name in qualified:
+            lasts |= self._aliases.get(name, _NO_NAMES)
         found = [
             call
             for last in lasts
@@ -91,18 +112,22 @@ class Context:
         ]
         yield from sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
-    def _aliases(self, qualified: set[str]) -> set[str]:
-        """Other local names of these functions: `from time import time as now`, `sync = ...`."""
-        aliases = set()
-        for scope_bindings in self.names.every_binding():
-            name, binding = scope_bindings
-            if binding.kind == "import" and binding.qualified is not None:
-                if any(q == binding.qualified for q in qualified):
-                    aliases.add(name)
-            elif binding.kind == "assign" and isinstance(binding.value, ast.Attribute | ast.Name):
-                if self.names.resolve(binding.value) in qualified:
-                    aliases.add(name)
-        return aliases
+    @property
+    def _aliases(self) -> dict[str, set[str]]:
+        """Other local names by qualified name: `from time import time as now`, `sync = ...`."""
+        if self._local_names is None:
+            self._local_names = {}
+            for name, binding in self.names.every_binding():
+                qualified = None
+                if binding.kind == "import":
+                    qualified = binding.qualified
+                elif binding.kind == "assign" and isinstance(
+                    binding.value, ast.Attribute | ast.Name
+                ):
+                    qualified = self.names.resolve(binding.value)
+                if qualified is not None:
+                    self._local_names.setdefault(canonical(qualified), set()).add(name)
+        return self._local_names
 
     # reporting
 

@@ -1,0 +1,190 @@
+"""Where a tensor lives at the place that reads it, and copies to the CPU that only CUDA gets.
+
+`if use_cuda: y = y.cpu()` and `y.cpu().numpy() if use_cuda else y.numpy()` are right as long as
+there is CUDA or nothing; with a third device the other arm meets a tensor that is not on the CPU.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.guards import Facts, Guards
+from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.names import Binding
+from mpslint.semantics.value import Kind
+from mpslint.semantics.values import Values
+
+_ACCELERATORS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "xla"})
+_ON_CPU_FACTS = frozenset({"cpu", "no-accelerator", "no-mps"})
+_CUDA_FACTS = frozenset({"cuda", "asked-cuda"})
+
+
+class Placement:
+    def __init__(self, index: Index, flow: Flow, guards: Guards, values: Values) -> None:
+        self._index = index
+        self._flow = flow
+        self._guards = guards
+        self._values = values
+        self._moves: bool | None = None
+
+    def on_accelerator(self, node: ast.expr) -> bool:
+        """Whether the value of `node` is known to come from a device that is not only the CPU.
+
+        A selection without MPS counts where CUDA is absent: it becomes MPS when it is ported.
+        """
+        devices = self._values.of(node).devices
+        if devices is None or devices.isdisjoint(_ACCELERATORS):
+            return False
+        facts = self._guards.at(node)
+        if "cuda" in facts and "cuda" in devices:
+            return True
+        return facts.isdisjoint(_ON_CPU_FACTS)
+
+    @property
+    def file_uses_devices(self) -> bool:
+        """Whether this file moves anything to a device, or creates anything on one."""
+        if self._moves is None:
+            self._moves = any(True for _ in self._device_uses())
+        return self._moves
+
+    def _device_uses(self) -> Iterator[ast.Call]:
+        for call in self._index.calls.get("cuda", ()):
+            if isinstance(call.func, ast.Attribute):
+                yield call
+        for call in self._index.calls.get("to", ()):
+            for argument in (*call.args[:1], *(k.value for k in call.keywords)):
+                if self._names_accelerator(argument):
+                    yield call
+        for keyword in self._index.of(ast.keyword):
+            parent = self._index.parents[keyword]
+            if keyword.arg == "device" and isinstance(parent, ast.Call):
+                if self._names_accelerator(keyword.value):
+                    yield parent
+
+    def _names_accelerator(self, node: ast.expr) -> bool:
+        value = self._values.of(node)
+        if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
+            return False
+        return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)
+
+    # copies to the CPU on CUDA only
+
+    def copied_only_on_cuda(self, node: ast.expr) -> ast.AST | None:
+        """The copy to the CPU that `node` gets on CUDA and not here; None where there is none.
+
+        `node` is what a host-only call (`.numpy()`) is made on, without a copy in its own chain.
+        """
+        if not self._guards.at(node).isdisjoint(_ON_CPU_FACTS | {"cuda"}):
+            return None
+        return self._in_other_arm(node) or self._conditional_rebinding(node)
+
+    def _in_other_arm(self, node: ast.expr) -> ast.AST | None:
+        wanted = _without_copies(node)
+        child: ast.AST = node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                return None
+            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+                other, outcome = _other_arm(parent, child)
+                if not self._implied(parent.test, outcome).isdisjoint(_CUDA_FACTS):
+                    for copy in _host_copies(other):
+                        if _without_copies(copy) == wanted:
+                            return copy
+            child = parent
+        return None
+
+    def _implied(self, test: ast.expr, outcome: bool) -> Facts:
+        return self._guards.implied(test, outcome)
+
+    def _conditional_rebinding(self, node: ast.expr) -> ast.AST | None:
+        root = node
+        while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
+            root = root.func if isinstance(root, ast.Call) else root.value
+        if not isinstance(root, ast.Name):
+            return None
+        bindings = self._flow.reaching(root)
+        here = self._guards.at(node)
+        for binding in bindings:
+            if self._copies_itself(binding, root.id) and len(bindings) > 1:
+                if (self._guards.at(binding.node) - here) & _CUDA_FACTS:
+                    return binding.value
+        return None
+
+    def _copies_itself(self, binding: Binding, name: str) -> bool:
+        """`y = y.cpu()`, however long the chain."""
+        value = binding.value
+        if binding.kind != "assign" or value is None or not any(True for _ in _host_copies([value])):
+            return False
+        return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
+
+
+def _other_arm(branch: ast.If | ast.IfExp, child: ast.AST) -> tuple[list[ast.AST], bool]:
+    """The arm that `child` is not in, and the outcome of the test that leads there."""
+    body: list[ast.AST] = list(branch.body) if isinstance(branch.body, list) else [branch.body]
+    orelse: list[ast.AST] = (
+        list(branch.orelse) if isinstance(branch.orelse, list) else [branch.orelse]
+    )
+    if any(item is child for item in body):
+        return orelse, False
+    return body, True
+
+
+def _host_copies(nodes: list[ast.AST] | list[ast.expr]) -> Iterator[ast.expr]:
+    """What `.numpy()`-like calls are made on, where a `.cpu()` stands in the chain; else `.cpu()`."""
+    for top in nodes:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr in ("numpy", "tolist") and has_host_copy(node.func.value):
+                    yield node.func.value
+                elif is_host_copy(node):
+                    yield node
+
+
+def is_host_copy(node: ast.AST) -> bool:
+    """`x.cpu()`, `x.to("cpu")`, `x.to(device="cpu")`, `x.to(torch.device("cpu"))`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr == "cpu":
+        return True
+    if node.func.attr != "to":
+        return False
+    places = [*node.args[:1], *(k.value for k in node.keywords if k.arg == "device")]
+    return any(_is_cpu(place) for place in places)
+
+
+def _is_cpu(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and node.args:
+        node = node.args[0]
+    return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def has_host_copy(node: ast.AST) -> bool:
+    """Whether a copy to the CPU stands in the chain of calls and attributes that ends here."""
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        if is_host_copy(node):
+            return True
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return False
+
+
+def _without_copies(node: ast.AST) -> str:
+    """The chain as text, without what only readies it for NumPy."""
+    steps: list[str] = []
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if not is_host_copy(node) and node.func.attr not in ("detach", "float", "contiguous"):
+                arguments = [ast.unparse(item) for item in node.args]
+                steps.append(f".{node.func.attr}({','.join(arguments)})")
+            node = node.func.value
+        elif isinstance(node, ast.Subscript):
+            steps.append(f"[{ast.unparse(node.slice)}]")
+            node = node.value
+        elif isinstance(node, ast.Attribute):
+            if node.attr != "data":
+                steps.append(f".{node.attr}")
+            node = node.value
+        else:
+            break
+    return ast.unparse(node) + "".join(reversed(steps))

@@ -1,0 +1,58 @@
+"""Whether code runs only for some versions of torch, or with an error in mind."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.context import Context
+
+_VERSION_WORDS = frozenset(
+    {"__version__", "version", "Version", "parse_version", "LooseVersion", "is_torch_version"}
+)
+
+
+def version_tested(context: Context, node: ast.AST) -> bool:
+    """Whether `node` runs under a condition that asks for a version."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
+            if _asks_version(parent.test):
+                return True
+        elif isinstance(parent, ast.BoolOp):
+            for value in parent.values:
+                if value is child:
+                    break
+                if _asks_version(value):
+                    return True
+        child = parent
+    return False
+
+
+def _asks_version(test: ast.expr) -> bool:
+    for item in ast.walk(test):
+        word = item.attr if isinstance(item, ast.Attribute) else None
+        if isinstance(item, ast.Name):
+            word = item.id
+        if word is not None and (word in _VERSION_WORDS or "version" in word.lower()):
+            return True
+    return False
+
+
+def catches(context: Context, node: ast.AST, error: str) -> bool:
+    """Whether `node` stands in a `try` that catches `error` (or everything)."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.Try) and any(item is child for item in parent.body):
+            for handler in parent.handlers:
+                kinds = handler.type
+                items = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+                for item in items:
+                    last = item.attr if isinstance(item, ast.Attribute) else None
+                    if isinstance(item, ast.Name):
+                        last = item.id
+                    if item is None or last in (error, "Exception", "BaseException"):
+                        return True
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return False
+        child = parent
+    return False

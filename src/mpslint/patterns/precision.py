@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote
-from mpslint.semantics.placement import pinned_to_mps, surely_device
+from mpslint.semantics.destinations import pinned_to_mps, surely_device
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -1,0 +1,97 @@
+"""Where data goes, as several rules ask it: may it be MPS, is it the device of a tensor."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.context import Context
+from mpslint.semantics.devices import DEVICE_NAME
+from mpslint.semantics.value import Kind
+
+NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")
+"""Facts under which the device at hand is not MPS."""
+_PARAMETERS = ("weight", "bias")
+
+
+def may_be_mps(context: Context, device: ast.expr | None) -> bool:
+    """Whether a device expression may name MPS: a portable selection, or one out of sight.
+
+    A selection between CUDA and the CPU is no, whatever ought to be added to it.
+    """
+    if device is None:
+        return False
+    value = context.values.of(device)
+    if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
+        return value.devices is None or "mps" in value.devices
+    if value.kind is Kind.UNKNOWN:
+        last = context.values.last_name(device)
+        return last is not None and bool(DEVICE_NAME.match(last))
+    return False
+
+
+def pinned_to_mps(context: Context, device: ast.expr) -> bool:
+    """Whether a device expression names MPS and nothing else."""
+    return context.values.of(device).devices == frozenset({"mps"})
+
+
+def surely_device(context: Context, device: ast.expr) -> bool:
+    """Whether the expression is a `torch.device` (and no str or None), so that it has `.type`."""
+    if isinstance(device, ast.Name):
+        bindings = context.flow.reaching(device)
+        return bool(bindings) and all(
+            binding.kind == "assign"
+            and binding.value is not None
+            and surely_device(context, binding.value)
+            for binding in bindings
+        )
+    if isinstance(device, ast.IfExp):
+        return surely_device(context, device.body) and surely_device(context, device.orelse)
+    if isinstance(device, ast.Call):
+        return context.resolve(device.func) == "torch.device"
+    if isinstance(device, ast.Attribute):
+        if is_device_of_tensor(context, device):
+            return True
+        assigned = context.guards.assigned(device)
+        return bool(assigned) and all(surely_device(context, value) for value in assigned)
+    return False
+
+
+def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is the `.device` of a tensor or parameter, not that of a configuration."""
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        return bool(bindings) and all(
+            binding.kind == "assign"
+            and isinstance(binding.value, ast.Attribute)
+            and is_device_of_tensor(context, binding.value)
+            for binding in bindings
+        )
+    if not isinstance(node, ast.Attribute) or node.attr != "device":
+        return False
+    base = node.value
+    if isinstance(base, ast.Call) and isinstance(base.func, ast.Name) and base.func.id == "next":
+        inner = base.args[0] if base.args else None
+        return isinstance(inner, ast.Call) and context.values.last_name(inner.func) in (
+            "parameters",
+            "buffers",
+        )
+    if isinstance(base, ast.Attribute) and base.attr in _PARAMETERS:
+        return True
+    return context.values.of(base).kind is Kind.TENSOR
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    """The value of a keyword argument."""
+    return next((item.value for item in call.keywords if item.arg == name), None)
+
+
+def device_argument(context: Context, call: ast.Call) -> ast.expr | None:
+    """The device that a factory or a `.to` call is given, None where it is given none."""
+    given = keyword(call, "device")
+    if given is not None:
+        return given
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in ("to", "to_empty"):
+        return None
+    if not call.args or context.dtypes.torch_dtype(call.args[0]) is not None:
+        return None
+    return call.args[0]

@@ -29,12 +29,12 @@ def insert(offset: int, text: str) -> Edit:
 
 def indent_unit(source: SourceFile) -> str:
     """One level of indentation as the file writes it; four spaces where it has none."""
-    for row in range(1, len(source.starts) + 1):
-        line = source.line(row)
-        stripped = line.lstrip(" \t")
-        if stripped and line[0] in " \t" and not stripped.startswith("#"):
-            indent = line[: len(line) - len(stripped)]
-            return "\t" if indent[0] == "\t" else " " * min(len(indent), 8)
+    for row in range(1, len(source.starts)):
+        if not source.line(row).split("#")[0].rstrip().endswith(":"):
+            continue
+        outer, inner = source.indentation(row), source.indentation(row + 1)
+        if source.line(row + 1).strip() and len(inner) > len(outer) and inner.startswith(outer):
+            return inner[len(outer) :]
     return "    "
 
 

@@ -15,6 +15,7 @@ from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
+from mpslint.semantics.placement import Placement
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Context:
         self._devices: Devices | None = None
         self._dtypes: DTypes | None = None
         self._loops: Loops | None = None
+        self._placement: Placement | None = None
         self._local_names: dict[str, set[str]] | None = None
         self._chains: Chains | None = None
 
@@ -91,6 +93,12 @@ class Context:
         if self._chains is None:
             self._chains = Chains(self.index, self.names, self.guards, self.values, self.devices)
         return self._chains
+
+    @property
+    def placement(self) -> Placement:
+        if self._placement is None:
+            self._placement = Placement(self.index, self.flow, self.guards, self.values)
+        return self._placement
 
     # shorthands
 

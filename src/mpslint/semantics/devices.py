@@ -72,6 +72,8 @@ class DeviceName(NamedTuple):
     is_string: bool
     """It is a str, so `.type` may not be asked of it."""
     value: Value
+    indexed: bool = False
+    """It may name an index (`cuda:0`), which autocast does not take."""
 
 
 class Devices:
@@ -368,7 +370,8 @@ class Devices:
         value = join(parts)
         if not self._usable(value) or any(self._indexed(b.value) for b in bindings):
             return None
-        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value)
+        indexed = any(b.value is not None and self._names_index(b.value) for b in bindings)
+        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value, indexed)
 
     def _conditional(self, statement: ast.AST) -> bool:
         """Bound only under `if __name__ == "__main__"` or the like: not there for importers."""
@@ -391,6 +394,12 @@ class Devices:
                 if _PREFIX.match(item.value) or _FORMAT.match(item.value):
                     return True
         return False
+
+    def _names_index(self, value: ast.expr) -> bool:
+        return any(
+            isinstance(item, ast.Constant) and isinstance(item.value, str) and ":" in item.value
+            for item in ast.walk(value)
+        )
 
     def _of_self(self, node: ast.AST) -> DeviceName | None:
         function = self._index.function(node)

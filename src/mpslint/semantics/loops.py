@@ -145,7 +145,7 @@ class Loops:
         name = function_node.name if function_node is not None else ""
         if _DATA_NAME.search(name):
             return LoopKind.NONE
-        evaluates = self._without_gradients(loop) or bool(_EVAL_NAME.search(name))
+        evaluates = self.without_gradients(loop) or bool(_EVAL_NAME.search(name))
         if evaluates and not _TRAIN_NAME.search(name):
             return LoopKind.EVAL
         return LoopKind.DEVICE
@@ -189,8 +189,9 @@ class Loops:
             for node in self._own_nodes(loop)
         )
 
-    def _without_gradients(self, loop: Loop) -> bool:
-        for parent in self._index.ancestors(loop):
+    def without_gradients(self, node: ast.AST) -> bool:
+        """Whether `node` runs under `no_grad` or `inference_mode` in its function."""
+        for parent in self._index.ancestors(node):
             if isinstance(parent, ast.With | ast.AsyncWith):
                 for item in parent.items:
                     call = item.context_expr

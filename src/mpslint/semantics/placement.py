@@ -115,7 +115,11 @@ class Placement:
     def _copies_itself(self, binding: Binding, name: str) -> bool:
         """`y = y.cpu()`, however long the chain."""
         value = binding.value
-        if binding.kind != "assign" or value is None or not any(True for _ in _host_copies([value])):
+        if (
+            binding.kind != "assign"
+            or value is None
+            or not any(True for _ in _host_copies([value]))
+        ):
             return False
         return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
 

@@ -124,7 +124,7 @@ class BoundValues:
                     return NUMBER
                 return self.drawn(iterable.args[0], position, nested) if iterable.args else UNKNOWN
             if last in ("items", "values", "keys"):
-                return UNKNOWN
+                return self._of_mapping(iterable, last, position)
         value = self._values.of(iterable)
         if value.kind is Kind.LOADER or (
             value.kind is Kind.UNKNOWN and iterable is not None and self._loader_name(iterable)
@@ -134,6 +134,20 @@ class BoundValues:
             return value
         if value.kind is Kind.NDARRAY:
             return NDARRAY
+        if value.kind is Kind.SEQUENCE and iterable is not None and position is None:
+            return self._values.element(iterable)
+        return UNKNOWN
+
+    def _of_mapping(self, call: ast.Call, method: str, position: int | None) -> Value:
+        """`for k, v in batch.items()`: the value, where the dictionary is known."""
+        if not isinstance(call.func, ast.Attribute):
+            return UNKNOWN
+        if (method == "items" and position == 1) or method == "values":
+            base = self._values.of(call.func.value)
+            if base.kind is Kind.SEQUENCE:
+                return self._values.element(call.func.value)
+            if base.kind is Kind.TENSOR and base.devices == CPU_ONLY and not base.computed:
+                return base
         return UNKNOWN
 
     def _loader_name(self, node: ast.expr) -> bool:

@@ -36,6 +36,8 @@ from mpslint.semantics.value_tables import (
 if TYPE_CHECKING:
     from mpslint.semantics.values import Values
 
+_PLACED = (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN)
+
 
 class CallValues:
     """Values of calls: torch and other libraries, methods, code of this file, builtins."""
@@ -188,20 +190,24 @@ class CallValues:
 
     def _computed(self, node: ast.Call, loss: bool = False) -> Value:
         """Result of a kernel: where its tensor arguments are."""
-        devices = self._devices_of([*node.args, *(k.value for k in node.keywords)])
+        devices = self._devices_of(_arguments(node))
         grads = any(self._values.of(arg).loss for arg in node.args)
         return Value(Kind.TENSOR, devices, loss=loss or grads, computed=True)
 
     def _devices_of(self, arguments: list[ast.expr]) -> frozenset[str] | None:
         known: set[str] = set()
         for argument in arguments:
+            if isinstance(argument, ast.Starred):
+                argument = argument.value
             items = argument.elts if isinstance(argument, ast.List | ast.Tuple) else [argument]
             for item in items:
                 value = self._values.of(item)
-                if value.kind in (Kind.TENSOR, Kind.MODULE):
-                    if value.devices is None:
-                        return None
+                if value.kind is Kind.SEQUENCE:
+                    value = self._values.element(item)
+                if value.devices is not None and value.kind in _PLACED:
                     known |= value.devices
+                elif value.kind in (Kind.TENSOR, Kind.MODULE):
+                    return None
         return frozenset(known) if known else None
 
     def method_call(self, node: ast.Call, function: ast.Attribute) -> Value | None:
@@ -222,6 +228,8 @@ class CallValues:
         if method == "to" and base.kind in (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN):
             return self._to(node, base)
         if base.kind is Kind.TENSOR:
+            if method == "type" and (node.args or node.keywords):
+                return base
             if method in NUMBER_METHODS:
                 return NUMBER if method != "size" else OTHER
             if method in NEW_FACTORIES:
@@ -304,12 +312,12 @@ class CallValues:
         value = self._values.of(called)
         if value.kind is Kind.MODULE:
             devices = value.devices
-            from_arguments = self._devices_of(node.args)
+            from_arguments = self._devices_of(_arguments(node))
             if devices is None or (devices == CPU_ONLY and from_arguments is not None):
                 devices = from_arguments if from_arguments is not None else devices
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
         if value.kind is Kind.UNKNOWN and self._named_as_model(called):
-            devices = value.devices or self._devices_of(node.args)
+            devices = value.devices or self._devices_of(_arguments(node))
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
         return None
 
@@ -371,3 +379,7 @@ class CallValues:
         if name in ("iter", "reversed") and node.args:
             return self._values.of(node.args[0])
         return UNKNOWN
+
+
+def _arguments(node: ast.Call) -> list[ast.expr]:
+    return [*node.args, *(k.value for k in node.keywords)]

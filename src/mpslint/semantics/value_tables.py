@@ -69,6 +69,14 @@ MODULE_METHODS = _words(
     train eval to cuda cpu half float double bfloat16 requires_grad_ apply
     """
 )
+MODEL_OUTPUTS = _words(
+    """
+    logits loss last_hidden_state pooler_output hidden_states sample pred_original_sample
+    prev_sample encoder_last_hidden_state image_embeds text_embeds logits_per_image
+    logits_per_text
+    """
+)
+"""Attributes of what a model returns that are tensors (or tuples of them)."""
 OPTIMIZER = re.compile(r"(^torch\.optim\.(?!lr_scheduler)[A-Z])|(\.optim\.[A-Z])")
 MODEL_NAME = re.compile(
     r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|backbone|critic|actor|"

@@ -31,8 +31,9 @@ from mpslint.semantics.value import (
 from mpslint.semantics.value_bindings import BoundValues
 from mpslint.semantics.value_calls import CallValues
 from mpslint.semantics.value_moves import Moves
+from mpslint.semantics.value_sequences import Sequences
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.value_tables import DEVICE_TEXT, FACTORIES, LIKE_FACTORIES
+from mpslint.semantics.value_tables import DEVICE_TEXT, FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
 from mpslint.semantics.value_types import Types
 
 __all__ = [
@@ -64,6 +65,7 @@ class Values:
         self._bindings = BoundValues(self, index, names, flow)
         self._calls = CallValues(self, index, names)
         self._moves = Moves(self, index)
+        self._sequences = Sequences(self, index, names, flow)
 
     def of(self, node: ast.expr | None) -> Value:
         if node is None:
@@ -142,6 +144,8 @@ class Values:
                 "layout",
             ):
                 return OTHER
+            if node.attr in MODEL_OUTPUTS and base.loss:
+                return base
             return UNKNOWN
         if node.attr == "device" and base.kind is Kind.MODULE:
             assigned = self._assigned(node)
@@ -190,6 +194,10 @@ class Values:
     def drawn(self, iterable: ast.expr | None, position: int | None, nested: bool) -> Value:
         """One element of an iterable (its `position`-th part, where it is unpacked)."""
         return self._bindings.drawn(iterable, position, nested)
+
+    def element(self, node: ast.expr) -> Value:
+        """What every element of a list, tuple, set or dictionary is."""
+        return self._sequences.element(node)
 
     def annotation(self, node: ast.expr | None) -> Value:
         """What an annotation says of a value."""
@@ -240,7 +248,10 @@ class Values:
         tensors = [side for side in sides if side.kind is Kind.TENSOR]
         if tensors:
             return Value(Kind.TENSOR, tensors[0].devices, computed=True)
-        return FLAG
+        if any(side.kind is Kind.NDARRAY for side in sides):
+            return NDARRAY
+        # `mask > threshold` on something unknown may be a tensor of flags.
+        return UNKNOWN if all(side.kind in (Kind.UNKNOWN, Kind.NUMBER) for side in sides) else FLAG
 
     def _boolean(self, node: ast.BoolOp) -> Value:
         return join([self.of(value) for value in node.values])
@@ -252,11 +263,13 @@ class Values:
         base = self.of(node.value)
         if base.kind in (Kind.TENSOR, Kind.NDARRAY):
             return base
-        if base.kind is Kind.MODULE:
+        if base.kind is Kind.MODULE or (base.kind is Kind.UNKNOWN and base.devices is not None):
             return base
+        if base.kind is Kind.SEQUENCE:
+            return self._sequences.item(node.value, node.slice)
         return UNKNOWN
 
-    def _sequence(self, node: ast.List | ast.Tuple | ast.Set) -> Value:
+    def _sequence(self, node: ast.expr) -> Value:
         return Value(Kind.SEQUENCE)
 
     def _other(self, node: ast.expr) -> Value:
@@ -286,9 +299,9 @@ _EVALUATORS: dict[type, Callable[[Values, Any], Value]] = {
     ast.Set: Values._sequence,
     ast.ListComp: Values._sequence,
     ast.GeneratorExp: Values._sequence,
-    ast.Dict: Values._other,
-    ast.DictComp: Values._other,
-    ast.SetComp: Values._other,
+    ast.Dict: Values._sequence,
+    ast.DictComp: Values._sequence,
+    ast.SetComp: Values._sequence,
     ast.Lambda: Values._other,
     ast.NamedExpr: Values._walrus,
     ast.Await: Values._awaited,

@@ -1,0 +1,75 @@
+"""Fixes that let a call run only where its backend is: a statement below `if`, or `x if ok else y`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Fix
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import (
+    alone_on_lines,
+    indent_unit,
+    needs_parentheses,
+    replace,
+    replace_span,
+)
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+CUDA = "{torch}.cuda.is_available()"
+MPS = "{torch}.backends.mps.is_available()"
+ACCELERATOR = "{torch}.accelerator.is_available()"
+
+
+def guard_statement(
+    context: Context,
+    call: ast.Call,
+    test: str,
+    message: str,
+    applicability: Applicability = Applicability.SAFE,
+) -> Fix | None:
+    """Put the expression statement `call` below `if test:`.
+
+    None where the call is part of a larger expression, shares its lines, or spans several.
+    """
+    torch = torch_name(context, call)
+    statement = context.index.parents[call]
+    if torch is None or not isinstance(statement, ast.Expr):
+        return None
+    source = context.source
+    start, end = source.span(statement)
+    body = source.text[start:end]
+    if "\n" in body or "\r" in body or not alone_on_lines(source, statement):
+        return None
+    indent = source.indentation(statement.lineno) + indent_unit(source)
+    text = f"if {test.format(torch=torch)}:{source.newline}{indent}{body}"
+    return Fix(message, (replace_span(source, start, end, text),), applicability)
+
+
+def guard_expression(
+    context: Context,
+    node: ast.expr,
+    test: str,
+    other: str,
+    message: str,
+    applicability: Applicability = Applicability.SAFE,
+    then: str | None = None,
+) -> Fix | None:
+    """Write `node if test else other` for `node`, in parentheses where its place needs them.
+
+    `then` replaces `node` in the first arm. Texts may hold `{torch}`. None inside f-strings,
+    whose inner positions are not exact before Python 3.12, and over several lines.
+    """
+    torch = torch_name(context, node)
+    if torch is None or context.index.enclosing(node, ast.JoinedStr) is not None:
+        return None
+    segment = context.source.segment(node)
+    if "\n" in segment or "\r" in segment:
+        return None
+    first = segment if then is None else then.format(torch=torch)
+    text = f"{first} if {test.format(torch=torch)} else {other.format(torch=torch)}"
+    if needs_parentheses(node, context.index.parents[node]):
+        text = f"({text})"
+    return Fix(message, (replace(context.source, node, text),), applicability)

@@ -1,0 +1,90 @@
+"""`torch.cuda.amp` switches itself off where there is no CUDA.
+
+## What it does
+Flags `torch.cuda.amp.autocast`, `GradScaler`, `custom_fwd` and `custom_bwd`, however imported.
+
+## Why is this bad?
+They are deprecated, and off CUDA they warn and do nothing: on a Mac the model trains in float32,
+at half the speed and twice the memory.
+
+## Example
+```python
+with torch.cuda.amp.autocast():
+    loss = model(x)
+```
+Use instead:
+```python
+with torch.autocast(device_type=device.type, enabled=device.type != "cpu"):
+    loss = model(x)
+```
+
+## What is not flagged
+Code behind a test for CUDA.
+
+## Fix safety
+Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
+numbers there do not change. A `GradScaler` runs on MPS from torch 2.8 (`min-torch`).
+
+## References
+- `torch/cuda/amp/autocast_mode.py`, `torch/amp/grad_scaler.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.autocast import drop_unused_import, portable_call
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
+_QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
+
+
+@rule(
+    "MPS207",
+    "cuda-amp",
+    severity=Severity.IGNORES,
+    triggers=(b"amp",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for statement in context.index.of(ast.ImportFrom):
+        if statement.module and statement.module.startswith("torch.cuda.amp"):
+            if not context.guards.has(statement, "cuda", "caught"):
+                yield context.finding(
+                    rule,
+                    statement,
+                    "torch.cuda.amp does nothing on MPS: torch.amp is for every device",
+                    applicability=Applicability.SAFE,
+                    fix=partial(drop_unused_import, context, statement),
+                )
+    for name in _NAMES:
+        for node in (*context.index.attributes.get(name, ()), *_imported(context, name)):
+            if context.resolve(node) not in _QUALIFIED or not isinstance(node.ctx, ast.Load):
+                continue
+            if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
+                continue
+            parent = context.index.parents[node]
+            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
+            yield context.finding(
+                rule,
+                node,
+                f"torch.cuda.amp.{name} does nothing on MPS",
+                applicability=Applicability.SAFE if call else None,
+                fix=partial(portable_call, context, call) if call else None,
+            )
+
+
+def _imported(context: Context, name: str) -> list[ast.Name]:
+    """Uses of a name that `from torch.cuda.amp import ...` brought in."""
+    found = []
+    for local, binding in context.names.every_binding():
+        qualified = binding.qualified or ""
+        if binding.kind == "import" and qualified.startswith("torch.cuda.amp"):
+            if qualified.rsplit(".", 1)[-1] == name:
+                found += context.index.names.get(local, [])
+    return found

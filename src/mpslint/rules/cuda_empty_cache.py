@@ -1,0 +1,72 @@
+"""`torch.cuda.empty_cache()` does nothing on MPS.
+
+## What it does
+Flags calls of `torch.cuda.empty_cache` that run on every machine.
+
+## Why is this bad?
+Off CUDA the call returns without a word, and the memory that MPS caches stays taken: one report
+measured 1,050 MB kept, and 2.7 MB after `torch.mps.empty_cache()`.
+
+## Example
+```python
+torch.cuda.empty_cache()
+```
+Use instead:
+```python
+if torch.cuda.is_available():
+    torch.cuda.empty_cache()
+elif torch.backends.mps.is_available():
+    torch.mps.empty_cache()
+```
+
+## What is not flagged
+Calls behind a test for CUDA, in code for CUDA only, and beside a `torch.mps.empty_cache()` in the
+same function.
+
+## Fix safety
+Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
+runs into an internal assertion on MPS in torch 2.9 to 2.12.
+
+## References
+- `torch/mps/__init__.py` (`empty_cache`), pytorch/pytorch#186430
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.dispatch import dispatch_statement
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+
+@rule(
+    "MPS202",
+    "cuda-empty-cache",
+    severity=Severity.IGNORES,
+    triggers=(b"empty_cache",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    others = list(context.calls_of("torch.mps.empty_cache", "torch.accelerator.empty_cache"))
+    for call in context.calls_of("torch.cuda.empty_cache"):
+        if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
+            continue
+        function = context.index.function(call)
+        if any(context.index.function(other) is function for other in others):
+            continue
+        yield context.finding(
+            rule,
+            call.func,
+            "torch.cuda.empty_cache() does nothing on MPS: the memory stays taken",
+            applicability=Applicability.SAFE,
+            fix=partial(
+                dispatch_statement,
+                context,
+                call,
+                "{torch}.mps.empty_cache()",
+                "Empty the cache of whichever device is there",
+            ),
+        )

@@ -1,0 +1,91 @@
+"""`torch.cuda.manual_seed` does not seed MPS.
+
+## What it does
+Flags `torch.cuda.manual_seed`, `manual_seed_all`, `seed` and `seed_all` in functions (and modules)
+that do not also call `torch.manual_seed` or `torch.mps.manual_seed`.
+
+## Why is this bad?
+Off CUDA the call is queued and forgotten, so the run is not reproducible on a Mac.
+`torch.manual_seed` seeds the CPU and every device.
+
+## Example
+```python
+torch.cuda.manual_seed_all(seed)
+```
+Use instead:
+```python
+torch.manual_seed(seed)
+```
+
+## What is not flagged
+The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong.
+
+## Fix safety
+Unsafe: `torch.manual_seed` also seeds the CPU's generator, which changes the numbers drawn there.
+
+## References
+- `torch/random.py` (`manual_seed`), `torch/mps/__init__.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import replace
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_PORTABLE = {
+    "torch.cuda.manual_seed": "manual_seed",
+    "torch.cuda.manual_seed_all": "manual_seed",
+    "torch.cuda.seed": "seed",
+    "torch.cuda.seed_all": "seed",
+}
+_ENOUGH = (
+    "torch.manual_seed",
+    "torch.random.manual_seed",
+    "torch.mps.manual_seed",
+    "torch.seed",
+    "lightning.seed_everything",
+    "pytorch_lightning.seed_everything",
+    "transformers.set_seed",
+    "accelerate.utils.set_seed",
+)
+
+
+@rule(
+    "MPS204",
+    "cuda-seed",
+    severity=Severity.IGNORES,
+    triggers=(b"seed",),
+    fix=Applicability.UNSAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    calls = list(context.calls_of(*_PORTABLE))
+    if not calls:
+        return
+    enough = {context.index.function(other) for other in context.calls_of(*_ENOUGH)}
+    for call in calls:
+        if context.index.function(call) in enough:
+            continue
+        name = context.resolve(call.func) or ""
+        portable = _PORTABLE[name]
+        yield context.finding(
+            rule,
+            call.func,
+            f"{name}() does not seed MPS: torch.{portable}() seeds every device",
+            applicability=Applicability.UNSAFE,
+            fix=partial(_seed_all, context, call, portable),
+        )
+
+
+def _seed_all(context: Context, call: ast.Call, portable: str) -> Fix | None:
+    torch = torch_name(context, call)
+    if torch is None:
+        return None
+    edit = replace(context.source, call.func, f"{torch}.{portable}")
+    return Fix("Seed every device", (edit,), Applicability.UNSAFE)

@@ -1,0 +1,79 @@
+"""A device is written out as `"cuda"`.
+
+## What it does
+Flags `"cuda"`, `"cuda:0"`, `f"cuda:{rank}"` and their like where a device is expected: `device=`
+in factories and calls, `.to(...)`, `torch.device(...)`, `torch.Generator(...)`, variables and
+attributes that hold a device, default values of parameters, options and fields.
+
+## Why is this bad?
+On a machine without CUDA the first tensor that is made there or moved there raises
+`AssertionError: Torch not compiled with CUDA enabled`.
+
+## Example
+```python
+x = torch.zeros(3, device="cuda")
+```
+Use instead, with a device that is selected once:
+```python
+x = torch.zeros(3, device=device)
+```
+
+## What is not flagged
+Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`);
+comparisons, dictionary keys, texts, lists of choices; `torch.autocast` (hardcoded-autocast-device)
+and `map_location` (load-map-location); the CUDA arm of a selection (device-chain-missing-mps).
+
+## Fix safety
+Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
+other use becomes the device at hand, or one that is selected after the imports. Code that spreads
+over several CUDA indices is reported, not rewritten.
+
+## References
+- `torch/cuda/__init__.py` (`_lazy_init`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.literal import replace_literal
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.devices import Slot
+
+
+@rule(
+    "MPS101",
+    "hardcoded-cuda-device",
+    severity=Severity.BREAKS,
+    triggers=(b"cuda",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for literal in context.devices.literals:
+        if literal.backend != "cuda":
+            continue
+        slot = context.devices.slot(literal.node)
+        if slot is None or slot.kind in ("map-location", "autocast"):
+            continue
+        if context.guards.has(literal.node, "cuda", "asked-cuda", "no-mps", "caught", "xpu"):
+            continue
+        if any(context.index.within(literal.node, arm) for arm in context.chains.arms()):
+            continue
+        yield context.finding(
+            rule,
+            literal.node,
+            _message(slot, context.source.segment(literal.node)),
+            applicability=Applicability.SAFE,
+            fix=partial(replace_literal, context, literal, slot),
+        )
+
+
+def _message(slot: Slot, text: str) -> str:
+    if slot.kind in ("parameter", "option", "field"):
+        return f"the default device is {text}: raises AssertionError where there is no CUDA"
+    if slot.kind in ("assignment", "item", "return"):
+        return f"the device is always {text}: its use raises AssertionError where there is no CUDA"
+    return f"{text} is written out: raises AssertionError where there is no CUDA"

@@ -1,0 +1,99 @@
+"""`torch.load` puts tensors back where they were saved.
+
+## What it does
+Flags `torch.load`, `torch.jit.load` and `load_state_dict_from_url` without `map_location`, or with
+a CUDA device as one.
+
+## Why is this bad?
+A checkpoint that was saved on CUDA raises `RuntimeError: Attempting to deserialize object on a
+CUDA device` on a Mac.
+
+## Example
+```python
+model.load_state_dict(torch.load(path))
+```
+Use instead:
+```python
+model.load_state_dict(torch.load(path, map_location="cpu"))
+```
+
+## What is not flagged
+`map_location` with anything but CUDA, code behind a test for CUDA or in a `try`, files that were
+written by numpy or pickle.
+
+## Fix safety
+Safe: `"cpu"` where the result only goes to `load_state_dict`, which copies it to the module's
+device; else `None` on CUDA (as before) and `"cpu"` elsewhere.
+
+## References
+- `torch/serialization.py` (`load`)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.loading import cpu_map_location, portable_map_location
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_LOADERS = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+
+
+@rule(
+    "MPS413",
+    "load-map-location",
+    severity=Severity.BREAKS,
+    triggers=(b"load",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of(*_LOADERS):
+        if any(keyword.arg is None for keyword in call.keywords):
+            continue
+        if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
+            continue
+        given = _map_location(context, call)
+        if given is None:
+            yield context.finding(
+                rule,
+                call.func,
+                "without map_location a checkpoint saved on CUDA raises RuntimeError on a Mac",
+                applicability=Applicability.SAFE,
+                fix=partial(cpu_map_location, context, call),
+            )
+        elif _is_cuda(context, given):
+            yield context.finding(
+                rule,
+                given,
+                "map_location is CUDA: raises where there is none",
+                applicability=Applicability.SAFE,
+                fix=partial(portable_map_location, context, given),
+            )
+
+
+def _map_location(context: Context, call: ast.Call) -> ast.expr | None:
+    for keyword in call.keywords:
+        if keyword.arg == "map_location":
+            return keyword.value
+    position = _LOADERS[context.resolve(call.func) or ""]
+    return call.args[position] if len(call.args) > position else None
+
+
+def _is_cuda(context: Context, node: ast.expr) -> bool:
+    """A CUDA device that is written out right here."""
+    return any(
+        literal.backend == "cuda"
+        and context.index.within(literal.node, node)
+        and not isinstance(node, ast.Lambda | ast.Dict | ast.IfExp)
+        and not context.guards.has(literal.node, "cuda", "asked-cuda")
+        for literal in context.devices.literals
+    )

@@ -1,0 +1,161 @@
+"""`.numpy()` of a tensor that is on the GPU raises.
+
+## What it does
+Flags `.numpy()`, `np.asarray(t)` and `np.array(t)` of a tensor that is known to come from a
+device that is not the CPU: the output of a model that was moved, a tensor that went through
+`.to(device)`, or what is computed from these. Also flags `.numpy()` of a value that this code
+copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a file
+that moves things to a device, because only the output of a model needs the `detach`.
+
+## Why is this bad?
+NumPy arrays share their memory with the tensor, which must be in main memory:
+`TypeError: can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor
+to host memory first`. Code that tests for CUDA before it copies fails on every other device.
+
+## Example
+```python
+prediction = model(x.to(device)).argmax(1).numpy()
+```
+Use instead:
+```python
+prediction = model(x.to(device)).argmax(1).cpu().numpy()
+```
+
+## What is not flagged
+`x.numpy(force=True)`; a chain that holds `.cpu()` or `.to("cpu")`; tensors of datasets, loaders
+and `from_numpy`; values of which nothing is known, because most `.numpy()` calls in real code are
+made on CPU tensors; TensorFlow's and other libraries' `.numpy()`.
+
+## Fix safety
+Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the value
+also carries gradients, `.detach()` is added with it, and the fix is unsafe.
+
+## References
+- `torch/csrc/utils/tensor_numpy.cpp` (`tensor_to_numpy`)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
+from mpslint.patterns.text import insert, replace
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.value import Kind
+
+_ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
+
+
+class _Reason(NamedTuple):
+    text: str
+    related: ast.AST | None = None
+
+
+@rule(
+    "MPS301",
+    "numpy-on-device-tensor",
+    severity=Severity.BREAKS,
+    triggers=(b"numpy", b"asarray"),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.index.calls.get("numpy", ()):
+        if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
+            tensor = call.func.value
+            reason = None if has_host_copy(tensor) else _reason(context, tensor)
+            if reason is not None:
+                start, end = context.name_token(call.func)
+                yield _finding(context, rule, start, end, tensor, start, reason)
+    for call in context.calls_of(*_ARRAY_FUNCTIONS):
+        if call.args and not has_host_copy(call.args[0]):
+            tensor = call.args[0]
+            if _is_tensor(context, tensor) and context.placement.on_accelerator(tensor):
+                start, end = context.source.span(tensor)
+                yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
+
+
+def _finding(
+    context: Context,
+    rule: Rule,
+    start: int,
+    end: int,
+    tensor: ast.expr,
+    numpy_at: int | None,
+    reason: _Reason,
+) -> Finding:
+    detach = _needs_detach(context, tensor)
+    applicability = Applicability.UNSAFE if detach else Applicability.SAFE
+    labels = ()
+    if reason.related is not None:
+        labels = (context.label(reason.related, "copied to the CPU here, on CUDA only"),)
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        f"raises TypeError {reason.text} that is not on the CPU: NumPy needs a copy there",
+        confidence=Confidence.INFERRED,
+        labels=labels,
+        applicability=applicability,
+        fix=partial(_fix, context, tensor, numpy_at, detach, applicability),
+    )
+
+
+def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
+    placement = context.placement
+    value = context.values.of(tensor)
+    if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return None
+    if placement.on_accelerator(tensor):
+        return _Reason("on a tensor")
+    if value.devices is None or not value.on_cpu:
+        copy = placement.copied_only_on_cuda(tensor)
+        if copy is not None:
+            return _Reason("on a tensor", copy)
+    if value.devices is None and _detached(tensor) and placement.file_uses_devices:
+        if context.guards.at(tensor).isdisjoint({"cpu", "no-cuda", "no-accelerator"}):
+            return _Reason("on a model's output")
+    return None
+
+
+def _is_tensor(context: Context, node: ast.expr) -> bool:
+    return context.values.of(node).kind is Kind.TENSOR
+
+
+def _detached(node: ast.expr) -> bool:
+    """Whether the chain ends in `.detach()` or `.data`, as only what a model computed needs."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr == "detach"
+    return isinstance(node, ast.Attribute) and node.attr == "data"
+
+
+def _needs_detach(context: Context, tensor: ast.expr) -> bool:
+    value = context.values.of(tensor)
+    return value.loss and value.kind is Kind.TENSOR and not context.loops.without_gradients(tensor)
+
+
+def _fix(
+    context: Context,
+    tensor: ast.expr,
+    numpy_at: int | None,
+    detach: bool,
+    applicability: Applicability,
+) -> Fix | None:
+    text = ".detach().cpu()" if detach else ".cpu()"
+    source = context.source
+    edit: Edit
+    if numpy_at is None:
+        bare = isinstance(tensor, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+        segment = source.segment(tensor)
+        edit = replace(source, tensor, f"{segment if bare else f'({segment})'}{text}")
+    else:
+        # In front of the dot of `.numpy`, so that a chain over several lines keeps its shape.
+        dot = source.text.rfind(".", source.span(tensor)[1], numpy_at)
+        if dot < 0:
+            return None
+        edit = insert(dot, text)
+    return Fix(f"Add `{text}`", (edit,), applicability)

@@ -1,0 +1,84 @@
+"""Pinned memory is asked for on every machine.
+
+## What it does
+Flags `DataLoader(pin_memory=True)` and `tensor.pin_memory()` in code that also runs without CUDA.
+
+## Why is this bad?
+Pinned host memory belongs to CUDA. A `DataLoader` warns on MPS and switches it off;
+`Tensor.pin_memory()` raises `RuntimeError` on builds without CUDA.
+
+## Example
+```python
+loader = DataLoader(dataset, pin_memory=True)
+```
+Use instead:
+```python
+loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
+```
+
+## What is not flagged
+Anything but the literal `True`, and code behind a test for CUDA.
+
+## Fix safety
+Safe for `DataLoader`: on CUDA the value is the same. `Tensor.pin_memory()` is reported only.
+
+## References
+- `torch/utils/data/dataloader.py`, pytorch/pytorch#86060
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import replace
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.values import Kind
+
+
+@rule(
+    "MPS608",
+    "pin-memory-unconditional",
+    severity=Severity.IGNORES,
+    triggers=(b"pin_memory",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of("torch.utils.data.DataLoader"):
+        for keyword in call.keywords:
+            value = keyword.value
+            if keyword.arg != "pin_memory" or context.guards.on_cuda(call):
+                continue
+            if isinstance(value, ast.Constant) and value.value is True:
+                yield context.finding(
+                    rule,
+                    value,
+                    "pinned memory is for CUDA: the DataLoader warns on MPS and goes on without",
+                    applicability=Applicability.SAFE,
+                    fix=partial(_only_on_cuda, context, value),
+                )
+    for call in context.index.calls.get("pin_memory", ()):
+        if isinstance(call.func, ast.Attribute) and not call.args:
+            if context.guards.has(call, "cuda", "asked-cuda", "caught"):
+                continue
+            if context.values.of(call.func.value).kind is Kind.TENSOR:
+                start, end = context.name_token(call.func)
+                yield context.finding_at(
+                    rule,
+                    start,
+                    end,
+                    "Tensor.pin_memory() raises RuntimeError where there is no CUDA",
+                    severity=Severity.BREAKS,
+                )
+
+
+def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:
+    torch = torch_name(context, value)
+    if torch is None:
+        return None
+    edit = replace(context.source, value, f"{torch}.cuda.is_available()")
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE)

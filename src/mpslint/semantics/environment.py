@@ -1,0 +1,128 @@
+"""Writes to the process environment, and what was imported before them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+TORCH_PACKAGES = frozenset(
+    "torch torchvision torchaudio torchtext torchmetrics transformers diffusers accelerate timm "
+    "lightning pytorch_lightning lightning_fabric peft trl sentence_transformers fastai kornia "
+    "open_clip torch_geometric whisper ultralytics skorch botorch gpytorch pyro monai fairseq "
+    "stable_baselines3 deepspeed xformers flash_attn safetensors.torch clip".split()
+)
+"""Packages that load torch when they are imported."""
+
+
+class Write(NamedTuple):
+    """One variable that gets a value for this process or for one it starts."""
+
+    node: ast.AST
+    """The assignment or call."""
+    key: ast.Constant
+    name: str
+    value: ast.expr | None
+    own_process: bool
+    """False for a dictionary that may be another process's environment."""
+
+    @property
+    def text(self) -> str | None:
+        """The value, where it is written out."""
+        value = self.value
+        return str(value.value) if isinstance(value, ast.Constant) else None
+
+
+def writes(context: Context, prefix: str) -> Iterator[Write]:
+    """Every place that sets a variable whose name starts with `prefix`, in source order."""
+    for key in context.index.strings:
+        if key.value.startswith(prefix):
+            write = _write(context, key)
+            if write is not None:
+                yield write
+
+
+def _write(context: Context, key: ast.Constant) -> Write | None:
+    parent = context.index.parents[key]
+    if isinstance(parent, ast.Subscript) and parent.slice is key:
+        if isinstance(parent.ctx, ast.Store):
+            statement = context.index.parents[parent]
+            own = context.resolve(parent.value) == "os.environ"
+            if isinstance(statement, ast.Assign | ast.AnnAssign):
+                return Write(statement, key, key.value, statement.value, own)
+        return None
+    if isinstance(parent, ast.Call) and parent.args and parent.args[0] is key:
+        last = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+        if last in ("setdefault", "putenv", "setenv") and len(parent.args) >= 2:
+            name = context.resolve(parent.func)
+            own = name in ("os.environ.setdefault", "os.putenv") or last == "setenv"
+            return Write(parent, key, key.value, parent.args[1], own)
+        return None
+    if isinstance(parent, ast.Dict):
+        place = next((i for i, item in enumerate(parent.keys) if item is key), None)
+        if place is not None:
+            call = context.index.parents[parent]
+            own = isinstance(call, ast.Call) and context.resolve(call.func) == "os.environ.update"
+            return Write(parent, key, key.value, parent.values[place], own)
+    return None
+
+
+def loads_torch(statement: ast.AST) -> bool:
+    """Whether an import statement brings torch in, by itself or through a known package."""
+    if isinstance(statement, ast.Import):
+        return any(_of_torch(alias.name) for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom):
+        return statement.level == 0 and _of_torch(statement.module or "")
+    return False
+
+
+def _of_torch(module: str) -> bool:
+    return module.split(".")[0] in TORCH_PACKAGES or module in TORCH_PACKAGES
+
+
+def torch_import_before(context: Context, node: ast.AST) -> ast.stmt | None:
+    """The first import of torch that has surely run when control comes to `node`."""
+    function = context.index.enclosing(node, *FUNCTIONS)
+    row = node.lineno  # type: ignore[attr-defined]
+    for statement in _imports(context):
+        if not loads_torch(statement):
+            continue
+        owner = context.index.function(statement)
+        if _typing_only(context, statement):
+            continue
+        if owner is None:
+            if function is None and statement.lineno < row:
+                return statement
+            if function is not None and not _called_before(context, function, statement.lineno):
+                return statement
+        elif owner is function and statement.lineno < row:
+            return statement
+    return None
+
+
+def _imports(context: Context) -> list[ast.stmt]:
+    found: list[ast.stmt] = [*context.index.of(ast.Import), *context.index.of(ast.ImportFrom)]
+    return sorted(found, key=lambda item: item.lineno)
+
+
+def _typing_only(context: Context, statement: ast.stmt) -> bool:
+    parent = context.index.parents[statement]
+    if not isinstance(parent, ast.If):
+        return False
+    test = parent.test
+    last = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
+    return last == "TYPE_CHECKING"
+
+
+def _called_before(context: Context, function: ast.AST, row: int) -> bool:
+    """Whether module code above `row` calls this function."""
+    name = getattr(function, "name", "")
+    return any(
+        call.lineno < row and context.index.function(call) is None
+        for call in context.index.calls.get(name, ())
+    )

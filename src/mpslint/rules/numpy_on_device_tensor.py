@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
 from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -90,7 +90,7 @@ def _finding(
 ) -> Finding:
     detach = _needs_detach(context, tensor)
     applicability = Applicability.UNSAFE if detach else Applicability.SAFE
-    labels = ()
+    labels: tuple[Label, ...] = ()
     if reason.related is not None:
         labels = (context.label(reason.related, "copied to the CPU here, on CUDA only"),)
     return context.finding_at(
@@ -116,10 +116,11 @@ def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
         copy = placement.copied_only_on_cuda(tensor)
         if copy is not None:
             return _Reason("on a tensor", copy)
-    if value.devices is None and _detached(tensor) and placement.file_uses_devices:
-        if context.guards.at(tensor).isdisjoint({"cpu", "no-cuda", "no-accelerator"}):
-            return _Reason("on a model's output")
-    return None
+    if value.devices is not None or not _detached(tensor):
+        return None
+    if context.guards.has(tensor, "cpu", "no-cuda", "no-accelerator"):
+        return None
+    return _Reason("on a model's output") if placement.file_uses_devices else None
 
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:

@@ -7,6 +7,7 @@ there is CUDA or nothing; with a third device the other arm meets a tensor that 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from mpslint.semantics.flow import Flow
@@ -14,10 +15,12 @@ from mpslint.semantics.guards import Facts, Guards
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Binding
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
 
 _ACCELERATORS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "xla"})
 _ON_CPU_FACTS = frozenset({"cpu", "no-accelerator", "no-mps"})
+_DEVICE_WORD = re.compile(r"(device|gpu|^dev)(_?id)?$", re.I)
 _CUDA_FACTS = frozenset({"cuda", "asked-cuda"})
 
 
@@ -59,12 +62,15 @@ class Placement:
                     yield call
         for keyword in self._index.of(ast.keyword):
             parent = self._index.parents[keyword]
-            if keyword.arg == "device" and isinstance(parent, ast.Call):
-                if self._names_accelerator(keyword.value):
-                    yield parent
+            if keyword.arg != "device" or not isinstance(parent, ast.Call):
+                continue
+            if self._names_accelerator(keyword.value):
+                yield parent
 
     def _names_accelerator(self, node: ast.expr) -> bool:
         value = self._values.of(node)
+        if value.kind is Kind.UNKNOWN:
+            return bool(_DEVICE_WORD.search(last_name(node) or ""))
         if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
         return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)
@@ -106,11 +112,13 @@ class Placement:
             return None
         bindings = self._flow.reaching(root)
         here = self._guards.at(node)
-        for binding in bindings:
-            if self._copies_itself(binding, root.id) and len(bindings) > 1:
-                if (self._guards.at(binding.node) - here) & _CUDA_FACTS:
-                    return binding.value
-        return None
+        copies = [b for b in bindings if self._copies_itself(b, root.id)]
+        if not copies or len(copies) == len(bindings):
+            return None
+        # `if y.is_mps: y = y.cpu()` or `if y.device.type != "cpu"` beside it: all is well.
+        if any(not (self._guards.at(b.node) - here) & _CUDA_FACTS for b in copies):
+            return None
+        return copies[0].value
 
     def _copies_itself(self, binding: Binding, name: str) -> bool:
         """`y = y.cpu()`, however long the chain."""
@@ -136,7 +144,7 @@ def _other_arm(branch: ast.If | ast.IfExp, child: ast.AST) -> tuple[list[ast.AST
 
 
 def _host_copies(nodes: list[ast.AST] | list[ast.expr]) -> Iterator[ast.expr]:
-    """What `.numpy()`-like calls are made on, where a `.cpu()` stands in the chain; else `.cpu()`."""
+    """Copies to the CPU, with the rest of the chain where a `.numpy()` ends it."""
     for top in nodes:
         for node in ast.walk(top):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):

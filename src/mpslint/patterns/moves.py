@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.gates import open_gate
+from mpslint.patterns.gates import open_gates
 from mpslint.patterns.literal import several_gpus
 from mpslint.patterns.selection import Reference, reference
 from mpslint.patterns.text import holds_comment, replace_span
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     """The fix for one `.cuda()`; None where it names a GPU of its own or is guarded otherwise."""
     if context.guards.at(call) & {"cuda", "asked-cuda", "no-mps", "caught"}:
-        gate = context.chains.gate(call)
-        return open_gate(context, gate) if gate is not None else None
+        return open_gates(context)
     found = reference(context, call)
     if found is None:
         return None

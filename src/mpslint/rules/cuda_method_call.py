@@ -24,7 +24,8 @@ exit or an assertion that wants CUDA, the CUDA arm of a choice that knows MPS, `
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
-same move on CUDA. Moves behind a test for CUDA lose the test together. `.cuda(index)` with an
+same move on CUDA. Moves behind a test for CUDA lose the test, all
+of them or none, since a model on MPS and a batch on the CPU do not meet. `.cuda(index)` with an
 index that is not 0 is reported, not rewritten.
 
 ## References

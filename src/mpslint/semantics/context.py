@@ -45,6 +45,8 @@ class Context:
         self._placement: Placement | None = None
         self._local_names: dict[str, set[str]] | None = None
         self._chains: Chains | None = None
+        self.memo: dict[str, object] = {}
+        """What the codemod has worked out for the whole file, by its own keys."""
 
     @property
     def names(self) -> Names:

@@ -1,0 +1,129 @@
+"""`Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor` and what is made with it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.model import Edit
+from mpslint.patterns.selection import Reference, torch_name
+from mpslint.patterns.statements import delete_statement
+from mpslint.patterns.text import holds_comment, replace
+from mpslint.semantics.values import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_DTYPES = {
+    "FloatTensor": "float32",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+
+
+class Alias(NamedTuple):
+    """A name for the tensor type of whichever device is there."""
+
+    statement: ast.Assign
+    name: ast.Name
+    test: ast.expr
+    dtype: str
+
+
+def find_aliases(context: Context) -> list[Alias] | None:
+    """The aliases of the file; None where a legacy CUDA type is used in any other way."""
+    found: list[Alias] = []
+    for type_name in (*_DTYPES, "DoubleTensor"):
+        for node in context.index.attributes.get(type_name, ()):
+            if context.resolve(node) != f"torch.cuda.{type_name}":
+                continue
+            alias = _alias(context, node, type_name)
+            if alias is None:
+                return None
+            found.append(alias)
+    return found
+
+
+def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | None:
+    choice = context.index.parents[node]
+    if not isinstance(choice, ast.IfExp) or choice.body is not node or type_name not in _DTYPES:
+        return None
+    if context.resolve(choice.orelse) not in (f"torch.{type_name}", "torch.Tensor"):
+        return None
+    if not context.guards.implied(choice.test, True) & {"cuda", "asked-cuda"}:
+        return None
+    statement = context.index.parents[choice]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name):
+        return None
+    bindings = context.names.bindings(target.id, target)
+    if len(bindings) != 1:
+        return None
+    return Alias(statement, target, choice.test, _DTYPES[type_name])
+
+
+def convert_alias(context: Context, alias: Alias, device: Reference) -> list[Edit] | None:
+    """Edits of all uses of an alias, and its own removal; None where one use is unclear."""
+    torch = torch_name(context, alias.statement)
+    removal = delete_statement(context, alias.statement)
+    if torch is None or removal is None:
+        return None
+    scope = context.names.owner(alias.name.id, alias.name)
+    edits = [removal]
+    for use in context.index.names[alias.name.id]:
+        if use is alias.name or context.names.owner(use.id, use) is not scope:
+            continue
+        edit = _convert(context, use, alias, device, torch)
+        if edit is None:
+            return None
+        edits.append(edit)
+    return edits
+
+
+def _convert(
+    context: Context, use: ast.Name, alias: Alias, device: Reference, torch: str
+) -> Edit | None:
+    source = context.source
+    parent = context.index.parents[use]
+    if not isinstance(parent, ast.Call) or parent.keywords:
+        return None
+    if holds_comment(source, *source.span(parent)):
+        return None
+    where = f"dtype={torch}.{alias.dtype}, device={device.text}"
+    if parent.func is use:
+        inner = ", ".join(source.segment(argument) for argument in parent.args)
+        made = _maker(context, parent)
+        if made is None:
+            return None
+        lead = f"{inner}, " if inner else "0, "
+        return replace(source, parent, f"{torch}.{made}({lead}{where})")
+    function = parent.func
+    if isinstance(function, ast.Attribute) and function.attr == "type" and parent.args == [use]:
+        start, end = context.name_token(function)[0], source.span(parent)[1]
+        text = f"to({device.text}, {torch}.{alias.dtype})"
+        return Edit(start, end, text, source.text[start:end])
+    return None
+
+
+def _maker(context: Context, call: ast.Call) -> str | None:
+    """`empty` for sizes, `tensor` for data; None where nobody can tell."""
+    arguments = call.args
+    if len(arguments) != 1 or isinstance(arguments[0], ast.Starred):
+        return "empty"
+    (argument,) = arguments
+    if isinstance(argument, ast.List | ast.Tuple | ast.ListComp):
+        return "tensor"
+    value = context.values.of(argument)
+    if value.kind is Kind.NDARRAY:
+        return "tensor"
+    if value.kind is Kind.NUMBER:
+        return "empty"
+    return None

@@ -70,7 +70,9 @@ def _lines(context: Context, statement: ast.stmt, comments: bool = True) -> tupl
 def _import_of(context: Context, statement: ast.stmt, loaded: ast.stmt) -> ast.stmt | None:
     """The plain `import os` behind `loaded` that the statement needs."""
     for item in context.tree.body:
-        if isinstance(item, ast.Import) and item.lineno > loaded.lineno:
-            if [alias.name for alias in item.names] == ["os"] and item.lineno < statement.lineno:
+        between = loaded.lineno < item.lineno < statement.lineno
+        if between and isinstance(item, ast.Import):
+            only = item.names[0]
+            if len(item.names) == 1 and (only.name, only.asname) == ("os", None):
                 return item
     return None

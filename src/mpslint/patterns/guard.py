@@ -1,4 +1,4 @@
-"""Fixes that let a call run only where its backend is: a statement below `if`, or `x if ok else y`."""
+"""Fixes that let a call run only where its backend is: below `if`, or as `x if ok else y`."""
 
 from __future__ import annotations
 

@@ -12,14 +12,38 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _ONE_RESULT = frozenset(
-    "torch.linalg.eigvals torch.linalg.eigvalsh torch.linalg.svdvals torch.linalg.matrix_exp "
-    "torch.linalg.cond torch.linalg.matrix_rank torch.matrix_exp torch.poisson torch.logcumsumexp "
-    "torch.cholesky_inverse torch.pdist torch.nn.functional.pdist torch.special.log_ndtr "
-    "torch.special.ndtri torch.special.airy_ai torch.linalg.cholesky".split()
+    [
+        "torch.linalg.eigvals",
+        "torch.linalg.eigvalsh",
+        "torch.linalg.svdvals",
+        "torch.linalg.matrix_exp",
+        "torch.linalg.cond",
+        "torch.linalg.matrix_rank",
+        "torch.matrix_exp",
+        "torch.poisson",
+        "torch.logcumsumexp",
+        "torch.cholesky_inverse",
+        "torch.pdist",
+        "torch.nn.functional.pdist",
+        "torch.special.log_ndtr",
+        "torch.special.ndtri",
+        "torch.special.airy_ai",
+        "torch.linalg.cholesky",
+    ]
 )
 _SEVERAL_RESULTS = frozenset(
-    "torch.linalg.eig torch.linalg.eigh torch.frexp torch.geqrf torch.mode torch.kthvalue "
-    "torch.linalg.ldl_factor torch.linalg.qr torch.cummax torch.cummin".split()
+    [
+        "torch.linalg.eig",
+        "torch.linalg.eigh",
+        "torch.frexp",
+        "torch.geqrf",
+        "torch.mode",
+        "torch.kthvalue",
+        "torch.linalg.ldl_factor",
+        "torch.linalg.qr",
+        "torch.cummax",
+        "torch.cummin",
+    ]
 )
 
 

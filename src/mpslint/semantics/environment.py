@@ -12,10 +12,41 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 TORCH_PACKAGES = frozenset(
-    "torch torchvision torchaudio torchtext torchmetrics transformers diffusers accelerate timm "
-    "lightning pytorch_lightning lightning_fabric peft trl sentence_transformers fastai kornia "
-    "open_clip torch_geometric whisper ultralytics skorch botorch gpytorch pyro monai fairseq "
-    "stable_baselines3 deepspeed xformers flash_attn safetensors.torch clip".split()
+    [
+        "torch",
+        "torchvision",
+        "torchaudio",
+        "torchtext",
+        "torchmetrics",
+        "transformers",
+        "diffusers",
+        "accelerate",
+        "timm",
+        "lightning",
+        "pytorch_lightning",
+        "lightning_fabric",
+        "peft",
+        "trl",
+        "sentence_transformers",
+        "fastai",
+        "kornia",
+        "open_clip",
+        "torch_geometric",
+        "whisper",
+        "ultralytics",
+        "skorch",
+        "botorch",
+        "gpytorch",
+        "pyro",
+        "monai",
+        "fairseq",
+        "stable_baselines3",
+        "deepspeed",
+        "xformers",
+        "flash_attn",
+        "safetensors.torch",
+        "clip",
+    ]
 )
 """Packages that load torch when they are imported."""
 
@@ -41,34 +72,35 @@ class Write(NamedTuple):
 def writes(context: Context, prefix: str) -> Iterator[Write]:
     """Every place that sets a variable whose name starts with `prefix`, in source order."""
     for key in context.index.strings:
-        if key.value.startswith(prefix):
-            write = _write(context, key)
+        name = str(key.value)
+        if name.startswith(prefix):
+            write = _write(context, key, name)
             if write is not None:
                 yield write
 
 
-def _write(context: Context, key: ast.Constant) -> Write | None:
+def _write(context: Context, key: ast.Constant, name: str) -> Write | None:
     parent = context.index.parents[key]
     if isinstance(parent, ast.Subscript) and parent.slice is key:
         if isinstance(parent.ctx, ast.Store):
             statement = context.index.parents[parent]
             own = context.resolve(parent.value) == "os.environ"
             if isinstance(statement, ast.Assign | ast.AnnAssign):
-                return Write(statement, key, key.value, statement.value, own)
+                return Write(statement, key, name, statement.value, own)
         return None
     if isinstance(parent, ast.Call) and parent.args and parent.args[0] is key:
         last = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
         if last in ("setdefault", "putenv", "setenv") and len(parent.args) >= 2:
-            name = context.resolve(parent.func)
-            own = name in ("os.environ.setdefault", "os.putenv") or last == "setenv"
-            return Write(parent, key, key.value, parent.args[1], own)
+            qualified = context.resolve(parent.func)
+            own = qualified in ("os.environ.setdefault", "os.putenv") or last == "setenv"
+            return Write(parent, key, name, parent.args[1], own)
         return None
     if isinstance(parent, ast.Dict):
         place = next((i for i, item in enumerate(parent.keys) if item is key), None)
         if place is not None:
             call = context.index.parents[parent]
             own = isinstance(call, ast.Call) and context.resolve(call.func) == "os.environ.update"
-            return Write(parent, key, key.value, parent.values[place], own)
+            return Write(parent, key, name, parent.values[place], own)
     return None
 
 

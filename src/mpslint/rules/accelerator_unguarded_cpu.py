@@ -1,0 +1,65 @@
+"""`torch.accelerator.*` raises on machines without an accelerator.
+
+## What it does
+Flags calls of `torch.accelerator` functions other than `is_available`, `current_accelerator` and
+`device_count`, where nothing makes sure that there is an accelerator.
+
+## Why is this bad?
+`RuntimeError: Cannot access accelerator device when none is available`: the portable interface
+is not portable to CPU-only machines, such as most CI.
+
+## Example
+```python
+torch.accelerator.synchronize()
+```
+Use instead:
+```python
+if torch.accelerator.is_available():
+    torch.accelerator.synchronize()
+```
+
+## What is not flagged
+Calls below a test for an accelerator, for CUDA or MPS, or for a device that is not the CPU.
+
+## Fix safety
+Safe for statements: they are put below `if torch.accelerator.is_available():`.
+
+## References
+- `torch/accelerator/__init__.py` (from torch 2.6)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.facts.runtime import accelerator_on_mps
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.guard import ACCELERATOR, guard_statement
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import ACCELERATOR_SETTLED, unsettled
+
+
+@rule(
+    "MPS212",
+    "accelerator-unguarded-cpu",
+    severity=Severity.BREAKS,
+    triggers=(b"accelerator",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    names = [f"torch.accelerator.{name}" for name in accelerator_on_mps()]
+    for call, qualified in unsettled(context, names, ACCELERATOR_SETTLED):
+        statement = isinstance(context.index.parents[call], ast.Expr)
+        message = "Call it only where there is an accelerator"
+        yield context.finding(
+            rule,
+            call.func,
+            f"{qualified}() raises RuntimeError where there is no accelerator",
+            applicability=Applicability.SAFE if statement else None,
+            fix=partial(guard_statement, context, call, ACCELERATOR, message)
+            if statement
+            else None,
+        )

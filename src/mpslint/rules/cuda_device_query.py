@@ -1,0 +1,123 @@
+"""Questions to the CUDA driver raise where there is no CUDA.
+
+## What it does
+Flags `torch.cuda.get_device_name`, `get_device_properties`, `get_device_capability`,
+`current_device`, `set_device`, `with torch.cuda.device(i)`, `utilization`, `get_rng_state`,
+`initial_seed`, `ipc_collect` and their like, where nothing makes sure that CUDA is there.
+
+## Why is this bad?
+They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
+
+## Example
+```python
+print("GPU:", torch.cuda.get_device_name(0))
+```
+Use instead:
+```python
+if torch.cuda.is_available():
+    print("GPU:", torch.cuda.get_device_name(0))
+```
+
+## What is not flagged
+Guarded calls, calls below a `try`, `torch.cuda.device_count()` (it answers 0), and
+`torch.cuda.device` where it is only an annotation or the argument of `isinstance`.
+
+## Fix safety
+Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA.
+Unsafe for `get_device_name` from torch 2.9, which has a name for the Apple GPU. The other answers
+have no counterpart, so the code around them must be changed by hand.
+
+## References
+- `torch/cuda/__init__.py` (`_lazy_init`, `_get_device_index`), `torch/backends/mps`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.facts.runtime import cuda_names
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+
+_NAMES = [
+    "get_device_name",
+    "get_device_properties",
+    "get_device_capability",
+    "current_device",
+    "set_device",
+    "device",
+    "utilization",
+    "temperature",
+    "power_draw",
+    "clock_rate",
+    "memory_usage",
+    "get_rng_state",
+    "initial_seed",
+    "ipc_collect",
+    "init",
+    "cudart",
+    "can_device_access_peer",
+    "set_sync_debug_mode",
+    "get_sync_debug_mode",
+    "profiler.start",
+    "profiler.stop",
+]
+_STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
+
+
+@rule(
+    "MPS206",
+    "cuda-device-query",
+    severity=Severity.BREAKS,
+    triggers=tuple(name.rsplit(".", 1)[-1].encode() for name in _NAMES),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    names = [f"torch.cuda.{name}" for name in _NAMES]
+    for call, qualified in unsettled(context, names, CUDA_SETTLED):
+        name = qualified.removeprefix("torch.cuda.")
+        if name == "device" and not _entered(context, call):
+            continue
+        applicability, fix = _remedy(context, call, name)
+        yield context.finding(
+            rule,
+            call.func,
+            f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
+            applicability=applicability,
+            fix=fix,
+        )
+
+
+def _entered(context: Context, call: ast.Call) -> bool:
+    """`with torch.cuda.device(i):`; -1 and None are no devices, and do nothing."""
+    if not isinstance(context.index.parents[call], ast.withitem) or not call.args:
+        return False
+    argument = call.args[0]
+    if isinstance(argument, ast.Constant) and argument.value is None:
+        return False
+    return not (isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.USub))
+
+
+def _remedy(
+    context: Context, call: ast.Call, name: str
+) -> tuple[Applicability | None, partial[Fix | None] | None]:
+    if isinstance(context.index.parents[call], ast.Expr):
+        if name.rsplit(".", 1)[-1] in _STATEMENTS:
+            message = "Call it only where CUDA is there"
+            return Applicability.SAFE, partial(guard_statement, context, call, CUDA, message)
+    elif name == "get_device_name" and context.settings.min_torch >= (2, 9):
+        return Applicability.UNSAFE, partial(
+            guard_expression,
+            context,
+            call,
+            CUDA,
+            "{torch}.backends.mps.get_name() if " + MPS + ' else "cpu"',
+            "Name the device that is there",
+            Applicability.UNSAFE,
+        )
+    return None, None

@@ -1,0 +1,97 @@
+"""CUDA events, streams and graphs cannot be made where there is no CUDA.
+
+## What it does
+Flags `torch.cuda.Event(...)`, `Stream(...)`, `current_stream()`, `CUDAGraph()` and their like,
+where nothing makes sure that CUDA is there.
+
+## Why is this bad?
+Each of them raises off CUDA: `RuntimeError: Tried to instantiate dummy base class Event`.
+
+## Example
+```python
+start = torch.cuda.Event(enable_timing=True)
+```
+Use instead:
+```python
+if torch.cuda.is_available():
+    start = torch.cuda.Event(enable_timing=True)
+elif torch.backends.mps.is_available():
+    start = torch.mps.Event(enable_timing=True)
+```
+
+## What is not flagged
+Guarded calls, and `torch.cuda.stream(s)`: it does nothing for None, and a stream that is not None
+was made by a call that is flagged itself.
+
+## Fix safety
+Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither
+the new code still raises, because nothing there can be timed by events.
+
+## References
+- `torch/cuda/streams.py`, `torch/mps/event.py` (from torch 2.1)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.facts.runtime import cuda_names
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.guard import CUDA, guard_expression
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+
+_NAMES = [
+    "Event",
+    "Stream",
+    "ExternalStream",
+    "current_stream",
+    "default_stream",
+    "set_stream",
+    "CUDAGraph",
+    "graph",
+    "graph_pool_handle",
+]
+_HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
+
+
+@rule(
+    "MPS205",
+    "cuda-event-stream",
+    severity=Severity.BREAKS,
+    triggers=(b"Event", b"tream", b"raph"),
+    fix=Applicability.UNSAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]
+    for call, qualified in unsettled(context, names, CUDA_SETTLED):
+        name = qualified.rsplit(".", 1)[-1]
+        fixable = name == "Event" and _portable(call)
+        yield context.finding(
+            rule,
+            call.func,
+            f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
+            applicability=Applicability.UNSAFE if fixable else None,
+            fix=partial(_event_of_the_device, context, call) if fixable else None,
+        )
+
+
+def _portable(call: ast.Call) -> bool:
+    """Whether `torch.mps.Event` takes the same arguments."""
+    return not call.args and all(keyword.arg == "enable_timing" for keyword in call.keywords)
+
+
+def _event_of_the_device(context: Context, call: ast.Call) -> Fix | None:
+    source = context.source
+    arguments = source.text[source.span(call.func)[1] : source.span(call)[1]]
+    return guard_expression(
+        context,
+        call,
+        CUDA,
+        "{torch}.mps.Event" + arguments,
+        "Make an event of the device that is there",
+        Applicability.UNSAFE,
+    )

@@ -1,0 +1,119 @@
+"""`torch.cuda` memory counters read 0 on a Mac, or raise.
+
+## What it does
+Flags `torch.cuda.memory_allocated`, `mem_get_info`, `reset_peak_memory_stats`, `memory_summary`
+and their like, where nothing makes sure that CUDA is there.
+
+## Why is this bad?
+Without CUDA `memory_allocated`, `memory_reserved` and their maxima answer 0, `memory_stats` an
+empty dictionary: the report is silently wrong. `mem_get_info`, `reset_peak_memory_stats`,
+`memory_summary` and the snapshot functions raise.
+
+## Example
+```python
+mb = torch.cuda.memory_allocated() / 2**20
+```
+Use instead:
+```python
+if torch.cuda.is_available():
+    used = torch.cuda.memory_allocated()
+elif torch.backends.mps.is_available():
+    used = torch.mps.current_allocated_memory()
+```
+
+## What is not flagged
+Calls that a test for CUDA, an early return or a `try` already covers.
+
+## Fix safety
+Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
+`memory_allocated()` and `memory_reserved()` become an expression that asks MPS for its own
+counter; that is unsafe, because the two backends do not count the same things.
+
+## References
+- `torch/cuda/memory.py`, `torch/mps/__init__.py` (`current_allocated_memory`)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.facts.runtime import cuda_names
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+
+_ANSWERS = [
+    "memory_allocated",
+    "memory_reserved",
+    "memory_cached",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "max_memory_cached",
+    "memory_stats",
+    "memory_stats_as_nested_dict",
+]
+_RAISES = [
+    "mem_get_info",
+    "reset_peak_memory_stats",
+    "reset_max_memory_allocated",
+    "reset_max_memory_cached",
+    "reset_accumulated_memory_stats",
+    "memory_summary",
+    "memory_snapshot",
+    "set_per_process_memory_fraction",
+    "memory._record_memory_history",
+    "memory._snapshot",
+]
+_HOMES = ("torch.cuda", "torch.cuda.memory")
+_COUNTERS = {
+    "memory_allocated": "{torch}.mps.current_allocated_memory()",
+    "memory_reserved": "{torch}.mps.driver_allocated_memory()",
+}
+
+
+@rule(
+    "MPS203",
+    "cuda-memory-stats",
+    severity=Severity.BREAKS,
+    triggers=(b"memory", b"mem_get_info"),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
+    for call, qualified in unsettled(context, names, CUDA_SETTLED):
+        name = qualified.rsplit(".", 1)[-1]
+        if name in _ANSWERS:
+            answer = "is empty" if name.startswith("memory_stats") else "reads 0"
+            fixable = name in _COUNTERS and not call.args and not call.keywords
+            yield context.finding(
+                rule,
+                call.func,
+                f"torch.cuda.{name}() {answer} where there is no CUDA",
+                severity=Severity.IGNORES,
+                applicability=Applicability.UNSAFE if fixable else None,
+                fix=partial(_ask_each_backend, context, call, name) if fixable else None,
+            )
+            continue
+        known = cuda_names().get(name) or cuda_names().get(f"memory.{name}")
+        statement = isinstance(context.index.parents[call], ast.Expr)
+        yield context.finding(
+            rule,
+            call.func,
+            f"torch.cuda.{name}() raises {known.detail if known else 'an error'} "
+            "where there is no CUDA",
+            applicability=Applicability.SAFE if statement else None,
+            fix=partial(guard_statement, context, call, CUDA, "Call it only where CUDA is there")
+            if statement
+            else None,
+        )
+
+
+def _ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
+    other = f"{_COUNTERS[name]} if {MPS} else 0"
+    return guard_expression(
+        context, call, CUDA, other, "Ask the backend that is there", Applicability.UNSAFE
+    )

@@ -1,0 +1,94 @@
+"""Quantised and compressed-sparse tensors do not exist on MPS.
+
+## What it does
+Flags `torch.quantize_per_tensor` and `quantize_per_channel`, `torch.fake_quantize_per_*`,
+`to_sparse_csr/csc/bsr/bsc`, `torch.sparse_csr_tensor` and its like and `torch.sparse.sampled_addmm`
+on data that is on a device, or whose result is moved to one.
+
+## Why is this bad?
+None of them has an MPS kernel up to torch 2.15: `NotImplementedError`.
+
+## Example
+```python
+adjacency = adjacency.to_sparse_csr().to(device)
+```
+Use instead: the COO layout, which MPS has from torch 2.9, or a dense tensor.
+
+## What is not flagged
+COO tensors, data known or supposed to be on the CPU (quantisation after training runs there), and
+code that runs only on CUDA.
+
+## Fix safety
+There is no fix.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_MAKERS = [
+    "quantize_per_tensor",
+    "quantize_per_channel",
+    "quantize_per_tensor_dynamic",
+    "fake_quantize_per_tensor_affine",
+    "fake_quantize_per_channel_affine",
+    "sparse_csr_tensor",
+    "sparse_csc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_bsc_tensor",
+    "sparse_compressed_tensor",
+    "sparse.sampled_addmm",
+]
+_METHODS = ("to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc")
+
+
+@rule(
+    "MPS506",
+    "layout-or-quantised-on-mps",
+    severity=Severity.BREAKS,
+    triggers=(b"quantize_per_", b"sparse_cs", b"sparse_bs", b"sparse_comp", b"sampled_addmm"),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    calls = list(context.calls_of(*(f"torch.{name}" for name in _MAKERS)))
+    calls += [call for name in _METHODS for call in context.index.calls.get(name, ())]
+    for call in calls:
+        if context.guards.has(call, "cuda", "no-mps", "cpu", "caught"):
+            continue
+        if _on_a_device(context, call):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else "this function"
+            kind = "quantised" if "quantize" in name else "compressed-sparse"
+            yield context.finding(
+                rule,
+                call.func,
+                f"{name} raises NotImplementedError on MPS, which has no {kind} tensors",
+                confidence=Confidence.INFERRED,
+            )
+
+
+def _on_a_device(context: Context, call: ast.Call) -> bool:
+    """Whether the data comes from an accelerator that can be MPS, or goes to one."""
+    if _can_be_mps(context, context.index.parents[call]):
+        return True
+    sources = [*call.args]
+    if isinstance(call.func, ast.Attribute) and call.func.attr.startswith("to_sparse"):
+        sources = [call.func.value]
+    devices = [k.value for k in call.keywords if k.arg == "device"]
+    if any("mps" in (context.values.device_types(d) or ()) for d in devices):
+        return True
+    return any("mps" in (context.values.of(item).devices or ()) for item in sources)
+
+
+def _can_be_mps(context: Context, parent: ast.AST) -> bool:
+    """`.to(device)` behind the call."""
+    if not isinstance(parent, ast.Attribute) or parent.attr != "to":
+        return False
+    moved = context.index.parents[parent]
+    if not isinstance(moved, ast.Call) or moved.func is not parent or not moved.args:
+        return False
+    types = context.values.device_types(moved.args[0])
+    return types is not None and "mps" in types

@@ -1,0 +1,59 @@
+"""`nn.LSTM` with `proj_size` is not supported on MPS.
+
+## What it does
+Flags `torch.nn.LSTM(..., proj_size=n)` with a written-out n other than 0.
+
+## Why is this bad?
+`RuntimeError: LSTM with projections is not currently supported with MPS.`
+
+## Example
+```python
+rnn = nn.LSTM(8, 16, proj_size=4)
+```
+Use instead: an LSTM followed by `nn.Linear`, which is not the same model: the recurrence then sees
+the full hidden state.
+
+## What is not flagged
+`proj_size=0`, the default, and sizes that come from elsewhere.
+
+## Fix safety
+There is no fix, because the model would change.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_POSITION = 7
+
+
+@rule(
+    "MPS507",
+    "lstm-projection",
+    severity=Severity.BREAKS,
+    triggers=(b"LSTM",),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of("torch.nn.LSTM"):
+        size = next((k.value for k in call.keywords if k.arg == "proj_size"), None)
+        if size is None and len(call.args) > _POSITION:
+            size = call.args[_POSITION]
+        if size is None or not _nonzero(context, size):
+            continue
+        if not context.guards.has(call, "cuda", "no-mps", "caught"):
+            yield context.finding(rule, size, "an LSTM with proj_size raises RuntimeError on MPS")
+
+
+def _nonzero(context: Context, size: ast.expr) -> bool:
+    """A number other than 0, written here or as the only value of a name."""
+    if isinstance(size, ast.Name):
+        reaching = context.flow.reaching(size)
+        if len(reaching) != 1 or reaching[0].kind != "assign" or reaching[0].value is None:
+            return False
+        size = reaching[0].value
+    return isinstance(size, ast.Constant) and type(size.value) is int and size.value != 0

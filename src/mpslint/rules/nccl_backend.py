@@ -1,0 +1,90 @@
+"""The NCCL backend does not exist on macOS.
+
+## What it does
+Flags `init_process_group` and `new_group` of `torch.distributed` with `"nccl"` written out, and
+`DDPStrategy(process_group_backend="nccl")`, where nothing makes sure that CUDA is there.
+
+## Why is this bad?
+`RuntimeError: Distributed package doesn't have NCCL built in`. Gloo is there on every platform.
+
+## Example
+```python
+dist.init_process_group("nccl")
+```
+Use instead:
+```python
+dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+```
+
+## What is not flagged
+Calls below a test for CUDA or `torch.distributed.is_nccl_available()`, and a backend that comes
+from elsewhere (an option, a variable with more than one value).
+
+## Fix safety
+Safe: with CUDA the backend is the same as before.
+
+## References
+- `torch/distributed/distributed_c10d.py`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.guard import CUDA, guard_expression
+from mpslint.patterns.text import quote
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import CUDA_SETTLED
+
+_GROUPS = ("torch.distributed.init_process_group", "torch.distributed.new_group")
+_STRATEGIES = tuple(
+    f"{package}.strategies{module}.DDPStrategy"
+    for package in ("lightning.pytorch", "pytorch_lightning", "lightning.fabric")
+    for module in ("", ".ddp")
+)
+
+
+@rule(
+    "MPS214",
+    "nccl-backend",
+    severity=Severity.BREAKS,
+    triggers=(b"nccl",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of(*_GROUPS, *_STRATEGIES):
+        literal = _backend(context, call)
+        if literal is None or context.guards.has(call, *CUDA_SETTLED):
+            continue
+        mark = quote(context.source, literal)
+        yield context.finding(
+            rule,
+            literal,
+            "NCCL does not exist on macOS: raises RuntimeError where there is no CUDA",
+            applicability=Applicability.SAFE,
+            fix=partial(
+                guard_expression,
+                context,
+                literal,
+                CUDA,
+                f"{mark}gloo{mark}",
+                "Use gloo where there is no CUDA",
+            ),
+        )
+
+
+def _backend(context: Context, call: ast.Call) -> ast.Constant | None:
+    """The `"nccl"` of this call."""
+    places = {"backend", "process_group_backend"}
+    candidates: list[ast.expr] = [k.value for k in call.keywords if k.arg in places]
+    name = context.resolve(call.func) or ""
+    if call.args and name.endswith("init_process_group"):
+        candidates.append(call.args[0])
+    for candidate in candidates:
+        if isinstance(candidate, ast.Constant) and candidate.value == "nccl":
+            return candidate
+    return None

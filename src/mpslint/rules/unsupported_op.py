@@ -1,0 +1,138 @@
+"""An op has no MPS kernel in part of the supported torch releases.
+
+## What it does
+Flags calls of functions, modules and unmistakable tensor methods that have no MPS kernel in a
+release from `min-torch` to `max-torch`, by the table in `mpslint/facts/ops.json`.
+
+## Why is this bad?
+`NotImplementedError: The operator 'aten::linalg_eig' is not currently implemented for the MPS
+device`. There is no silent fallback: it must be asked for by `PYTORCH_ENABLE_MPS_FALLBACK=1`
+before torch is imported, and then every call copies to the CPU and back.
+
+## Example
+```python
+values, vectors = torch.linalg.eig(a)
+```
+Use instead:
+```python
+values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
+```
+
+## What is not flagged
+Data known to be on the CPU, code that does not run on MPS, files that switch the fallback on,
+pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
+variants that depend on an argument's value (`norm(p="nuc")`). Methods such as `.take` and `.mode`
+that other libraries have too. With the default `min-torch`, only ops that torch 2.13 lacks: what
+newer releases have had for long is flagged where a project sets `min-torch` to an older one.
+
+## Fix safety
+Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.facts.ops import NEVER, Release, release_text, support
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.op_calls import falls_back, may_run_on_mps, op_calls
+from mpslint.semantics.value import Kind
+from mpslint.settings import Settings
+
+_CURRENT: Release = (2, 13)
+"""Where no release is set, an op that this one has is taken to be there."""
+_TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
+
+
+@rule(
+    "MPS501",
+    "unsupported-op",
+    severity=Severity.BREAKS,
+    triggers=(
+        *(b"linalg", b"ool3d", b"argin_loss", b"arginLoss", b"special.", b"special import"),
+        *(b"_loss", b"CTCLoss", b"hannel_shuffle", b"hannelShuffle", b"rrelu", b"RReLU", b"pdist"),
+        *(b"npool", b"Unpool", b"FractionalMax", b"fractional_max", b"ardshrink", b"mbeddingBag"),
+        *(b"embedding_bag", b"cum", b"erfc", b"gamma", b"index_", b"scatter_reduce", b"indices"),
+        *(b"lu_", b".lu(", b"cholesky", b"eqrf", b"orgqr", b"ormqr", b".qr(", b"matrix_exp"),
+        *(b"frexp", b"heaviside", b"kthvalue", b"logspace", b"nanmedian", b"poisson", b"binomial"),
+        *(b"segment_reduce", b"spdiags", b"addmm", b"logit_", b"put", b"take", b"mode", b"sinc"),
+        *(b"inf(", b"lobpcg", b"vdot", b"i0", b"gcd", b"lcm", b"det", b"nonzero_static"),
+        *(b"orthogonal", b"masked.median", b"log_softmax", b"AdaptiveLogSoftmax"),
+    ),
+    fix=Applicability.UNSAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    table, oldest = support(), _oldest(context.settings)
+    lacking = {name: since for name, since in table.native_since.items() if since > oldest}
+    for call, name in op_calls(context, lacking):
+        if _single_cell(call, name):
+            continue
+        yield from _report(context, rule, call, call.func, name, lacking[name])
+    for method, since in table.methods_since.items():
+        if since <= oldest:
+            continue
+        for call in context.index.calls.get(method, ()):
+            if _on_device_tensor(context, call):
+                yield from _report(context, rule, call, call.func, f"Tensor.{method}", since)
+
+
+def _oldest(settings: Settings) -> Release:
+    """Ops that this release has are there: `min-torch`, where the project has set it."""
+    if settings.min_torch == Settings().min_torch:
+        return _CURRENT
+    return settings.min_torch
+
+
+def _report(
+    context: Context, rule: Rule, call: ast.Call, token: ast.expr, name: str, since: Release
+) -> Iterator[Finding]:
+    newest = context.settings.max_torch
+    if falls_back(context):
+        return
+    never = since == NEVER or (newest is not None and since > newest)
+    when = "up to torch 2.15, the newest known" if never else f"before torch {release_text(since)}"
+    fixable = takes_one_tensor(context, call, name)
+    yield context.finding(
+        rule,
+        token,
+        f"{name} has no MPS kernel {when}: raises NotImplementedError there",
+        confidence=Confidence.INFERRED,
+        applicability=Applicability.UNSAFE if fixable else None,
+        fix=partial(_on_cpu, context, call, name) if fixable else None,
+    )
+
+
+def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:
+    return compute_on_cpu(context, call, name)
+
+
+def _single_cell(call: ast.Call, name: str) -> bool:
+    """Adaptive pooling to one cell is computed as a mean, which MPS has."""
+    place = _TO_ONE_CELL.get(name.rsplit(".", 1)[-1])
+    if place is None:
+        return False
+    size = next((k.value for k in call.keywords if k.arg == "output_size"), None)
+    if size is None and len(call.args) > place:
+        size = call.args[place]
+    items = size.elts if isinstance(size, ast.Tuple | ast.List) else [size]
+    return all(isinstance(item, ast.Constant) and item.value == 1 for item in items)
+
+
+def _on_device_tensor(context: Context, call: ast.Call) -> bool:
+    function = call.func
+    if not isinstance(function, ast.Attribute):
+        return False
+    if (context.resolve(function) or "").startswith("torch."):
+        return False
+    value = context.values.of(function.value)
+    return (
+        value.kind is Kind.TENSOR
+        and not value.on_cpu
+        and may_run_on_mps(context, call, function.attr)
+        and not context.guards.has(call, "cuda", "no-mps", "cpu", "caught")
+    )

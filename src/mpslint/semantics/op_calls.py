@@ -1,0 +1,54 @@
+"""Calls of ops that MPS lacks in some release, and whether their data may live there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_CREATORS = {"torch.logspace", "torch.tril_indices", "torch.triu_indices", "torch.sparse.spdiags"}
+_OFF_MPS = ("cuda", "no-mps", "cpu", "caught")
+FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
+
+
+def op_calls(
+    context: Context, since: Mapping[str, tuple[int, int]]
+) -> Iterator[tuple[ast.Call, str]]:
+    """Calls of these functions below `min-torch` that may run on MPS, with the qualified name."""
+    oldest = context.settings.min_torch
+    wanted = {name for name, release in since.items() if release > oldest}
+    lasts = {name.rsplit(".", 1)[-1] for name in wanted}
+    # The file's own names first: the table is long, most files use none of it.
+    used = [name for name in context.index.calls if name in lasts]
+    present = [name for name in wanted if name.rsplit(".", 1)[-1] in used]
+    if not present:
+        return
+    for call in context.calls_of(*present):
+        name = context.resolve(call.func) or ""
+        if not context.guards.has(call, *_OFF_MPS) and may_run_on_mps(context, call, name):
+            yield call, name
+
+
+def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
+    """Whether the data of this call is not known to be on the CPU."""
+    device = next((k.value for k in call.keywords if k.arg == "device"), None)
+    if name in _CREATORS:
+        if device is None:
+            return False
+        types = context.values.device_types(device)
+        return types is None or "mps" in types
+    for argument in [*call.args, *(k.value for k in call.keywords)]:
+        value = context.values.of(argument)
+        if value.kind is Kind.NDARRAY or (value.kind is Kind.TENSOR and value.on_cpu):
+            return False
+    return True
+
+
+def falls_back(context: Context) -> bool:
+    """Whether the file itself switches the CPU fallback on, so that nothing raises."""
+    return any(node.value == FALLBACK for node in context.index.strings)

@@ -9,23 +9,11 @@ from mpslint.model import Edit
 from mpslint.patterns.selection import Reference, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
+from mpslint.semantics.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-
-_DTYPES = {
-    "FloatTensor": "float32",
-    "HalfTensor": "float16",
-    "BFloat16Tensor": "bfloat16",
-    "LongTensor": "int64",
-    "IntTensor": "int32",
-    "ShortTensor": "int16",
-    "CharTensor": "int8",
-    "ByteTensor": "uint8",
-    "BoolTensor": "bool",
-}
-
 
 class Alias(NamedTuple):
     """A name for the tensor type of whichever device is there."""
@@ -39,7 +27,7 @@ class Alias(NamedTuple):
 def find_aliases(context: Context) -> list[Alias] | None:
     """The aliases of the file; None where a legacy CUDA type is used in any other way."""
     found: list[Alias] = []
-    for type_name in (*_DTYPES, "DoubleTensor"):
+    for type_name in CUDA_TYPES:
         for node in context.index.attributes.get(type_name, ()):
             if context.resolve(node) != f"torch.cuda.{type_name}":
                 continue
@@ -52,8 +40,10 @@ def find_aliases(context: Context) -> list[Alias] | None:
 
 def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | None:
     choice = context.index.parents[node]
-    if not isinstance(choice, ast.IfExp) or choice.body is not node or type_name not in _DTYPES:
+    if not isinstance(choice, ast.IfExp) or choice.body is not node:
         return None
+    if type_name == "DoubleTensor":
+        return None  # MPS has no float64
     if context.resolve(choice.orelse) not in (f"torch.{type_name}", "torch.Tensor"):
         return None
     if not context.guards.implied(choice.test, True) & {"cuda", "asked-cuda"}:
@@ -67,7 +57,7 @@ def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | Non
     bindings = context.names.bindings(target.id, target)
     if len(bindings) != 1:
         return None
-    return Alias(statement, target, choice.test, _DTYPES[type_name])
+    return Alias(statement, target, choice.test, DTYPE_OF_TYPE[type_name])
 
 
 def convert_alias(context: Context, alias: Alias, device: Reference) -> list[Edit] | None:

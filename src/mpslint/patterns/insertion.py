@@ -1,0 +1,47 @@
+"""Whole statements before and after others, on lines of their own."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Edit
+from mpslint.patterns.text import alone_on_lines, insert
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def insert_before(context: Context, statement: ast.stmt, lines: list[str]) -> Edit | None:
+    """Put `lines` (without indentation) in front of `statement`; None where it shares its line."""
+    source = context.source
+    first = _first_row(statement)
+    if not alone_on_lines(source, statement):
+        return None
+    indent, newline = source.indentation(first), source.newline
+    text = "".join(f"{indent}{line}{newline}" for line in lines)
+    return insert(source.starts[first - 1], text)
+
+
+def insert_after(context: Context, statement: ast.stmt, lines: list[str]) -> Edit | None:
+    """Put `lines` behind `statement`, at its indentation; None where something else follows on
+    its last line."""
+    source = context.source
+    newline, indent = source.newline, source.indentation(_first_row(statement))
+    end = source.span(statement)[1]
+    row = statement.end_lineno or statement.lineno
+    stop = source.starts[row] if row < len(source.starts) else len(source.text)
+    rest = source.text[end:stop].strip()
+    if (rest and not rest.startswith("#")) or source.text[
+        source.starts[statement.lineno - 1] : source.span(statement)[0]
+    ].strip():
+        return None
+    text = "".join(f"{indent}{line}{newline}" for line in lines)
+    if not source.text[:stop].endswith(("\n", "\r")):
+        text = newline + text.removesuffix(newline)
+    return insert(stop, text)
+
+
+def _first_row(statement: ast.stmt) -> int:
+    decorators = getattr(statement, "decorator_list", [])
+    return decorators[0].lineno if decorators else statement.lineno

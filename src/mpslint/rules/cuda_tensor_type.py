@@ -1,0 +1,143 @@
+"""`torch.cuda.FloatTensor` and its kind do not exist off CUDA.
+
+## What it does
+Flags the legacy CUDA tensor types where they are called, passed on or chosen, also by name in
+`.type("torch.cuda.FloatTensor")`.
+
+## Why is this bad?
+Calling one off CUDA raises `TypeError: type torch.cuda.FloatTensor not available`. Choosing one
+with `torch.cuda.FloatTensor if cuda else torch.FloatTensor` leaves an Apple GPU unused: every
+tensor made with it is on the CPU.
+
+## Not flagged
+Comparisons and `isinstance` tests (they are False elsewhere, which is right), membership, keys,
+annotations, and branches that run only on CUDA and choose nothing.
+
+## Example
+```python
+t = torch.cuda.FloatTensor([1, 2])
+```
+Use instead:
+```python
+t = torch.tensor([1, 2], dtype=torch.float32, device=device)
+```
+
+## References
+- run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.gates import open_gates
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
+
+
+@rule(
+    "MPS111",
+    "cuda-tensor-type",
+    severity=Severity.BREAKS,
+    triggers=(b"Tensor",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for node in _types(context):
+        if _only_compared(context, node):
+            continue
+        branch = _choice(context, node)
+        if branch is not None:
+            if context.guards.has(branch, "cuda", "no-cuda", "no-mps", "caught"):
+                continue
+            yield context.finding(
+                rule,
+                node,
+                "chosen by CUDA alone: with the other type everything stays on the CPU of a Mac",
+                severity=Severity.IGNORES,
+                labels=(context.label(branch.test, "the choice"),),
+                applicability=Applicability.SAFE,
+                fix=partial(open_gates, context),
+            )
+        elif not context.guards.has(node, "cuda", "no-cuda", "no-mps", "asked-cuda", "caught"):
+            yield context.finding(
+                rule, node, "raises TypeError where there is no CUDA: the type is not available"
+            )
+
+
+def _types(context: Context) -> Iterator[ast.expr]:
+    """Names of CUDA tensor types, and strings that name one for `.type(...)`."""
+    for word in CUDA_TYPES:
+        for node in context.index.attributes.get(word, ()):
+            if context.resolve(node) == f"torch.cuda.{word}":
+                yield node
+        for name in context.index.names.get(word, ()):
+            imported = context.resolve(name) == f"torch.cuda.{word}"
+            if imported and isinstance(name.ctx, ast.Load) and _is_import(context, name):
+                yield name
+    for call in context.index.calls.get("type", ()):
+        if isinstance(call.func, ast.Attribute):
+            for argument in call.args[:1]:
+                if is_cuda_type_name(argument):
+                    yield argument
+
+
+def _is_import(context: Context, name: ast.Name) -> bool:
+    """Whether the name comes from an import; an alias is flagged where it is made."""
+    return any(b.kind == "import" for b in context.names.bindings(name.id, name))
+
+
+def _only_compared(context: Context, node: ast.expr) -> bool:
+    """In a comparison, an `isinstance`, a key, a list of types, an annotation, or as argument of
+    `set_default_tensor_type`, which has a rule of its own."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.IfExp):
+        parent = context.index.parents[parent]
+    if isinstance(
+        parent, ast.Compare | ast.Dict | ast.List | ast.Set | ast.arg | ast.BinOp | ast.Subscript
+    ):
+        return True
+    if isinstance(parent, ast.Tuple):
+        return not _unpacked(context, parent)
+    if isinstance(parent, ast.FunctionDef | ast.AnnAssign):
+        return parent.annotation is node if isinstance(parent, ast.AnnAssign) else True
+    if isinstance(parent, ast.Call) and node is not parent.func:
+        last = context.values.last_name(parent.func)
+        return last in ("isinstance", "issubclass", "set_default_tensor_type", "is_same_type")
+    return False
+
+
+def _unpacked(context: Context, items: ast.Tuple) -> bool:
+    """Whether the tuple gives several names their values at once."""
+    statement = context.index.parents[items]
+    return isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple)
+
+
+def _choice(context: Context, node: ast.expr) -> ast.If | ast.IfExp | None:
+    """The branch that chooses between this type and one of the CPU."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.IfExp) and node is not parent.test:
+        other = parent.orelse if parent.body is node else parent.body
+        return parent if _cpu_type(context, other) else None
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return None
+    branch = context.index.parents[parent]
+    if not isinstance(branch, ast.If):
+        return None
+    target = ast.unparse(parent.targets[0])
+    for arm in (branch.body, branch.orelse):
+        for statement in arm:
+            if not isinstance(statement, ast.Assign) or statement is parent:
+                continue
+            if ast.unparse(statement.targets[0]) == target:
+                return branch if _cpu_type(context, statement.value) else None
+    return None
+
+
+def _cpu_type(context: Context, node: ast.expr) -> bool:
+    name = context.resolve(node) or ""
+    return name.startswith("torch.") and name.count(".") == 1 and name.endswith("Tensor")

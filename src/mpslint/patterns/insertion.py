@@ -10,6 +10,7 @@ from mpslint.patterns.text import alone_on_lines, insert
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.source import SourceFile
 
 
 def insert_before(context: Context, statement: ast.stmt, lines: list[str]) -> Edit | None:
@@ -36,10 +37,25 @@ def insert_after(context: Context, statement: ast.stmt, lines: list[str]) -> Edi
         source.starts[statement.lineno - 1] : source.span(statement)[0]
     ].strip():
         return None
+    row = _behind_comments(source, row, len(indent.expandtabs()))
+    stop = source.starts[row] if row < len(source.starts) else len(source.text)
     text = "".join(f"{indent}{line}{newline}" for line in lines)
     if not source.text[:stop].endswith(("\n", "\r")):
         text = newline + text.removesuffix(newline)
     return insert(stop, text)
+
+
+def _behind_comments(source: SourceFile, row: int, indent: int) -> int:
+    """The last row of the comments that follow `row` and still belong to the block above."""
+    last = row
+    for next_row in range(row + 1, len(source.starts) + 1):
+        line = source.line(next_row).rstrip("\r\n").expandtabs()
+        bare = line.lstrip()
+        if bare.startswith("#") and len(line) - len(bare) > indent:
+            last = next_row
+        elif bare:
+            break
+    return last
 
 
 def _first_row(statement: ast.stmt) -> int:

@@ -20,7 +20,9 @@ _EVAL_NAME = re.compile(
     re.I,
 )
 _TRAIN_NAME = re.compile(r"(^|_)(train|fit|pretrain|finetune|learn)", re.I)
-_VERBOSE = re.compile(r"(verbose|debug|log|print|report|display|show|plot|dump)", re.I)
+_VERBOSE = re.compile(
+    r"(verbose|debug|log|print|report|display|show|plot|dump|wandb|tensorboard)", re.I
+)
 _DATA_NAME = re.compile(
     r"(^|_)(collate|preprocess|prepare|load|read|parse|tokeni[sz]e|transform)", re.I
 )
@@ -84,6 +86,32 @@ class Loops:
             child = parent
         return not self._after_skip(node, loop)
 
+    def works(self, node: ast.AST) -> bool:
+        """Whether `node` queues device work: calls a model, runs backward or an optimizer step."""
+        return any(
+            isinstance(item, ast.Call) and (self._trains(item) or self._is_model_call(item))
+            for item in ast.walk(node)
+        )
+
+    def waits_anyway(self, loop: Loop) -> bool:
+        """Whether every turn of `loop` waits for the device on purpose (`synchronize`)."""
+        for node in self._own_nodes(loop):
+            if isinstance(node, ast.Call):
+                name = self._values.last_name(node.func) or ""
+                if name.lower().endswith(("synchronize", "device_sync")) and self.every_step(
+                    node, loop
+                ):
+                    return True
+        return False
+
+    def _trains(self, call: ast.Call) -> bool:
+        function = call.func
+        if not isinstance(function, ast.Attribute):
+            return False
+        if function.attr == "backward":
+            return True
+        return function.attr == "step" and self._is_optimizer(function.value)
+
     def _after_skip(self, node: ast.AST, loop: Loop) -> bool:
         """Behind `if step % n: continue` in the body of the loop."""
         statement = self._index.statement(node)
@@ -92,9 +120,10 @@ class Loops:
         for item in loop.body:
             if item is statement:
                 return False
-            if isinstance(item, ast.If) and self._rare(item.test):
-                if any(isinstance(s, ast.Continue) for s in item.body):
-                    return True
+            if not isinstance(item, ast.If) or not self._rare(item.test):
+                continue
+            if any(isinstance(s, ast.Continue) for s in item.body):
+                return True
         return False
 
     def _rare(self, test: ast.expr) -> bool:
@@ -121,19 +150,15 @@ class Loops:
         return False
 
     def _classify(self, loop: Loop) -> LoopKind:
+        if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):
+            return LoopKind.NONE  # It turns at most once.
         trains = evaluates = works = False
         for node in self._own_nodes(loop):
             if not isinstance(node, ast.Call):
                 continue
-            function = node.func
-            if isinstance(function, ast.Attribute):
-                if function.attr == "backward":
-                    trains = True
-                    continue
-                if function.attr == "step" and self._is_optimizer(function.value):
-                    trains = True
-                    continue
-            if self._is_model_call(node):
+            if self._trains(node):
+                trains = True
+            elif self._is_model_call(node):
                 works = True
         if isinstance(loop, ast.For | ast.AsyncFor) and self._draws_batches(loop):
             works = works or self._touches_device(loop)

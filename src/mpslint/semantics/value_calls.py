@@ -30,6 +30,7 @@ from mpslint.semantics.value_tables import (
     NOT_TENSOR_FUNCTIONS,
     NUMBER_METHODS,
     OPTIMIZER,
+    PARAMETERLESS_MODULES,
     TENSOR_ONLY,
 )
 
@@ -135,6 +136,8 @@ class CallValues:
             return UNKNOWN
         if name.startswith("torch.nn.") and last[:1].isupper():
             devices = self._device_keyword(node)
+            if devices is None and not _has_parameters(last):
+                return Value(Kind.MODULE)
             return Value(Kind.MODULE, devices if devices is not None else CPU_ONLY)
         if name.startswith(("torch.linalg.", "torch.fft.", "torch.special.")):
             return self._computed(node)
@@ -347,7 +350,7 @@ class CallValues:
 
     def _instance(self, klass: ast.ClassDef) -> Value:
         if self._values.is_module_class(klass):
-            return Value(Kind.MODULE, CPU_ONLY)
+            return Value(Kind.MODULE, CPU_ONLY if _has_parameters(klass.name) else None)
         bases = [self._names.resolve(base) or last_name(base) or "" for base in klass.bases]
         if any(base.endswith("Dataset") for base in bases):
             return Value(Kind.DATASET)
@@ -379,6 +382,11 @@ class CallValues:
         if name in ("iter", "reversed") and node.args:
             return self._values.of(node.args[0])
         return UNKNOWN
+
+
+def _has_parameters(name: str) -> bool:
+    """Whether a module of this class has weights that live somewhere; losses have none."""
+    return not name.endswith("Loss") and name not in PARAMETERLESS_MODULES
 
 
 def _arguments(node: ast.Call) -> list[ast.expr]:

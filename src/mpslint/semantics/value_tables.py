@@ -69,6 +69,17 @@ MODULE_METHODS = _words(
     train eval to cuda cpu half float double bfloat16 requires_grad_ apply
     """
 )
+PARAMETERLESS_MODULES = _words(
+    """
+    ReLU ReLU6 LeakyReLU ELU GELU SELU SiLU Mish Sigmoid LogSigmoid Tanh Hardtanh Hardswish
+    Hardsigmoid Softmax LogSoftmax Softmax2d Softmin Softplus Softsign Threshold GLU Identity
+    Flatten Unflatten Dropout Dropout1d Dropout2d Dropout3d AlphaDropout MaxPool1d MaxPool2d
+    MaxPool3d AvgPool1d AvgPool2d AvgPool3d AdaptiveAvgPool1d AdaptiveAvgPool2d
+    AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d ZeroPad2d ReflectionPad2d
+    ReplicationPad2d Upsample PixelShuffle PixelUnshuffle Unfold Fold CosineSimilarity
+    PairwiseDistance
+    """
+)
 MODEL_OUTPUTS = _words(
     """
     logits loss last_hidden_state pooler_output hidden_states sample pred_original_sample

@@ -29,6 +29,7 @@ _SEPARATORS = re.compile(r"[,\s]+")
 
 
 class Comment(NamedTuple):
+    offset: int
     row: int
     first_row: int
     """Row on which the comment's line begins, before it when a token spans rows."""
@@ -124,7 +125,7 @@ def comments(source: SourceFile) -> Iterator[Comment]:
                 continue
             first = first or start[0]
             if kind == tokenize.COMMENT:
-                yield Comment(end[0], first, text, alone)
+                yield Comment(source.starts[start[0] - 1] + start[1], start[0], first, text, alone)
             elif kind in (tokenize.NL, tokenize.NEWLINE):
                 first, alone = 0, True
             else:

@@ -1,0 +1,170 @@
+"""Settings come from the nearest file, options go over it, and mistakes are named."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from mpslint.errors import BadSettings
+from mpslint.model import Confidence, Severity
+from mpslint.settings import Settings
+from mpslint.settings_file import SettingsFinder, read
+from mpslint.settings_table import KEYS
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_a_file_the_defaults_hold(project: Path) -> None:
+    assert SettingsFinder().for_folder(str(project)) == Settings()
+
+
+def test_the_nearest_file_holds_and_not_the_one_above_it(project: Path) -> None:
+    write(project / "pyproject.toml", '[tool.mpslint]\ndevice-name = "outer"\n')
+    write(project / "sub" / "pyproject.toml", '[tool.mpslint]\nstyle = "helper"\n')
+    settings = SettingsFinder().for_folder(str(project / "sub" / "deep"))
+    assert (settings.style, settings.device_name) == ("helper", "device")
+
+
+def test_a_pyproject_about_other_tools_does_not_hide_the_one_above(project: Path) -> None:
+    write(project / "pyproject.toml", '[tool.mpslint]\ndevice-name = "outer"\n')
+    write(project / "sub" / "pyproject.toml", "[tool.black]\nline-length = 90\n# mpslint\n")
+    assert SettingsFinder().for_folder(str(project / "sub")).device_name == "outer"
+
+
+def test_mpslint_toml_goes_before_pyproject_in_one_folder(project: Path) -> None:
+    write(project / "pyproject.toml", '[tool.mpslint]\ndevice-name = "one"\n')
+    write(project / "mpslint.toml", 'device-name = "other"\n')
+    assert SettingsFinder().for_folder(str(project)).device_name == "other"
+
+
+def test_every_key_is_read(project: Path) -> None:
+    path = write(
+        project / "mpslint.toml",
+        """
+        select = ["ALL"]
+        ignore = ["MPS201"]
+        extend-select = ["MPS2"]
+        exclude = ["old"]
+        extend-exclude = ["vendored/*"]
+        min-torch = "2.6"
+        max-torch = "2.13"
+        device-order = ["cuda", "mps", "cpu"]
+        style = "accelerator"
+        device-name = "dev"
+        helper-module = "pkg/device.py"
+        severity = "breaks"
+        min-confidence = "certain"
+        respect-gitignore = false
+        force-exclude = true
+        max-file-size = 1000
+        [per-file-ignores]
+        "tests/*" = ["MPS201"]
+        """,
+    )
+    settings = read(str(path))
+    assert settings == Settings(
+        select=("ALL",),
+        ignore=("MPS201",),
+        extend_select=("MPS2",),
+        per_file_ignores=(("tests/*", ("MPS201",)),),
+        exclude=("old",),
+        extend_exclude=("vendored/*",),
+        min_torch=(2, 6),
+        max_torch=(2, 13),
+        device_order=("cuda", "mps", "cpu"),
+        style="accelerator",
+        device_name="dev",
+        helper_module="pkg/device.py",
+        severity=Severity.BREAKS,
+        min_confidence=Confidence.CERTAIN,
+        respect_gitignore=False,
+        force_exclude=True,
+        max_file_size=1000,
+        root=str(project),
+        origin=str(path),
+    )
+
+
+def test_every_setting_has_a_key_and_every_key_a_setting() -> None:
+    assert {key.replace("-", "_") for key in KEYS} == set(Settings._fields) - {"root", "origin"}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("selct = ['MPS1']", "unknown key 'selct'; did you mean 'select'?"),
+        ("min_torch = '2.6'", "unknown key 'min_torch'; did you mean 'min-torch'?"),
+        ("zzz = 1", "unknown key 'zzz'; the keys are select, "),
+        ("select = 'MPS1'", "'select' must be a list of strings, not 'MPS1'"),
+        ("min-torch = 2.6", "'min-torch' must be a torch version such as \"2.5\", not 2.6"),
+        ("min-torch = '2'", "'min-torch' must be a torch version"),
+        ("device-order = ['mps', 'cuda']", 'must be a list of "mps" and "cuda" that ends with'),
+        ("device-order = []", 'must be a list of "mps"'),
+        ("style = 'fancy'", 'must be one of "inline", "helper", "accelerator", not \'fancy\''),
+        ("device-name = 'my device'", "'device-name' must be a Python name"),
+        ("device-name = 'class'", "'device-name' must be a Python name"),
+        ("severity = 'bad'", 'must be one of "slow", "ignores", "breaks"'),
+        ("respect-gitignore = 1", "must be true or false, not 1"),
+        ("max-file-size = -1", "must be a number of bytes"),
+        ("max-file-size = true", "must be a number of bytes"),
+        ("per-file-ignores = ['x']", "must be a table of glob = [rules]"),
+        ("per-file-ignores = {'x.py' = 'MPS1'}", "must be a table of glob = [rules]"),
+        ("helper-module = 'pkg.device'", "must be the path of a Python module"),
+        ("min-torch = '2.9'\nmax-torch = '2.6'", "max-torch is older than min-torch"),
+        ("select = [", "not valid TOML"),
+    ],
+)
+def test_a_mistake_names_file_key_and_what_was_expected(
+    project: Path, line: str, expected: str
+) -> None:
+    path = write(project / "pyproject.toml", f"[tool.mpslint]\n{line}\n")
+    with pytest.raises(BadSettings) as caught:
+        SettingsFinder().for_folder(str(project))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert expected in str(caught.value)
+
+
+def test_a_settings_file_that_is_no_utf8_is_named(project: Path) -> None:
+    path = project / "mpslint.toml"
+    path.write_bytes(b"style = '\xff'\n")
+    with pytest.raises(BadSettings, match=r"mpslint\.toml: not valid UTF-8 at byte 9"):
+        SettingsFinder().for_folder(str(project))
+
+
+def test_options_go_over_the_file(project: Path) -> None:
+    write(project / "mpslint.toml", 'style = "helper"\ndevice-name = "dev"\n')
+    settings = SettingsFinder({"style": "inline"}).for_folder(str(project))
+    assert (settings.style, settings.device_name) == ("inline", "dev")
+
+
+def test_a_selection_by_hand_replaces_the_files_but_an_ignore_adds_to_it(project: Path) -> None:
+    write(project / "mpslint.toml", 'select = ["ALL"]\nignore = ["MPS2"]\n')
+    by_hand = SettingsFinder({"select": ("MPS201",)}).for_folder(str(project))
+    assert (by_hand.select, by_hand.ignore) == (("MPS201",), ())
+    added = SettingsFinder({"ignore": ("MPS3",)}).for_folder(str(project))
+    assert (added.select, added.ignore) == (("ALL",), ("MPS2", "MPS3"))
+
+
+def test_isolated_reads_no_file(project: Path) -> None:
+    write(project / "mpslint.toml", "broken = [")
+    assert SettingsFinder(isolated=True).for_folder(str(project)) == Settings()
+
+
+def test_a_settings_file_named_outright_must_be_there_and_speak_of_mpslint(project: Path) -> None:
+    with pytest.raises(BadSettings, match="no such settings file"):
+        SettingsFinder(config=str(project / "absent.toml"))
+    path = write(project / "pyproject.toml", "[tool.black]\n")
+    with pytest.raises(BadSettings, match=r"has no \[tool.mpslint\] table"):
+        SettingsFinder(config=str(path))
+
+
+def test_settings_travel_to_other_processes(project: Path) -> None:
+    path = write(project / "mpslint.toml", 'min-torch = "2.9"\nseverity = "breaks"\n')
+    settings = read(str(path))
+    assert pickle.loads(pickle.dumps(settings)) == settings

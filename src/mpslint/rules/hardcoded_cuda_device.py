@@ -72,6 +72,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _message(slot: Slot, text: str) -> str:
+    if text.isdigit():
+        return f"{text} names a GPU by its index: raises where there is no GPU"
     if slot.kind in ("parameter", "option", "field"):
         return f"the default device is {text}: raises AssertionError where there is no CUDA"
     if slot.kind in ("assignment", "item", "return"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from mpslint.semantics.flow import Flow
@@ -91,8 +92,25 @@ class Devices:
         """Every written-out cuda or mps device of the file, slot or not, in source order."""
         if self._literals is None:
             found = [literal for node in self._index.strings if (literal := self._read(node))]
-            self._literals = found
+            self._literals = [*found, *self._indices()]
         return self._literals
+
+    def _indices(self) -> Iterator[Literal]:
+        """Integers in the place of a device: `.to(0)`, `device=0`, `device = 0`."""
+        for call in self._index.calls.get("to", ()):
+            if call.args and (literal := _index(call.args[0])):
+                if self._values.of(call.func.value).kind in (Kind.TENSOR, Kind.MODULE):  # type: ignore[attr-defined]
+                    yield literal
+        for call in self._index.of(ast.Call):
+            for keyword in call.keywords:
+                if keyword.arg == "device" and (literal := _index(keyword.value)):
+                    if self._is_factory(self._names.resolve(call.func)):
+                        yield literal
+        for name in self._index.names.get("device", ()):
+            statement = self._index.parents[name]
+            if isinstance(statement, ast.Assign) and (literal := _index(statement.value)):
+                if self._used_as_device(name, "argument"):
+                    yield literal
 
     def _read(self, node: ast.Constant) -> Literal | None:
         text: str = node.value
@@ -269,8 +287,8 @@ class Devices:
             return Slot("assignment", statement)
         return None
 
-    def _used_as_device(self, target: ast.Name) -> bool:
-        """Whether a name with another name than `device` is read in a device slot."""
+    def _used_as_device(self, target: ast.Name, *more: str) -> bool:
+        """Whether a name is read in a device slot that leaves no doubt (or is of kind `more`)."""
         scope = self._names.owner(target.id, target)
         for use in self._index.names.get(target.id, ()):
             if isinstance(use.ctx, ast.Load) and self._names.owner(use.id, use) is scope:
@@ -282,6 +300,7 @@ class Devices:
                         "to",
                         "device",
                         "map-location",
+                        *more,
                     ):
                         return True
         return False
@@ -419,6 +438,13 @@ class Devices:
                 if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) and self._usable(value):
                     return DeviceName("self.device", value.kind is Kind.DEVICE_STRING, value)
         return None
+
+
+def _index(node: ast.expr) -> Literal | None:
+    """An integer as a device: the index of a GPU, which is CUDA's wherever there is CUDA."""
+    if isinstance(node, ast.Constant) and type(node.value) is int and 0 <= node.value < 16:
+        return Literal(node, "cuda", node.value, False)
+    return None
 
 
 def _none_by_default(binding: Binding) -> bool:

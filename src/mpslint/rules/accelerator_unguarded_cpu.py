@@ -19,7 +19,8 @@ if torch.accelerator.is_available():
 ```
 
 ## What is not flagged
-Calls below a test for an accelerator, for CUDA or MPS, or for a device that is not the CPU.
+Calls below a test for an accelerator, for CUDA or MPS, or for a device that is not the CPU;
+`device_index(i)` that is not entered; streams of a device that the caller names.
 
 ## Fix safety
 Safe for statements: they are put below `if torch.accelerator.is_available():`.
@@ -52,6 +53,8 @@ from mpslint.semantics.runtime_calls import ACCELERATOR_SETTLED, unsettled
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.accelerator.{name}" for name in accelerator_on_mps()]
     for call, qualified in unsettled(context, names, ACCELERATOR_SETTLED):
+        if not _asks_the_accelerator(context, call, qualified.rsplit(".", 1)[-1]):
+            continue
         statement = isinstance(context.index.parents[call], ast.Expr)
         message = "Call it only where there is an accelerator"
         yield context.finding(
@@ -63,3 +66,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if statement
             else None,
         )
+
+
+def _asks_the_accelerator(context: Context, call: ast.Call, name: str) -> bool:
+    if name == "device_index":
+        return isinstance(context.index.parents[call], ast.withitem)
+    return not (name == "current_stream" and (call.args or call.keywords))

@@ -19,8 +19,11 @@ if torch.cuda.is_available():
 ```
 
 ## What is not flagged
-Guarded calls, calls below a `try`, `torch.cuda.device_count()` (it answers 0), and
-`torch.cuda.device` where it is only an annotation or the argument of `isinstance`.
+Guarded calls, calls below a `try`, `torch.cuda.device_count()` (it answers 0), `torch.cuda.device`
+where it is not entered, and questions about a tensor's own device
+(`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
+that is written for CUDA alone: a function, class or file named after it, a module of Triton
+kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA.
@@ -67,6 +70,7 @@ _NAMES = [
     "profiler.start",
     "profiler.stop",
 ]
+_HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
 _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
 
 
@@ -81,6 +85,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.cuda.{name}" for name in _NAMES]
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.removeprefix("torch.cuda.")
+        if call.args and _of_a_tensor(call.args[0]):
+            continue
         if name == "device" and not _entered(context, call):
             continue
         applicability, fix = _remedy(context, call, name)
@@ -94,13 +100,21 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _entered(context: Context, call: ast.Call) -> bool:
-    """`with torch.cuda.device(i):`; -1 and None are no devices, and do nothing."""
+    """`with torch.cuda.device(i):`; -1 and None do nothing."""
     if not isinstance(context.index.parents[call], ast.withitem) or not call.args:
         return False
     argument = call.args[0]
     if isinstance(argument, ast.Constant) and argument.value is None:
         return False
     return not (isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.USub))
+
+
+def _of_a_tensor(argument: ast.expr) -> bool:
+    """`x.device`: whoever asks this of a tensor's own device has checked that it is CUDA."""
+    for node in ast.walk(argument):
+        if isinstance(node, ast.Attribute) and node.attr == "device":
+            return not (isinstance(node.value, ast.Name) and node.value.id in _HOLDERS)
+    return False
 
 
 def _remedy(

@@ -22,7 +22,8 @@ elif torch.backends.mps.is_available():
 ```
 
 ## What is not flagged
-Calls that a test for CUDA, an early return or a `try` already covers.
+Calls that a test for CUDA, an early return or a `try` already covers. Code that is written for
+CUDA alone: functions, classes and files named after it, loops over the CUDA devices.
 
 ## Fix safety
 Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
@@ -103,8 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             call.func,
-            f"torch.cuda.{name}() raises {known.detail if known else 'an error'} "
-            "where there is no CUDA",
+            f"{qualified}() raises {known.detail if known else 'an error'} where there is no CUDA",
             applicability=Applicability.SAFE if statement else None,
             fix=partial(guard_statement, context, call, CUDA, "Call it only where CUDA is there")
             if statement

@@ -23,9 +23,9 @@ except ImportError:
 
 ## What is not flagged
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
-functions and behind `pytest.importorskip`. bitsandbytes, which has an MPS path. A module that
-imports the package and holds nothing but kernels for it is flagged too: what imports the module
-must be guarded then, and a `# noqa` says so.
+functions and behind `pytest.importorskip`; modules that exist for the package, by their path
+(`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
+imports them must be guarded; bitsandbytes, which has an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -33,63 +33,41 @@ There is no fix: what should happen without the package is for a human to say.
 
 from __future__ import annotations
 
-import ast
+import re
 from collections.abc import Iterator
 
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-
-_PACKAGES = (
-    "flash_attn",
-    "xformers",
-    "apex",
-    "triton",
-    "deepspeed",
-    "cupy",
-    "pynvml",
-    "tensorrt",
-    "transformer_engine",
-    "nvidia.dali",
-    "flashinfer",
-)
+from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
 
 
 @rule(
     "MPS213",
     "cuda-only-import",
     severity=Severity.BREAKS,
-    triggers=tuple(package.encode() for package in _PACKAGES),
+    triggers=tuple(package.encode() for package in CUDA_PACKAGES),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     seen: set[str] = set()
-    for statement in context.tree.body:
-        for module, start in _imported(context, statement):
-            package = _package(module)
-            if package is None or package in seen or context.guards.has(statement, "cuda"):
-                continue
-            seen.add(package)
-            yield context.finding_at(
-                rule,
-                start,
-                start + len(module),
-                f"{package} has no Metal backend: importing this module fails on a Mac",
-            )
+    for package, (start, end) in module_imports(context):
+        if package in seen or _about(context, package):
+            continue
+        seen.add(package)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"{package} has no Metal backend: importing this module fails on a Mac",
+        )
 
 
-def _imported(context: Context, statement: ast.stmt) -> Iterator[tuple[str, int]]:
-    """Modules that a statement imports, each with the offset of its name."""
-    source = context.source
-    if isinstance(statement, ast.Import):
-        for alias in statement.names:
-            yield alias.name, source.span(alias)[0]
-    elif isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
-        start = source.span(statement)[0]
-        yield statement.module, source.text.index(statement.module, start + len("from"))
-
-
-def _package(module: str) -> str | None:
-    for package in _PACKAGES:
-        if module == package or module.startswith(package + "."):
-            return package
-    return None
+def _about(context: Context, package: str) -> bool:
+    """Whether the module exists for this package: it says so in its path, or defines kernels."""
+    parts = re.split(r"[/\\]", context.source.path)[-4:]
+    word = re.compile(rf"(^|[_-]){package}($|[_.-])|kernel|trt|tilelang")
+    if any(word.search(part) for part in parts):
+        return True
+    if package != "triton":
+        return False
+    return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

@@ -1,8 +1,9 @@
 """The NCCL backend does not exist on macOS.
 
 ## What it does
-Flags `init_process_group` and `new_group` of `torch.distributed` with `"nccl"` written out, and
-`DDPStrategy(process_group_backend="nccl")`, where nothing makes sure that CUDA is there.
+Flags `init_process_group` and `new_group` of `torch.distributed` with `"nccl"` written out,
+`DDPStrategy(process_group_backend="nccl")`, and command line options for the backend whose default
+is `"nccl"`, where nothing makes sure that CUDA is there.
 
 ## Why is this bad?
 `RuntimeError: Distributed package doesn't have NCCL built in`. Gloo is there on every platform.
@@ -18,7 +19,7 @@ dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
 
 ## What is not flagged
 Calls below a test for CUDA or `torch.distributed.is_nccl_available()`, and a backend that comes
-from elsewhere (an option, a variable with more than one value).
+from elsewhere. Code that is written for CUDA alone, by its name.
 
 ## Fix safety
 Safe: with CUDA the backend is the same as before.
@@ -30,6 +31,7 @@ Safe: with CUDA the backend is the same as before.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -38,7 +40,7 @@ from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, only_for_cuda
 
 _GROUPS = ("torch.distributed.init_process_group", "torch.distributed.new_group")
 _STRATEGIES = tuple(
@@ -46,6 +48,9 @@ _STRATEGIES = tuple(
     for package in ("lightning.pytorch", "pytorch_lightning", "lightning.fabric")
     for module in ("", ".ddp")
 )
+
+
+_OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$")
 
 
 @rule(
@@ -56,9 +61,8 @@ _STRATEGIES = tuple(
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call in context.calls_of(*_GROUPS, *_STRATEGIES):
-        literal = _backend(context, call)
-        if literal is None or context.guards.has(call, *CUDA_SETTLED):
+    for literal in _literals(context):
+        if context.guards.has(literal, *CUDA_SETTLED) or only_for_cuda(context, literal):
             continue
         mark = quote(context.source, literal)
         yield context.finding(
@@ -77,14 +81,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _backend(context: Context, call: ast.Call) -> ast.Constant | None:
-    """The `"nccl"` of this call."""
-    places = {"backend", "process_group_backend"}
-    candidates: list[ast.expr] = [k.value for k in call.keywords if k.arg in places]
-    name = context.resolve(call.func) or ""
-    if call.args and name.endswith("init_process_group"):
-        candidates.append(call.args[0])
-    for candidate in candidates:
-        if isinstance(candidate, ast.Constant) and candidate.value == "nccl":
-            return candidate
-    return None
+def _literals(context: Context) -> Iterator[ast.Constant]:
+    """Each `"nccl"` that a process group gets, or that an option has by default."""
+    for call in context.calls_of(*_GROUPS, *_STRATEGIES):
+        places = {"backend", "process_group_backend"}
+        candidates: list[ast.expr] = [k.value for k in call.keywords if k.arg in places]
+        name = context.resolve(call.func) or ""
+        if call.args and name.endswith("init_process_group"):
+            candidates.append(call.args[0])
+        for candidate in candidates:
+            yield from _nccl(candidate)
+    for call in context.index.calls.get("add_argument", ()):
+        if any(isinstance(a, ast.Constant) and _OPTION.match(str(a.value)) for a in call.args):
+            for keyword in call.keywords:
+                if keyword.arg == "default":
+                    yield from _nccl(keyword.value)
+
+
+def _nccl(node: ast.expr) -> Iterator[ast.Constant]:
+    if isinstance(node, ast.IfExp):
+        yield from _nccl(node.body)
+        yield from _nccl(node.orelse)
+    elif isinstance(node, ast.Constant) and node.value == "nccl":
+        yield node

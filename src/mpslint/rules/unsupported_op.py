@@ -21,9 +21,10 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ## What is not flagged
 Data known to be on the CPU, code that does not run on MPS, files that switch the fallback on,
 pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
-variants that depend on an argument's value (`norm(p="nuc")`). Methods such as `.take` and `.mode`
-that other libraries have too. With the default `min-torch`, only ops that torch 2.13 lacks: what
-newer releases have had for long is flagged where a project sets `min-torch` to an older one.
+variants that depend on an argument's value (`norm(p="nuc")`). Tests that name no device. Methods
+such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
+that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
+an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
@@ -40,12 +41,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.op_calls import falls_back, may_run_on_mps, op_calls
+from mpslint.semantics.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
 from mpslint.semantics.value import Kind
-from mpslint.settings import Settings
 
-_CURRENT: Release = (2, 13)
-"""Where no release is set, an op that this one has is taken to be there."""
 _TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
 
 
@@ -67,7 +65,7 @@ _TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    table, oldest = support(), _oldest(context.settings)
+    table, oldest = support(), oldest_release(context)
     lacking = {name: since for name, since in table.native_since.items() if since > oldest}
     for call, name in op_calls(context, lacking):
         if _single_cell(call, name):
@@ -81,18 +79,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 yield from _report(context, rule, call, call.func, f"Tensor.{method}", since)
 
 
-def _oldest(settings: Settings) -> Release:
-    """Ops that this release has are there: `min-torch`, where the project has set it."""
-    if settings.min_torch == Settings().min_torch:
-        return _CURRENT
-    return settings.min_torch
-
-
 def _report(
     context: Context, rule: Rule, call: ast.Call, token: ast.expr, name: str, since: Release
 ) -> Iterator[Finding]:
     newest = context.settings.max_torch
-    if falls_back(context):
+    if falls_back(context) or (_is_test(context) and not context.placement.file_uses_devices):
         return
     never = since == NEVER or (newest is not None and since > newest)
     when = "up to torch 2.15, the newest known" if never else f"before torch {release_text(since)}"
@@ -105,6 +96,11 @@ def _report(
         applicability=Applicability.UNSAFE if fixable else None,
         fix=partial(_on_cpu, context, call, name) if fixable else None,
     )
+
+
+def _is_test(context: Context) -> bool:
+    path = context.source.path.replace("\\", "/")
+    return "/tests/" in path or path.rsplit("/", 1)[-1].startswith("test_")
 
 
 def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _CREATORS = {"torch.logspace", "torch.tril_indices", "torch.triu_indices", "torch.sparse.spdiags"}
 _OFF_MPS = ("cuda", "no-mps", "cpu", "caught")
+_USUAL = (2, 13)
 FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 
 
@@ -20,7 +21,7 @@ def op_calls(
     context: Context, since: Mapping[str, tuple[int, int]]
 ) -> Iterator[tuple[ast.Call, str]]:
     """Calls of these functions below `min-torch` that may run on MPS, with the qualified name."""
-    oldest = context.settings.min_torch
+    oldest = oldest_release(context)
     wanted = {name for name, release in since.items() if release > oldest}
     lasts = {name.rsplit(".", 1)[-1] for name in wanted}
     # The file's own names first: the table is long, most files use none of it.
@@ -32,6 +33,17 @@ def op_calls(
         name = context.resolve(call.func) or ""
         if not context.guards.has(call, *_OFF_MPS) and may_run_on_mps(context, call, name):
             yield call, name
+
+
+def oldest_release(context: Context) -> tuple[int, int]:
+    """Ops that this release has are there: `min-torch`, where the project has set it.
+
+    The default of `min-torch` says which interfaces fixes may write; a project that leaves it
+    alone mostly runs a newer torch, and what 2.13 has is no news to it.
+    """
+    settings = context.settings
+    default = settings._field_defaults["min_torch"]
+    return _USUAL if settings.min_torch == default else settings.min_torch
 
 
 def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:

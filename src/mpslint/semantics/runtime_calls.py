@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+
+from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, module_imports
+from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -16,11 +20,95 @@ MPS_SETTLED = ("mps", "mps-attribute", "darwin", "caught")
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
+_CUDA_WORD = re.compile(r"cuda|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn", re.I)
+_GPU_NUMBER = re.compile(
+    r"(^|_)(gpus?|n_?gpus?|ngpus?|num_gpus?|gpu_ids?|device_ids?|cuda(_device)?)$", re.I
+)
+_GPU_MEMBERS = {"CUDA", "GPU", "MULTI_GPU"}
+
 
 def unsettled(
     context: Context, names: Iterable[str], settled: tuple[str, ...]
 ) -> Iterator[tuple[ast.Call, str]]:
     """Calls of these functions where none of `settled` is known, with the qualified name."""
     for call in context.calls_of(*names):
-        if not context.guards.has(call, *settled):
-            yield call, context.resolve(call.func) or ""
+        if context.guards.has(call, *settled):
+            continue
+        if settled is CUDA_SETTLED:
+            # In a file that knows no MPS, a device other than the CPU is a CUDA one.
+            if b"mps" not in context.source.data and context.guards.has(call, "no-cpu"):
+                continue
+            if only_for_cuda(context, call):
+                continue
+        yield call, context.resolve(call.func) or ""
+
+
+def only_for_cuda(context: Context, node: ast.AST) -> bool:
+    """Whether code is written for CUDA alone, though no test of CUDA stands around it.
+
+    It says so in the name of its function, class or file, defines GPU kernels, goes through the
+    CUDA devices one by one, or runs for a GPU that somebody has numbered.
+    """
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            if _CUDA_WORD.search(parent.name):
+                return True
+        elif isinstance(parent, ast.If):
+            if any(child is item for item in parent.body) and _names_a_gpu(parent.test):
+                return True
+        else:
+            iterable = _iterated(parent, child)
+            if iterable is not None and _counts_devices(context, iterable):
+                return True
+        child = parent
+    return _cuda_file(context)
+
+
+def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
+    """What the loop or comprehension `parent` goes through, where `child` is its body."""
+    if isinstance(parent, ast.For):
+        return parent.iter if child is not parent.iter else None
+    if isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        return parent.generators[0].iter
+    return None
+
+
+def _cuda_file(context: Context) -> bool:
+    stem = re.split(r"[/\\]", context.source.path)[-1]
+    if _CUDA_WORD.search(stem):
+        return True
+    return any(package in KERNEL_PACKAGES for package, _ in module_imports(context))
+
+
+def _counts_devices(context: Context, iterable: ast.expr) -> bool:
+    """`range(torch.cuda.device_count())`, which is empty without CUDA."""
+    return (
+        isinstance(iterable, ast.Call)
+        and isinstance(iterable.func, ast.Name)
+        and iterable.func.id == "range"
+        and any(
+            isinstance(argument, ast.Call)
+            and context.resolve(argument.func) == "torch.cuda.device_count"
+            for argument in iterable.args
+        )
+    )
+
+
+def _names_a_gpu(test: ast.expr) -> bool:
+    """`args.gpu is not None`, `device_id > 0`, `kind == Kind.CUDA`."""
+    if isinstance(test, ast.BoolOp):
+        return isinstance(test.op, ast.And) and any(_names_a_gpu(item) for item in test.values)
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    operator, right = test.ops[0], test.comparators[0]
+    if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
+        return right.attr in _GPU_MEMBERS
+    word = test.left.attr if isinstance(test.left, ast.Attribute) else None
+    if isinstance(test.left, ast.Name):
+        word = test.left.id
+    if word is None or not _GPU_NUMBER.search(word) or not isinstance(right, ast.Constant):
+        return False
+    if isinstance(operator, ast.IsNot):
+        return right.value is None
+    return isinstance(operator, ast.Gt | ast.GtE) and right.value in (0, 1)

@@ -1,0 +1,167 @@
+"""Runs the user's script as ``__main__`` and says how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+import types
+from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
+
+from . import bootstrap, stopping
+from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
+from .recorder import RECORDER
+from .report import ReportWriter, describe_error
+
+Ending = Tuple[str, int, Optional[Dict[str, Any]]]
+
+_SIGNALS = ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGQUIT")
+
+
+def run_as_main(script: str, args: List[str]) -> None:
+    """Execute ``script`` the way ``python script args`` does, in a fresh ``__main__`` module."""
+    path = os.path.abspath(script)
+    with open(path, "rb") as stream:
+        source = stream.read()
+    module = types.ModuleType("__main__")
+    module.__file__ = path
+    module.__dict__["__builtins__"] = __builtins__
+    module.__dict__["__cached__"] = None
+    sys.modules["__main__"] = module
+    sys.argv = [script, *args]
+    sys.path[0] = os.path.dirname(path)
+    code = compile(source, path, "exec", dont_inherit=True)
+    exec(code, module.__dict__)
+
+
+def _exit_status(error: SystemExit) -> int:
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+class Run:
+    """One run of one script: from the first line to the report."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.writer = ReportWriter(options)
+        self.stopper = stopping.Stopper(options.steps, options.seconds, self.finish_hard)
+        self._real_exit: Callable[[int], NoReturn] = os._exit
+
+    def execute(self) -> int:
+        """Run the script; returns the exit code of the harness."""
+        self._catch_hard_exits()
+        stopping.install(self.stopper)
+        try:
+            run_as_main(self.options.script, self.options.args)
+            ending: Ending = ("finished", 0, None)
+        except bootstrap.Unavailable as error:
+            print(f"mpslint: device unavailable: {error}", file=sys.stderr)
+            ending = ("unavailable", EXIT_UNAVAILABLE, describe_error(error))
+        except stopping.StopRun:
+            ending = ("stopped", 0, None)
+        except SystemExit as error:
+            ending = ("exit", _exit_status(error), None)
+        except BaseException as error:
+            self._print_user_traceback(error)
+            ending = ("error", 1, describe_error(error))
+        return self.conclude(*self._judge(*ending))
+
+    def _judge(self, outcome: str, code: int, error: Optional[Dict[str, Any]]) -> Ending:
+        if RECORDER.unavailable is not None:
+            return "unavailable", EXIT_UNAVAILABLE, error
+        if RECORDER.limits:
+            return "limit", EXIT_LIMIT, error
+        if self.stopper.requested:
+            return "stopped", 0, None
+        if "torch" not in sys.modules and code == 0:
+            return "no-torch", EXIT_NO_TORCH, error
+        return outcome, code, error
+
+    def conclude(self, outcome: str, code: int, error: Optional[Dict[str, Any]]) -> int:
+        """Write the report and hand back the exit code."""
+        bootstrap.merge_children(self.options)
+        script_code = None if outcome in ("unavailable", "no-torch", "limit") else code
+        if outcome == "limit" and error is not None:
+            script_code = 1
+        self.writer.write(outcome, script_code, error)
+        return code
+
+    def finish_hard(self) -> None:
+        """End the process now: the script did not let go by itself."""
+        if os.getpid() != self.writer.process:
+            bootstrap.leave_child_record(self.options)
+            self._leave(0)
+        code = self.conclude(*self._judge("stopped", 0, None))
+        self._leave(code)
+
+    def _leave(self, code: int) -> NoReturn:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                pass
+        self._real_exit(code)
+
+    def _catch_hard_exits(self) -> None:
+        process = os.getpid()
+
+        def leave_with_report(status: int) -> NoReturn:
+            if os.getpid() == process:
+                self.conclude(*self._judge("exit", status, None))
+            else:
+                bootstrap.leave_child_record(self.options)
+            self._real_exit(status)
+
+        os._exit = leave_with_report  # type: ignore[assignment]
+        for name in _SIGNALS:
+            number = getattr(signal, name, None)
+            if number is not None:
+                signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: Any) -> None:
+        if os.getpid() == self.writer.process:
+            name = signal.Signals(number).name
+            error = {
+                "type": "Signal",
+                "message": f"the process received {name}",
+                "file": frame.f_code.co_filename if frame else "",
+                "line": frame.f_lineno if frame else 0,
+                "traceback": "",
+            }
+            self.conclude("exit", 128 + number, error)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    @staticmethod
+    def _print_user_traceback(error: BaseException) -> None:
+        here = os.path.dirname(os.path.abspath(__file__))
+        start = error.__traceback__
+        while start is not None and start.tb_frame.f_code.co_filename.startswith(here):
+            start = start.tb_next
+        traceback.print_exception(type(error), error, start or error.__traceback__)
+
+
+def main(argv: List[str]) -> int:
+    """Entry point; returns the exit code that the report's contract defines."""
+    options = parse(argv)
+    if not os.path.isfile(options.script):
+        print(f"mpslint: no such script: {options.script}", file=sys.stderr)
+        return 2
+    options = options._replace(children=bootstrap.children_folder(options))
+    to_environment(options, os.path.dirname(os.path.abspath(__file__)))
+    bootstrap.reach_children()
+    RECORDER.trace = options.trace
+    bootstrap.watch_import_of_torch(options)
+    if options.spawn:
+        import multiprocessing
+
+        multiprocessing.set_start_method("spawn")
+    code = Run(options).execute()
+    sys.stdout.flush()
+    return code

@@ -1,0 +1,123 @@
+"""Watches training from outside: optimizer steps, forward passes, losses, parameters."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Callable, Dict, Iterator
+
+import torch
+
+from . import device_calls, eager_compile, stopping
+from .options import Options
+from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
+
+HostView = Callable[[torch.Tensor], torch.Tensor]
+
+_device = "cpu"
+_host_view: HostView = lambda tensor: tensor.detach().cpu()  # noqa: E731
+
+
+def install(options: Options) -> None:
+    """Hook the optimizer base class, ``nn.Module.__call__`` and ``Tensor.backward``."""
+    global _device, _host_view
+    _device = options.device
+    if options.kind == "simulated":
+        from .simulator.retag import host_view
+
+        _host_view = host_view
+    from torch.optim.optimizer import register_optimizer_step_post_hook
+
+    register_optimizer_step_post_hook(_after_step)
+    torch.nn.Module.__call__ = _counting_call(torch.nn.Module.__call__)  # type: ignore[method-assign]
+    torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
+    if options.kind != "real":
+        eager_compile.install()
+    device_calls.install(options.device)
+
+
+def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
+    for group in optimizer.param_groups:
+        for parameter in group["params"]:
+            if isinstance(parameter, torch.Tensor):
+                yield parameter
+
+
+def _on_device(tensors: Iterator[torch.Tensor]) -> int:
+    return sum(1 for tensor in tensors if tensor.device.type == _device)
+
+
+def digest(tensors: Iterator[torch.Tensor], step: int) -> Dict[str, Any]:
+    """L2 norm and sum over all elements, in double precision."""
+    squares = total = 0.0
+    for tensor in tensors:
+        if tensor.layout is not torch.strided or tensor.is_meta:
+            continue
+        host = _host_view(tensor)
+        if host.is_complex():
+            host = torch.view_as_real(host.resolve_conj())
+        host = host.to(torch.float64)
+        squares += float((host * host).sum())
+        total += float(host.sum())
+    return {"step": step, "l2": squares**0.5, "sum": total}
+
+
+@torch.no_grad()
+def _record_parameters(optimizer: torch.optim.Optimizer) -> None:
+    RECORDER.parameters_on_device = max(
+        RECORDER.parameters_on_device, _on_device(_parameters(optimizer))
+    )
+    if len(RECORDER.digests) < MAX_DIGESTS:
+        RECORDER.digests.append(digest(_parameters(optimizer), RECORDER.steps))
+
+
+def _after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    RECORDER.end_step()
+    _record_parameters(optimizer)
+    if stopping.STOPPER is not None:
+        stopping.STOPPER.after_step(RECORDER.steps)
+
+
+class _Depth(threading.local):
+    inside = False
+
+
+_depth = _Depth()
+
+
+def _counting_call(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Count the calls of modules that are not called by another module."""
+
+    @functools.wraps(call)
+    def counted(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if _depth.inside:
+            return call(self, *args, **kwargs)
+        _depth.inside = True
+        try:
+            result = call(self, *args, **kwargs)
+        finally:
+            _depth.inside = False
+        RECORDER.forwards += 1
+        if not RECORDER.parameters_on_device:
+            RECORDER.parameters_on_device = _on_device(self.parameters())
+        if stopping.STOPPER is not None:
+            stopping.STOPPER.after_forward(RECORDER.forwards)
+        return result
+
+    return counted
+
+
+def _recording_backward(backward: Callable[..., None]) -> Callable[..., None]:
+    """Keep the value of each tensor on which ``backward`` is called."""
+
+    @functools.wraps(backward)
+    def recorded(self: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+        if len(RECORDER.losses) < MAX_LOSSES and self.numel() == 1:
+            with torch.no_grad():
+                try:
+                    RECORDER.losses.append(float(_host_view(self).reshape(())))
+                except (RuntimeError, TypeError):
+                    pass  # complex, functorch or meta tensors have no float value
+        return backward(self, *args, **kwargs)
+
+    return recorded

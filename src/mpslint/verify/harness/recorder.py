@@ -1,0 +1,158 @@
+"""What happened during the run: counters by source line, losses, limits, events."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from typing import Any, Dict, List, Optional, Tuple
+
+from .frames import Location, user_location
+
+MAX_LOSSES = 200
+MAX_DIGESTS = 50
+MAX_CALLS = 2000
+MAX_EVENTS = 100_000
+MAX_STEPS = 500
+
+
+class Recorder:
+    """Counters of one process; every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self.started = time.perf_counter()
+        self.trace = False
+        self.ops = 0
+        self.steps = 0
+        self.forwards = 0
+        self.switches = 0
+        self.parameters_on_device = 0
+        self.syncs: Counter[Tuple[str, int, str]] = Counter()
+        self.copies: Dict[Tuple[str, int, str], List[int]] = {}
+        self.fallbacks: Counter[Tuple[str, str, int]] = Counter()
+        self.limits: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
+        self.losses: List[float] = []
+        self.digests: List[Dict[str, Any]] = []
+        self.calls: List[List[str]] = []
+        self.events: List[Dict[str, Any]] = []
+        self.step_rows: List[Dict[str, Any]] = []
+        self.self_test: Dict[str, Any] = {"passed": 0, "failed": []}
+        self.simulates: Optional[str] = None
+        self.unavailable: Optional[str] = None
+        self._last_totals: Dict[str, float] = {}
+
+    def sync(self, name: str, count: int = 1, place: Optional[Location] = None) -> None:
+        """The host waited for the device ``count`` times."""
+        file, line = place or user_location(2)
+        self.syncs[(file, line, name)] += count
+        if self.trace:
+            self.event("sync", name, (file, line))
+
+    def copy(self, direction: str, size: int, place: Optional[Location] = None) -> None:
+        """``size`` bytes were copied; ``direction`` is ``h2d``, ``d2h`` or ``d2d``."""
+        file, line = place or user_location(2)
+        row = self.copies.setdefault((file, line, direction), [0, 0])
+        row[0] += 1
+        row[1] += size
+        if direction != "d2d":
+            self.switches += 1
+        if self.trace:
+            self.event(direction, "copy", (file, line), size=size)
+
+    def fallback(self, operator: str) -> None:
+        """An operator without a kernel ran on the CPU."""
+        file, line = user_location(2)
+        self.fallbacks[(operator, file, line)] += 1
+        self.switches += 1
+        if self.trace:
+            self.event("fallback", operator, (file, line))
+
+    def limit(self, message: str) -> None:
+        """The simulation could not do something; the run proves nothing any more."""
+        self.limits[message] += 1
+
+    def note(self, message: str) -> None:
+        """Something the reader of the report should know."""
+        self.notes[message] += 1
+
+    def call(self, name: str, argument: str = "") -> None:
+        """User code called a device API or chose a device."""
+        if len(self.calls) < MAX_CALLS:
+            self.calls.append([name, argument])
+
+    def event(
+        self,
+        kind: str,
+        name: str,
+        place: Location,
+        duration: float = 0.0,
+        size: int = 0,
+        began: Optional[float] = None,
+    ) -> None:
+        """Add one row to the timeline (only called with ``--trace``)."""
+        if len(self.events) >= MAX_EVENTS:
+            return
+        moment = (time.perf_counter() if began is None else began) - self.started
+        self.events.append(
+            {
+                "t": round(moment, 6),
+                "kind": kind,
+                "name": name,
+                "file": place[0],
+                "line": place[1],
+                "dur": round(duration, 6),
+                "bytes": size,
+                "step": self.steps,
+            }
+        )
+
+    def totals(self) -> Dict[str, float]:
+        """Running totals, from which the rows per training step are made."""
+        copied = {"h2d": 0, "d2h": 0, "d2d": 0}
+        moved = 0
+        for (_, _, direction), (count, size) in list(self.copies.items()):
+            copied[direction] += count
+            moved += size
+        return {
+            "seconds": time.perf_counter() - self.started,
+            "device_ops": self.ops,
+            "syncs": sum(self.syncs.values()),
+            "h2d": copied["h2d"],
+            "d2h": copied["d2h"],
+            "bytes": moved,
+            "fallbacks": sum(self.fallbacks.values()),
+            "switches": self.switches,
+        }
+
+    def end_step(self) -> None:
+        """An optimizer step is complete: keep what this step cost."""
+        self.steps += 1
+        if len(self.step_rows) < MAX_STEPS:
+            now = self.totals()
+            row: Dict[str, Any] = {"step": self.steps}
+            for key, value in now.items():
+                row[key] = round(value - self._last_totals.get(key, 0), 6)
+            self.step_rows.append(row)
+            self._last_totals = now
+        if self.trace:
+            self.event("step", f"step {self.steps}", user_location(2))
+
+    def forget(self) -> None:
+        """Start counting from nothing (the self-test ran operations of its own)."""
+        self.ops = 0
+        self.switches = 0
+        for counter in (self.syncs, self.fallbacks, self.limits, self.notes):
+            counter.clear()
+        self.copies.clear()
+        del self.calls[:], self.events[:]
+
+    def forget_parent(self) -> None:
+        """In a forked child: the parent reports what it did itself."""
+        self.forget()
+        self.steps = self.forwards = 0
+        del self.losses[:], self.digests[:], self.step_rows[:]
+
+
+RECORDER = Recorder()
+os.register_at_fork(after_in_child=RECORDER.forget_parent)

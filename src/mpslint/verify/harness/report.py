@@ -1,0 +1,133 @@
+"""The JSON report: what it says and how it reaches the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+import traceback as traceback_module
+from typing import Any, Dict, List, Optional
+
+from .frames import traceback_location
+from .options import Options
+from .recorder import RECORDER, Recorder
+
+SCHEMA = 1
+
+
+def describe_error(error: BaseException) -> Dict[str, Any]:
+    """Type, message, place in the user's code and traceback text of an exception."""
+    file, line = traceback_location(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line = error.filename, error.lineno or 0
+    lines = traceback_module.format_exception(type(error), error, error.__traceback__)
+    return {
+        "type": type(error).__name__,
+        "message": str(error),
+        "file": file,
+        "line": line,
+        "traceback": "".join(lines)[-20_000:],
+    }
+
+
+def _rows(recorder: Recorder) -> Dict[str, List[Dict[str, Any]]]:
+    syncs = [
+        {"file": file, "line": line, "op": name, "count": count}
+        for (file, line, name), count in recorder.syncs.most_common()
+    ]
+    copies = [
+        {"file": file, "line": line, "direction": direction, "count": count, "bytes": size}
+        for (file, line, direction), (count, size) in sorted(
+            recorder.copies.items(), key=lambda item: -item[1][1]
+        )
+    ]
+    fallbacks = [
+        {"op": name, "file": file, "line": line, "count": count}
+        for (name, file, line), count in recorder.fallbacks.most_common()
+    ]
+    return {"syncs": syncs, "copies": copies, "fallbacks": fallbacks}
+
+
+def _torch_version() -> Optional[str]:
+    version = getattr(sys.modules.get("torch"), "__version__", None)
+    return str(version) if version else None
+
+
+def _memory() -> Dict[str, int]:
+    from .simulator import memory
+
+    memory.TRACKER.sweep()
+    return {"allocated": memory.TRACKER.allocated, "peak": memory.TRACKER.peak}
+
+
+class ReportWriter:
+    """Writes the report once, whoever asks first."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self.process = os.getpid()
+        self._lock = threading.RLock()
+        self._written = False
+        self._children: List[Dict[str, Any]] = []
+
+    def build(
+        self, outcome: str, exit_code: Optional[int], error: Optional[Dict[str, Any]]
+    ) -> Dict[str, Any]:
+        """The report as plain data; ``outcome`` is one of the words of the schema."""
+        recorder = RECORDER
+        return {
+            "schema": SCHEMA,
+            "device": self.options.device,
+            "kind": self.options.kind,
+            "torch": _torch_version(),
+            "python": sys.version.split()[0],
+            "simulates": recorder.simulates,
+            "outcome": outcome,
+            "exit_code": exit_code,
+            "error": error,
+            "seconds": round(time.perf_counter() - recorder.started, 3),
+            "steps": recorder.steps,
+            "forwards": recorder.forwards,
+            "device_ops": recorder.ops,
+            "parameters_on_device": recorder.parameters_on_device,
+            "losses": recorder.losses,
+            "params_digest": recorder.digests,
+            "device_calls": recorder.calls,
+            "stdout_numbers": None,
+            **_rows(recorder),
+            "switches": recorder.switches,
+            "memory": _memory(),
+            "step_costs": recorder.step_rows,
+            "limits": list(recorder.limits),
+            "notes": list(recorder.notes),
+            "self_test": recorder.self_test,
+            "events": sorted(recorder.events, key=lambda event: event["t"]),
+        }
+
+    def write(
+        self,
+        outcome: str,
+        exit_code: Optional[int] = None,
+        error: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        """Write the report atomically; later calls, and calls in forked children, do nothing."""
+        if os.getpid() != self.process or not self.options.report:
+            return
+        with self._lock:
+            if self._written:
+                return
+            self._written = True
+            data = self.build(outcome, exit_code, error)
+            write_json(self.options.report, data)
+
+
+def write_json(path: str, data: Dict[str, Any]) -> None:
+    """Replace ``path`` by ``data`` in one step, so that no reader sees half a file."""
+    folder = os.path.dirname(path) or "."
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".report-", suffix=".json")
+    with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        json.dump(data, stream, allow_nan=True)
+    os.replace(temporary, path)

@@ -1,0 +1,74 @@
+"""A simulated ``mps`` or ``cuda`` device on a CPU build of torch.
+
+Tensors are genuine: real dispatch keys, real autograd, autocast, views and errors. Only memory and
+arithmetic are the CPU's.
+"""
+
+from __future__ import annotations
+
+from typing import Optional
+
+import torch
+
+from .. import optable
+from ..bootstrap import Unavailable
+from ..recorder import RECORDER
+from . import accelerator_names, generator, native, registry, selftest, storage
+from .memory import TRACKER
+from .state import SIM, SPECS
+
+
+def _describe(version: optable.Version) -> str:
+    return ".".join(map(str, version))
+
+
+def _refuse_real_devices() -> None:
+    if torch.backends.mps.is_built():
+        raise Unavailable("this torch is built for MPS; use --real, or a CPU build to simulate")
+    if torch.version.cuda or torch.version.hip:
+        raise Unavailable(
+            f"torch {torch.__version__} is built for a GPU; "
+            "simulation needs the CPU build of torch (or use --real)"
+        )
+
+
+def install(device: str, torch_version: Optional[str], fallback: bool) -> None:
+    """Install the device into this process; raises Unavailable when it does not hold.
+
+    ``torch_version`` selects the operator table (mps only), ``fallback`` is what
+    PYTORCH_ENABLE_MPS_FALLBACK said while torch was being loaded.
+    """
+    _refuse_real_devices()
+    SIM.name = device
+    SIM.spec = SPECS[device]
+    SIM.device = torch.device(device, 0)
+    SIM.fallback = fallback
+    try:
+        table = optable.open_table(torch.__version__, torch_version)
+    except ValueError as error:
+        raise Unavailable(str(error)) from error
+    SIM.version = table.version
+    RECORDER.simulates = _describe(table.version)
+    native.install()
+    registry.install(table)
+    generator.install()
+    storage.install()
+    accelerator_names.install()
+    if SIM.is_mps:
+        from . import mps_names
+
+        mps_names.install()
+    else:
+        from . import cuda_names
+
+        cuda_names.install()
+    passed, failed = selftest.run()
+    RECORDER.forget()
+    TRACKER.reset_peak()
+    generator.default_generator().manual_seed(torch.initial_seed())
+    RECORDER.self_test = {"passed": passed, "failed": failed}
+    if failed:
+        raise Unavailable(
+            f"the simulated {device} does not hold on torch {torch.__version__}: "
+            + "; ".join(failed)
+        )

@@ -1,0 +1,322 @@
+"""The generic kernel: view the arguments as CPU tensors, run the CPU operator, view the results
+as tensors of the device again."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+import torch
+
+from ..recorder import RECORDER
+from . import contract, generator, sync_debug
+from .retag import CPU_KEYS, to_device, to_host
+from .state import SIM
+
+Kernel = Callable[..., Any]
+Rule = Callable[[Sequence[Any]], None]
+Tensor = torch.Tensor
+
+_cpu = torch.device("cpu")
+
+# operands that the real kernels read on the host
+HOST_ARGUMENTS: Dict[str, Set[str]] = {
+    "_ctc_loss": {"targets"},
+    "_ctc_loss_backward": {"targets"},
+    "_ctc_loss.Tensor": {"input_lengths", "target_lengths"},
+    "_ctc_loss_backward.Tensor": {"input_lengths", "target_lengths"},
+    "_cudnn_ctc_loss.Tensor": {"input_lengths", "target_lengths"},
+    "_use_cudnn_ctc_loss": {"targets"},
+    "_use_cudnn_ctc_loss.Tensor": {"input_lengths", "target_lengths"},
+    "_use_miopen_ctc_loss": {"targets"},
+    "_use_miopen_ctc_loss.Tensor": {"input_lengths", "target_lengths", "targets"},
+}
+# indices may stay on the CPU
+INDEX_OPERATORS = {
+    "index.Tensor", "index.Tensor_out", "index_put_", "index_put", "_index_put_impl_",
+    "_unsafe_index.Tensor", "_unsafe_index_put",
+}  # fmt: skip
+
+
+class Details(NamedTuple):
+    """What a kernel needs to know beside its schema."""
+
+    host_operator: Optional[Kernel] = None
+    rule: Optional[Rule] = None
+    sync: Optional[str] = None
+    sync_count: int = 1
+    checked: bool = False
+    structured: bool = False
+
+
+class Plan:
+    """What the schema of an operator says about arguments and results."""
+
+    def __init__(self, operator: Any, name: str, details: Details) -> None:
+        schema = operator._schema
+        arguments = schema.arguments
+        self.operator = operator
+        self.name = name
+        self.details = details
+        self.host_operator: Kernel = details.host_operator or operator._op
+        self.names: List[str] = [argument.name for argument in arguments]
+        self.out_names = {argument.name for argument in arguments if argument.is_out}
+        self.host_names = HOST_ARGUMENTS.get(name, set())
+        self.is_index = name in INDEX_OPERATORS
+        self.returned = [self._aliased_argument(result, arguments) for result in schema.returns]
+        generators = [i for i, a in enumerate(arguments) if "Generator" in str(a.type)]
+        self.generator = generators[0] if generators else None
+
+    @staticmethod
+    def _aliased_argument(result: Any, arguments: Sequence[Any]) -> Optional[int]:
+        info = result.alias_info
+        if info is None or not info.is_write:
+            return None
+        found = None
+        for index, argument in enumerate(arguments):
+            other = argument.alias_info
+            if other is not None and other.before_set == info.before_set:
+                found = index
+        return found
+
+    def argument(self, index: int, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+        """Argument number ``index``, however it was passed."""
+        return args[index] if index < len(args) else kwargs.get(self.names[index])
+
+
+class Conversion:
+    """Turns the arguments of one call into CPU arguments, and notices mixed devices."""
+
+    __slots__ = ("bad", "first", "plan", "strict")
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.first: Optional[torch.device] = None
+        self.bad: Optional[Tuple[torch.device, str]] = None
+        self.strict = plan.details.checked
+
+    def tensor(self, tensor: Tensor, name: str) -> Tensor:
+        device = tensor.device
+        kind = device.type
+        if kind == SIM.name:
+            if self.first is None:
+                self.first = device
+            elif self.first.type != kind and self.bad is None:
+                self.bad = (device, name)
+            return to_host(tensor)
+        if kind == "meta" or name in self.plan.host_names:
+            return tensor
+        if tensor.dim() == 0 and not self.strict:
+            return tensor
+        if self.first is None:
+            self.first = device
+        elif self.first.type == SIM.name and self.bad is None:
+            self.bad = (device, name)
+        return tensor
+
+    def indices(self, values: Sequence[Any], owner: Tensor) -> List[Any]:
+        if owner.device.type != SIM.name:
+            raise RuntimeError(
+                "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+            )
+        return [
+            to_host(value) if isinstance(value, Tensor) and value.device.type == SIM.name else value
+            for value in values
+        ]
+
+    def positional(self, args: Sequence[Any]) -> List[Any]:
+        plan = self.plan
+        converted: List[Any] = []
+        for index, value in enumerate(args):
+            if isinstance(value, Tensor):
+                converted.append(self.tensor(value, plan.names[index]))
+            elif type(value) in (list, tuple) and value:
+                if plan.is_index and index == 1:
+                    converted.append(self.indices(value, args[0]))
+                else:
+                    name = plan.names[index]
+                    converted.append(
+                        [self.tensor(v, name) if isinstance(v, Tensor) else v for v in value]
+                    )
+            else:
+                converted.append(value)
+        return converted
+
+    def keyword(self, kwargs: Dict[str, Any]) -> Dict[str, Any]:
+        converted: Dict[str, Any] = {}
+        for key, value in kwargs.items():
+            if key in self.plan.out_names:
+                converted[key] = value
+            elif isinstance(value, Tensor):
+                converted[key] = self.tensor(value, key)
+            elif type(value) in (list, tuple) and value and isinstance(value[0], Tensor):
+                converted[key] = [self.tensor(v, key) for v in value]
+            elif key == "device":
+                contract.refuse_device(value)
+                converted[key] = _cpu
+            elif key == "pin_memory":
+                converted[key] = False
+            else:
+                converted[key] = value
+        return converted
+
+    def check(self, args: Sequence[Any]) -> None:
+        if self.bad is None or self.first is None:
+            return
+        tensors: List[Tensor] = []
+        for value in args:
+            if isinstance(value, Tensor):
+                tensors.append(value)
+            elif type(value) in (list, tuple):
+                tensors.extend(v for v in value if isinstance(v, Tensor))
+        details = self.plan.details
+        other, name = self.bad
+        raise contract.mixed_devices(
+            self.plan.name, tensors, name, (self.first, other), details.checked, details.structured
+        )
+
+
+def results(plan: Plan, value: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+    """Give the caller device tensors; in-place results are the arguments themselves."""
+    if isinstance(value, Tensor):
+        alias = plan.returned[0] if plan.returned else None
+        return to_device(value) if alias is None else plan.argument(alias, args, kwargs)
+    if type(value) not in (tuple, list):
+        return value
+    single_list = len(plan.returned) == 1
+    converted: List[Any] = []
+    for index, item in enumerate(value):
+        alias = None if single_list else plan.returned[index]
+        if alias is not None:
+            converted.append(plan.argument(alias, args, kwargs))
+        elif isinstance(item, Tensor):
+            converted.append(to_device(item))
+        elif type(item) in (list, tuple):
+            converted.append([to_device(x) if isinstance(x, Tensor) else x for x in item])
+        else:
+            converted.append(item)
+    return tuple(converted) if type(value) is tuple else converted
+
+
+def move_into(target: Tensor, source: Tensor) -> None:
+    """Make ``target`` show the storage, shape and strides of ``source``."""
+    torch.ops.aten.set_.source_Storage_storage_offset.redispatch(
+        CPU_KEYS,
+        target,
+        source.untyped_storage(),
+        source.storage_offset(),
+        source.shape,
+        source.stride(),
+    )
+
+
+def _host_outputs(plan: Plan, args: Sequence[Any], kwargs: Dict[str, Any]) -> Dict[str, Any]:
+    outputs: Dict[str, Any] = {}
+    for name in plan.out_names:
+        target = kwargs.get(name)
+        if isinstance(target, Tensor):
+            if target.device.type != SIM.name:
+                position = next((i for i, a in enumerate(args) if isinstance(a, Tensor)), None)
+                argument = name if position is None else plan.names[position]
+                details = plan.details
+                raise contract.mixed_devices(
+                    plan.name,
+                    [target],
+                    argument,
+                    (target.device, SIM.device),
+                    details.checked,
+                    details.structured,
+                )
+            empty = target.numel() == 0
+            outputs[name] = torch.empty(0, dtype=target.dtype) if empty else to_host(target)
+        elif type(target) in (list, tuple):
+            outputs[name] = [to_host(item) for item in target]
+    return outputs
+
+
+def _run_with_outputs(
+    plan: Plan, host_args: List[Any], host_kwargs: Dict[str, Any], args: Any, kwargs: Any
+) -> Any:
+    outputs = _host_outputs(plan, args, kwargs)
+    try:
+        plan.host_operator(*host_args, **{**host_kwargs, **outputs})
+    except RuntimeError as error:
+        if "not resizable" not in str(error):
+            raise
+        for name, host in outputs.items():
+            if isinstance(host, Tensor):
+                outputs[name] = torch.empty(0, dtype=host.dtype)
+        plan.host_operator(*host_args, **{**host_kwargs, **outputs})
+    for name, host in outputs.items():
+        target = kwargs[name]
+        if not isinstance(host, Tensor):
+            continue
+        if host.shape != target.shape:
+            move_into(target, to_device(host))
+        elif host.data_ptr() != target.data_ptr():
+            to_host(target).copy_(host)
+    returned = tuple(plan.argument(i, args, kwargs) for i in plan.returned if i is not None)
+    return returned[0] if len(returned) == 1 else returned
+
+
+def full_kernel(plan: Plan) -> Kernel:
+    """A kernel for any schema."""
+    rule, sync, count = plan.details.rule, plan.details.sync, plan.details.sync_count
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        RECORDER.ops += 1
+        conversion = Conversion(plan)
+        host_args = conversion.positional(args)
+        host_kwargs = conversion.keyword(kwargs)
+        conversion.check(args)
+        if rule is not None:
+            rule(args)
+        if sync is not None:
+            _wait(sync, count)
+        if plan.out_names and kwargs:
+            return _run_with_outputs(plan, host_args, host_kwargs, args, kwargs)
+        return results(plan, plan.host_operator(*host_args, **host_kwargs), args, kwargs)
+
+    return kernel
+
+
+def _wait(name: str, count: int) -> None:
+    sync_debug.wait(name, count)
+
+
+def with_generator(plan: Plan, inner: Kernel) -> Kernel:
+    """Give the kernel the right generator, renamed for the CPU while it runs."""
+    position = plan.generator
+    assert position is not None
+    name = plan.names[position]
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        chosen = plan.argument(position, args, kwargs)
+        if chosen is None and generator.shared():
+            return inner(*args, **kwargs)
+        if chosen is None:
+            chosen = generator.default_generator()
+        else:
+            target = kwargs.get("out")
+            if target is None and args and isinstance(args[0], Tensor):
+                target = args[0]
+            kind = target.device.type if isinstance(target, Tensor) else SIM.name
+            if chosen.device.type != kind or kind != SIM.name:
+                raise generator.wrong_generator(kind, chosen.device.type)
+        with generator.AsCpuGenerator(chosen):
+            if position < len(args):
+                args = (*args[:position], chosen, *args[position + 1 :])
+            else:
+                kwargs[name] = chosen
+            return inner(*args, **kwargs)
+
+    return kernel
+
+
+def make_kernel(operator: Any, name: str, details: Details) -> Kernel:
+    """The kernel to register for ``operator`` on the simulated device."""
+    plan = Plan(operator, name, details)
+    kernel = full_kernel(plan)
+    if plan.generator is not None:
+        kernel = with_generator(plan, kernel)
+    kernel.__name__ = "simulated_" + name.replace(".", "_")
+    return kernel

@@ -1,0 +1,138 @@
+"""Makes libtorch believe that the device exists: its guard and its hooks.
+
+Two objects are touched. The device guard registry gets a guard of our device type, made by torch's
+own Python guard class. The hooks object (which a CPU build answers "not built" from) gets a copy of
+its vtable in which such questions point at tiny functions of the CPU guard: return 0, return 1, do
+nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, List, NamedTuple
+
+import torch
+
+from .state import SIM
+from .vtables import library, replace_slots, slot, virtual_functions
+
+_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
+_REGISTRY_LENGTH = 21
+_CPU_TYPE, _META_TYPE, _PRIVATE_TYPE = 0, 14, 20
+_HOOK_GETTERS = {
+    "mps": "_ZN2at6detail11getMPSHooksEv",
+    "cuda": "_ZN2at6detail12getCUDAHooksEv",
+}
+_CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
+
+_ANSWER_ONE = (
+    "isBuilt", "isAvailable", "hasMPS", "hasCUDA", "hasPrimaryContext", "deviceCount",
+    "isOnMacOSorNewer", "getNumGPUs", "queryEvent", "hasBF16",
+)  # fmt: skip
+_ANSWER_ZERO = (
+    "getCurrentDevice", "exchangeDevice", "maybeExchangeDevice", "isPinnedPtr",
+    "getCurrentAllocatedMemory", "getDriverAllocatedMemory",
+)  # fmt: skip
+_DO_NOTHING = (
+    "init", "setCurrentDevice", "deviceSynchronize", "commitStream", "emptyCache", "releaseEvent",
+    "recordEvent", "waitForEvent", "synchronizeEvent",
+)  # fmt: skip
+
+_guards: List[Any] = []
+
+
+class _Tiny(NamedTuple):
+    """Addresses of functions in libtorch that do next to nothing."""
+
+    zero: int
+    one: int
+    nothing: int
+
+
+def _registry() -> Any:
+    array = (ctypes.c_void_p * _REGISTRY_LENGTH).in_dll(library("libc10.so"), _REGISTRY)
+    if not array[_CPU_TYPE] or not array[_META_TYPE]:
+        raise RuntimeError("the device guard registry of this torch has another layout")
+    return array
+
+
+def _tiny_functions(cpu_guard: int, names: List[str]) -> _Tiny:
+    tiny = _Tiny(
+        zero=slot(cpu_guard, names.index("type")),
+        one=slot(cpu_guard, names.index("deviceCount")),
+        nothing=slot(cpu_guard, names.index("setDevice")),
+    )
+    answer = ctypes.CFUNCTYPE(ctypes.c_int8, ctypes.c_void_p)
+    if answer(tiny.zero)(cpu_guard) != 0 or answer(tiny.one)(cpu_guard) != 1:
+        raise RuntimeError("the CPU device guard of this torch has another layout")
+    return tiny
+
+
+def _install_guard(registry: Any, names: List[str], tiny: _Tiny) -> None:
+    kinds = torch._C._autograd.DeviceType
+    kind = kinds.MPS if SIM.is_mps else kinds.CUDA
+    base: Any = torch._C._acc.DeviceGuard  # type: ignore[attr-defined]
+
+    class Guard(base):  # type: ignore[misc, valid-type]
+        """A guard without behaviour: there is one device, always current."""
+
+        def type_(self) -> Any:
+            return kind
+
+    index = SIM.spec.device_type
+    if registry[index]:
+        raise RuntimeError(f"this torch has a real {SIM.name} device guard")
+    if registry[_PRIVATE_TYPE]:
+        raise RuntimeError("a privateuse1 device guard is registered already")
+    guard = Guard()
+    _guards.append(guard)
+    torch._C._acc.register_python_privateuseone_device_guard(guard)  # type: ignore[attr-defined]
+    registry[index] = registry[_PRIVATE_TYPE]
+    registry[_PRIVATE_TYPE] = None
+    waits = ("synchronizeEvent", "synchronizeDevice", "synchronizeStream")
+    replace_slots(
+        registry[index],
+        len(names) + 2,
+        {names.index(name): tiny.nothing for name in waits if name in names},
+    )
+
+
+def _hook_slots() -> Dict[str, int]:
+    base = virtual_functions(
+        "ATen/detail/AcceleratorHooksInterface.h", "AcceleratorHooksInterface"
+    )
+    name = f"{SIM.spec.key}HooksInterface"
+    own = virtual_functions(f"ATen/detail/{name}.h", name)
+    order = [function for function in base if not function.startswith("~")]
+    order += [name for name in own if name not in order and not name.startswith("~")]
+    # the two destructors come first
+    return {function: index + 2 for index, function in enumerate(order)}
+
+
+def _install_hooks(tiny: _Tiny) -> None:
+    getter = getattr(library("libtorch_cpu.so"), _HOOK_GETTERS[SIM.name])
+    getter.restype = ctypes.c_void_p
+    slots = _hook_slots()
+    functions: Dict[int, int] = {}
+    for names, target in (
+        (_ANSWER_ONE, tiny.one),
+        (_ANSWER_ZERO, tiny.zero),
+        (_DO_NOTHING, tiny.nothing),
+    ):
+        functions.update({slots[name]: target for name in names if name in slots})
+    allocator = ctypes.cast(getattr(library("libc10.so"), _CPU_ALLOCATOR), ctypes.c_void_p)
+    functions[slots["getPinnedMemoryAllocator"]] = int(allocator.value or 0)
+    replace_slots(getter(), len(slots) + 2, functions)
+
+
+def install() -> None:
+    """Register guard and hooks; raises RuntimeError when this torch is laid out otherwise."""
+    if not hasattr(torch._C, "_acc"):
+        raise RuntimeError("this torch has no Python device guard (torch 2.9 or newer is needed)")
+    names = virtual_functions(
+        "c10/core/impl/DeviceGuardImplInterface.h", "DeviceGuardImplInterface"
+    )
+    registry = _registry()
+    tiny = _tiny_functions(registry[_CPU_TYPE], names)
+    _install_guard(registry, names, tiny)
+    _install_hooks(tiny)

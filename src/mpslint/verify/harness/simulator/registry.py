@@ -1,0 +1,113 @@
+"""Registers a Python kernel for every operator that the real backend has one for."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Callable, Dict, List, Optional, Set
+
+import torch
+
+from ..optable import OperatorTable
+from . import attention, fallback, memory_kernels, substitutes, sync_points
+from .kernel import Details, make_kernel
+from .mps_rules import RULES
+from .state import SIM, limit
+
+_libraries: List[torch.library.Library] = []
+
+# Left to their decompositions: the Mac build takes another path by #ifdef, or the decomposition
+# is the same arithmetic and spares a second forward pass in the backward.
+_COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
+
+
+def find_operator(name: str) -> Optional[Any]:
+    """``add.Tensor`` to its OpOverload, None where this torch has no such operator."""
+    base, _, overload = name.partition(".")
+    packet = getattr(torch.ops.aten, base, None)
+    return getattr(packet, overload or "default", None)
+
+
+def _without_cpu_kernel(name: str) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        raise limit(f"aten::{name} has no CPU kernel to compute it with")
+
+    return kernel
+
+
+class Registrar:
+    """Registers kernels for one dispatch key."""
+
+    def __init__(self, table: OperatorTable) -> None:
+        self.table = table
+        self.key = SIM.spec.key
+        self.library = torch.library.Library("aten", "IMPL")  # noqa: TOR901
+        self.done: Set[str] = set()
+        self.host_kernels = table.registered("CPU")
+        self.substitutes = substitutes.table(SIM.name)
+        self.syncs = sync_points.table(SIM.name)
+
+    def add(self, name: str, kernel: Callable[..., Any]) -> None:
+        self.library.impl(name, kernel, self.key)
+        self.done.add(name)
+
+    def generic(self, name: str) -> None:
+        """Register the generic kernel for one operator."""
+        operator = find_operator(name)
+        if operator is None:
+            return
+        substitute = self.substitutes.get(name)
+        entry = self.table.operators.get(name)
+        has_cpu = name in self.host_kernels or (entry is not None and entry.is_composite)
+        if substitute is None and not has_cpu:
+            self.add(name, _without_cpu_kernel(name))
+            return
+        sync = self.syncs.get(name)
+        details = Details(
+            host_operator=substitute,
+            rule=RULES.get(name) if SIM.is_mps else None,
+            sync=sync and sync[0],
+            sync_count=sync[1] if sync else 1,
+            checked=self.table.is_checked(name),
+            structured=self.table.is_structured(name),
+        )
+        self.add(name, make_kernel(operator, name, details))
+
+    def names(self) -> Set[str]:
+        """Operators with a kernel on the simulated backend."""
+        if SIM.is_mps:
+            return self.table.mps_kernels()
+        return self.table.registered("CUDA")
+
+    def everything(self) -> None:
+        by_hand: Dict[str, Callable[..., Any]] = memory_kernels.kernels()
+        if not SIM.is_mps:
+            by_hand["record_stream"] = lambda *args: None
+        for name, kernel in by_hand.items():
+            self.add(name, kernel)
+        names = self.names() | {"convolution_overrideable", "convolution_backward_overrideable"}
+        if SIM.is_mps:
+            names.add("_slow_conv2d_forward")
+        for name in sorted(names - self.done - _COMPOSITE_INSTEAD):
+            if not name.startswith("_copy_from"):
+                self.generic(name)
+        for key in (self.key, "Autograd" + self.key):
+            self.library.impl(
+                "scaled_dot_product_attention", attention.scaled_dot_product_attention, key
+            )
+        if SIM.is_mps:
+            for name in sorted(self.table.mps_always_fallback()):
+                operator = find_operator(name)
+                if operator is not None:
+                    self.add(name, fallback.always_on_cpu(operator))
+
+
+def install(table: OperatorTable) -> int:
+    """Register all kernels; returns how many."""
+    registrar = Registrar(table)
+    rest = torch.library.Library("_", "IMPL", SIM.spec.key)  # noqa: TOR901
+    _libraries.extend([registrar.library, rest])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        registrar.everything()
+        rest.fallback(fallback.fallback)
+    return len(registrar.done)

@@ -1,0 +1,128 @@
+"""Two views of the same bytes: a CPU tensor and a tensor of the simulated device.
+
+A DLPack capsule of a tensor states its device type in one integer. With that integer rewritten,
+torch imports the same memory as a genuine tensor of the other device: right dispatch keys, right
+``.device``, storage shared, the original kept alive by the capsule's deleter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import torch
+
+from . import contract
+from .memory import TRACKER
+from .state import SIM, limit
+
+Tensor = torch.Tensor
+
+_export = torch._C._to_dlpack  # type: ignore[attr-defined]
+_import = torch._C._from_dlpack  # type: ignore[attr-defined]
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype = ctypes.c_void_p
+_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_int_at = ctypes.c_int32.from_address
+
+# struct DLTensor { void* data; struct { int32_t device_type; int32_t device_id; } device; ... }
+_DEVICE_TYPE_OFFSET = 8
+_KDL_CPU = 1
+
+_strided = torch.strided
+_as_strided = torch.ops.aten.as_strided.default
+CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+
+# dtypes that need a closer look on the way in; all others take the short path
+_SPECIAL_DTYPES = {torch.complex32, torch.complex64, *contract.MPS_REFUSED_DTYPES}
+
+
+class _Flags:
+    # conj and neg bits exist only once there has been a complex tensor
+    complex_seen = False
+
+
+def expect_complex() -> None:
+    """From now on tensors may carry the conjugate or negative bit."""
+    _Flags.complex_seen = True
+
+
+def _retag(tensor: Tensor, code: int) -> Tensor:
+    capsule = _export(tensor)
+    _int_at(_pointer(capsule, b"dltensor") + _DEVICE_TYPE_OFFSET).value = code
+    result: Tensor = _import(capsule)
+    return result
+
+
+def _with_strides_of(source: Tensor, view: Tensor) -> Tensor:
+    """DLPack normalises the strides of dimensions of size 0 and 1: put them back."""
+    strides = source.stride()
+    if view.stride() == strides:
+        return view
+    restored: Tensor = _as_strided.redispatch(CPU_KEYS, view, view.shape, strides)
+    return restored
+
+
+def to_host(tensor: Tensor) -> Tensor:
+    """A CPU tensor over the bytes of a simulated device tensor (below autograd)."""
+    if tensor.layout is not _strided:
+        raise limit(f"layout {tensor.layout} is not simulated")
+    if _Flags.complex_seen and (tensor.is_conj() or tensor.is_neg()):
+        return _to_host_with_bits(tensor)
+    capsule = _export(tensor)
+    _int_at(_pointer(capsule, b"dltensor") + 8).value = _KDL_CPU
+    view: Tensor = _import(capsule)
+    shape = view.shape
+    if 1 in shape or 0 in shape:
+        return _with_strides_of(tensor, view)
+    return view
+
+
+def _to_host_with_bits(tensor: Tensor) -> Tensor:
+    aten = torch.ops.aten
+    conj, neg = tensor.is_conj(), tensor.is_neg()
+    if conj:
+        tensor = aten._conj.default.redispatch(CPU_KEYS, tensor)
+    if neg:
+        tensor = aten._neg_view.default.redispatch(CPU_KEYS, tensor)
+    view = _with_strides_of(tensor, _retag(tensor, _KDL_CPU))
+    if conj:
+        view = aten._conj.default(view)
+    if neg:
+        view = aten._neg_view.default(view)
+    return view
+
+
+def to_device(tensor: Tensor) -> Tensor:
+    """A simulated device tensor over the bytes of a CPU tensor.
+
+    Raises TypeError for a dtype that the device lacks, SimulatorLimit for layouts that are not
+    simulated.
+    """
+    if tensor.layout is not _strided:
+        raise limit(f"layout {tensor.layout} is not simulated")
+    if tensor.dtype in _SPECIAL_DTYPES:
+        tensor = _checked(tensor)
+    capsule = _export(tensor)
+    _int_at(_pointer(capsule, b"dltensor") + 8).value = SIM.spec.dlpack_code
+    view: Tensor = _import(capsule)
+    shape = view.shape
+    if 1 in shape or 0 in shape:
+        view = _with_strides_of(tensor, view)
+    elif view.data_ptr() == 0 and view.numel():
+        raise limit("the CPU kernel returned a tensor without storage")
+    TRACKER.add(view)
+    return view
+
+
+def _checked(tensor: Tensor) -> Tensor:
+    contract.refuse_dtype(tensor.dtype)
+    if tensor.is_complex():
+        expect_complex()
+        tensor = tensor.resolve_conj().resolve_neg()
+    return tensor
+
+
+def host_view(tensor: Tensor) -> Tensor:
+    """What the harness itself reads: never counted, never on the device."""
+    tensor = tensor.detach()
+    return to_host(tensor) if tensor.device.type == SIM.name else tensor

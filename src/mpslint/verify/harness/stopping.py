@@ -1,0 +1,104 @@
+"""Ending a run early: after N optimizer steps, N forward passes, or S seconds.
+
+The way out is an exception outside the ``Exception`` hierarchy, so that ``except Exception`` in
+the script does not swallow it and ``finally`` blocks still run. A script that swallows it anyway
+is ended by ``os._exit`` at the next step, or after a grace period.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+import time
+from typing import Callable, Optional
+
+GRACE_SECONDS = 10.0
+FORWARDS_PER_STEP = 8
+
+
+class StopRun(BaseException):
+    """Raised inside the script when the harness has seen enough."""
+
+
+class Stopper:
+    """Decides when a run has lasted long enough, and ends it."""
+
+    def __init__(self, steps: int, seconds: float, finish: Callable[[], None]) -> None:
+        self.steps = steps
+        self.seconds = seconds
+        self.requested = False
+        # A child process that raised would look like a crash to its parent: it leaves at once.
+        self.in_child = False
+        self._finish = finish
+        self._steps_seen = 0
+
+    def start(self) -> None:
+        """Begin to watch the clock, when a time limit is set."""
+        if self.seconds > 0:
+            self._in_background(self._wait_for_deadline)
+
+    def after_step(self, steps_done: int) -> None:
+        """Called after each optimizer step; raises StopRun when it was the last one."""
+        self._steps_seen = steps_done
+        if self.steps and steps_done >= self.steps:
+            self._stop()
+
+    def after_forward(self, forwards_done: int) -> None:
+        """Called after each outermost module call; counts only while no optimizer steps."""
+        if self.requested:
+            self._finish()
+        limit = self.steps * FORWARDS_PER_STEP
+        if self.steps and not self._steps_seen and forwards_done >= limit:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self.requested or self.in_child:
+            # Either the script swallowed the first request, or there is nobody to catch it.
+            self._finish()
+        self.requested = True
+        self._in_background(self._wait_for_grace)
+        raise StopRun()
+
+    def _wait_for_deadline(self) -> None:
+        time.sleep(self.seconds)
+        if self.requested:
+            return
+        self.requested = True
+        main = threading.main_thread().ident
+        if main is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(main), ctypes.py_object(StopRun)
+            )
+        self._wait_for_grace()
+
+    def _wait_for_grace(self) -> None:
+        time.sleep(GRACE_SECONDS)
+        self._finish()
+
+    @staticmethod
+    def _in_background(target: Callable[[], None]) -> None:
+        threading.Thread(target=target, name="mpslint-stopper", daemon=True).start()
+
+
+STOPPER: Optional[Stopper] = None
+
+
+def install(stopper: Stopper) -> None:
+    """Make ``stopper`` the one that the observers report to."""
+    global STOPPER
+    STOPPER = stopper
+    hook = threading.excepthook
+
+    def quiet(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is not StopRun:
+            hook(args)
+
+    threading.excepthook = quiet
+    os.register_at_fork(after_in_child=_after_fork)
+    stopper.start()
+
+
+def _after_fork() -> None:
+    if STOPPER is not None:
+        STOPPER.in_child = True

@@ -135,7 +135,8 @@ def check_job(job: Job, *, digest: bool) -> Done:
                 return None
         return check_bytes(path, data, settings, named=named)
 
-    return Done(content, guarded(path, check))
+    result = guarded(path, check)
+    return Done(content, result)
 
 
 def _settle(entry: _Pending, done: Done, caches: Caches | None, with_fixes: bool) -> FileResult:

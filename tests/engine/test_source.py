@@ -69,7 +69,8 @@ def test_positions_of_the_tree_name_the_text_that_the_tree_means(text: str, bom:
         if isinstance(node, ast.Name):
             assert ast.parse(source.segment(node)).body[0].value.id == node.id
         elif isinstance(node, ast.Call):
-            called = ast.parse(source.segment(node).replace("\r\n", "\n"), mode="eval").body
+            segment = source.segment(node).replace("\r\n", "\n").replace("\r", "\n")
+            called = ast.parse(segment, mode="eval").body
             assert ast.dump(called) == ast.dump(node)
 
 

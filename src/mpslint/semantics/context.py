@@ -15,7 +15,9 @@ from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
+from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.placement import Placement
+from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Context:
         self._dtypes: DTypes | None = None
         self._loops: Loops | None = None
         self._placement: Placement | None = None
+        self._work: DeviceWork | None = None
+        self._timing: Timing | None = None
         self._local_names: dict[str, set[str]] | None = None
         self._chains: Chains | None = None
         self.memo: dict[str, object] = {}
@@ -101,6 +105,19 @@ class Context:
         if self._placement is None:
             self._placement = Placement(self.index, self.flow, self.guards, self.values)
         return self._placement
+
+    @property
+    def work(self) -> DeviceWork:
+        if self._work is None:
+            self._work = DeviceWork(self.names, self.values, self.loops, self.placement)
+        return self._work
+
+    @property
+    def timing(self) -> Timing:
+        if self._timing is None:
+            reads = list(self.calls_of(*CLOCKS))
+            self._timing = Timing(self.index, self.flow, self.work, reads)
+        return self._timing
 
     # shorthands
 

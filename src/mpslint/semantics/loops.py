@@ -93,6 +93,16 @@ class Loops:
             for item in ast.walk(node)
         )
 
+    def repeats(self, node: ast.AST) -> bool:
+        """Whether the loop around `node` does the same again: `for _ in range(100)`."""
+        loop = self.innermost(node)
+        if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+            return False
+        call = loop.iter
+        if call.args and self._values.last_name(call.func) in ("tqdm", "trange"):
+            call = call.args[0] if isinstance(call.args[0], ast.Call) else call
+        return self._values.last_name(call.func) in ("range", "trange", "repeat")
+
     def waits_anyway(self, loop: Loop) -> bool:
         """Whether every turn of `loop` waits for the device on purpose (`synchronize`)."""
         for node in self._own_nodes(loop):
@@ -110,7 +120,7 @@ class Loops:
             return False
         if function.attr == "backward":
             return True
-        return function.attr == "step" and self._is_optimizer(function.value)
+        return function.attr == "step" and self.is_optimizer(function.value)
 
     def _after_skip(self, node: ast.AST, loop: Loop) -> bool:
         """Behind `if step % n: continue` in the body of the loop."""
@@ -160,7 +170,7 @@ class Loops:
                 trains = True
             elif self._is_model_call(node):
                 works = True
-        if isinstance(loop, ast.For | ast.AsyncFor) and self._draws_batches(loop):
+        if isinstance(loop, ast.For | ast.AsyncFor) and self.draws_batches(loop):
             works = works or self._touches_device(loop)
         if trains:
             return LoopKind.TRAIN
@@ -187,7 +197,8 @@ class Loops:
             stack.extend(reversed(list(ast.iter_child_nodes(node))))
         return found
 
-    def _is_optimizer(self, node: ast.expr) -> bool:
+    def is_optimizer(self, node: ast.expr) -> bool:
+        """Whether `node` is an optimizer or a gradient scaler, by its value or its name."""
         if self._values.of(node).kind in (Kind.OPTIMIZER, Kind.SCALER):
             return True
         name = self._values.last_name(node) or ""
@@ -202,7 +213,8 @@ class Loops:
             result.kind is Kind.TENSOR and result.loss and not isinstance(node.func, ast.Attribute)
         )
 
-    def _draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
+    def draws_batches(self, loop: ast.For | ast.AsyncFor) -> bool:
+        """Whether the loop goes through a loader."""
         drawn = self._values.drawn(loop.iter, None, True)
         return drawn.kind is Kind.TENSOR
 

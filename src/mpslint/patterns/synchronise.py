@@ -1,0 +1,60 @@
+"""Statements that wait for whichever device is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import indent_unit
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_HELPER_NAME = re.compile(r"^(device_|gpu_|torch_|maybe_|_)?sync(hronize)?(_device|_gpu)?$", re.I)
+
+
+def synchronise_lines(context: Context, at: ast.AST) -> list[str] | None:
+    """The lines that wait, without indentation: the file's own helper, else a dispatch block.
+
+    None where torch has no name at `at`.
+    """
+    helper = _helper(context, at)
+    if helper is not None:
+        return [f"{helper}()"]
+    torch = torch_name(context, at)
+    if torch is None:
+        return None
+    unit = indent_unit(context.source)
+    return [
+        f"if {torch}.cuda.is_available():",
+        f"{unit}{torch}.cuda.synchronize()",
+        f"elif {torch}.backends.mps.is_available():",
+        f"{unit}{torch}.mps.synchronize()",
+    ]
+
+
+def _helper(context: Context, at: ast.AST) -> str | None:
+    """A function of this file that waits for CUDA and for MPS and needs no argument."""
+    for function in context.index.of(ast.FunctionDef):
+        if not _HELPER_NAME.match(function.name) or context.index.within(at, function):
+            continue
+        bindings = context.names.bindings(function.name, at)
+        if len(bindings) != 1 or bindings[0].node is not function:
+            continue
+        if _required(function.args) == 0 and _waits_for_mps(context, function):
+            return function.name
+    return None
+
+
+def _required(arguments: ast.arguments) -> int:
+    positional = len(arguments.posonlyargs) + len(arguments.args) - len(arguments.defaults)
+    return positional + sum(1 for default in arguments.kw_defaults if default is None)
+
+
+def _waits_for_mps(context: Context, function: ast.AST) -> bool:
+    return any(
+        context.index.within(call, function)
+        for call in context.calls_of("torch.mps.synchronize", "torch.accelerator.synchronize")
+    )

@@ -1,0 +1,209 @@
+"""What queues work on a device, and what waits for it, in the order in which it runs."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
+from mpslint.semantics.loops import LoopKind, Loops
+from mpslint.semantics.names import Names
+from mpslint.semantics.placement import Placement, is_host_copy
+from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.values import Values
+
+MAX_CALL_DEPTH = 3
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_READS = frozenset({"item", "tolist", "numpy", "cpu", "__array__"})
+_WAIT_NAME = re.compile(r"(sync|wait|barrier|block_until_ready)", re.I)
+_LONG_CALL = re.compile(r"(^|_)(epoch|train|fit|evaluate|validate|main|download|load_data)", re.I)
+_HARMLESS = _words(
+    """
+    range len enumerate zip isinstance hasattr getattr setattr append extend list tuple dict
+    set zero_grad train eval to cuda detach super next iter no_grad inference_mode autocast
+    enable_grad set_grad_enabled record_function nullcontext format join split get keys values
+    items time perf_counter monotonic update step manual_seed seed empty_cache
+    reset_peak_memory_stats requires_grad_ parameters named_parameters state_dict size view
+    reshape unsqueeze squeeze permute contiguous clone min max sum abs round int str repr
+    sorted reversed map filter type id pop insert deepcopy copy
+    """
+)
+_TENSOR_READERS = frozenset(
+    {"print", "float", "int", "bool", "str", "repr", "max", "min", "sorted"}
+)
+_HEAVY = _words(
+    """
+    matmul mm bmm addmm baddbmm einsum tensordot conv1d conv2d conv3d conv_transpose1d
+    conv_transpose2d linear scaled_dot_product_attention multi_head_attention_forward lstm gru
+    sort topk cdist fft ifft fft2 svd eigh cholesky inverse solve
+    """
+)
+
+
+class Effect(enum.Enum):
+    WORK = "queues work that takes the device a while"
+    WAIT = "waits for the device"
+    UNKNOWN = "may wait for the device"
+
+
+class Event(NamedTuple):
+    effect: Effect
+    node: ast.AST
+
+
+class DeviceWork:
+    def __init__(self, names: Names, values: Values, loops: Loops, placement: Placement) -> None:
+        self._names = names
+        self._values = values
+        self._loops = loops
+        self._placement = placement
+        self._busy: set[ast.AST] = set()
+
+    def events(self, node: ast.AST) -> Iterator[Event]:
+        """Device work and waits in `node`, in the order of evaluation.
+
+        A loop that waits at each of its turns waits as a whole; what may wait, waits.
+        """
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+            return
+        if isinstance(node, LOOPS):
+            inner = [event for child in ast.iter_child_nodes(node) for event in self.events(child)]
+            waits = [event for event in inner if event.effect is not Effect.WORK]
+            yield from waits[-1:] or inner
+            return
+        for child in _in_order(node):
+            yield from self.events(child)
+        if isinstance(node, ast.If | ast.IfExp | ast.Assert) and self.reads(node.test):
+            yield Event(Effect.WAIT, node)
+        if isinstance(node, ast.Call):
+            yield from self._call(node)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            if self._placement.on_accelerator(node):
+                yield Event(Effect.WORK, node)
+        elif isinstance(node, ast.FormattedValue) and self._may_be_tensor(node.value):
+            yield Event(Effect.WAIT, node)
+
+    def takes_long(self, node: ast.AST) -> bool:
+        """Whether `node` trains or goes through a loader: minutes, not milliseconds."""
+        for item in ast.walk(node):
+            if isinstance(item, LOOPS):
+                if self._loops.kind(item) is LoopKind.TRAIN:
+                    return True
+                if isinstance(item, ast.For | ast.AsyncFor) and self._loops.draws_batches(item):
+                    return True
+            elif isinstance(item, ast.Call):
+                name = last_name(item.func)
+                if name is not None and _LONG_CALL.search(name) and name not in ("train", "eval"):
+                    return True
+        return False
+
+    # calls
+
+    def _call(self, call: ast.Call) -> Iterator[Event]:
+        name = last_name(call.func) or ""
+        if _WAIT_NAME.search(name) or is_host_copy(call):
+            yield Event(Effect.WAIT, call)
+            return
+        if isinstance(call.func, ast.Attribute):
+            if name in _READS:
+                yield Event(Effect.WAIT, call)
+                return
+            if name == "backward" or (name == "step" and self._loops.is_optimizer(call.func.value)):
+                if self._placement.file_uses_devices:
+                    yield Event(Effect.WORK, call)
+                return
+        qualified = self._names.resolve(call.func) or ""
+        if name in _TENSOR_READERS or qualified.startswith(("math.", "numpy.")):
+            if any(self._may_be_tensor(argument) for argument in call.args):
+                yield Event(Effect.WAIT, call)
+            return
+        if self._is_kernel(call):
+            if self._is_heavy(call):
+                yield Event(Effect.WORK, call)
+            return
+        yield from self._other_call(call, name)
+
+    def _is_kernel(self, call: ast.Call) -> bool:
+        """A model that is called, or a kernel of torch's on tensors of a device."""
+        value = self._values.of(call)
+        if value.kind is not Kind.TENSOR or not value.computed:
+            return False
+        if isinstance(call.func, ast.Attribute):
+            called = self._values.of(call.func)
+            library = (self._names.resolve(call.func) or "").startswith("torch.")
+            on_tensor = self._values.of(call.func.value).kind is Kind.TENSOR
+            if called.kind is not Kind.MODULE and not library and not on_tensor and not value.loss:
+                return False
+        if value.devices is None:
+            return value.loss and self._placement.file_uses_devices
+        return self._placement.on_accelerator(call)
+
+    def _is_heavy(self, call: ast.Call) -> bool:
+        """Whether a kernel is worth waiting for: a model, a product, or any inside a loop."""
+        if self._values.of(call.func).kind is Kind.MODULE:
+            return True
+        name = last_name(call.func) or ""
+        qualified = self._names.resolve(call.func) or ""
+        if name in _HEAVY or qualified.startswith(("torch.linalg.", "torch.fft.")):
+            return True
+        if not qualified.startswith("torch.") and self._values.of(call).loss:
+            return not isinstance(call.func, ast.Attribute) or name in ("forward", "model", "net")
+        return self._loops.innermost(call) is not None and self._loops.repeats(call)
+
+    def _other_call(self, call: ast.Call, name: str) -> Iterator[Event]:
+        function = self._local_function(call)
+        if function is not None:
+            if function in self._busy or len(self._busy) >= MAX_CALL_DEPTH:
+                yield Event(Effect.UNKNOWN, call)
+                return
+            self._busy.add(function)
+            try:
+                inner = [e for statement in function.body for e in self.events(statement)]
+            finally:
+                self._busy.discard(function)
+            if inner:
+                yield Event(inner[-1].effect, call)
+            return
+        qualified = self._names.resolve(call.func) or ""
+        if name in _HARMLESS or qualified.startswith(("torch.", "numpy.", "time.", "math.")):
+            return
+        # Nobody sees what it does with what it is given.
+        yield Event(Effect.UNKNOWN, call)
+
+    def _local_function(self, call: ast.Call) -> FunctionNode | None:
+        if not isinstance(call.func, ast.Name):
+            return None
+        bindings = self._names.bindings(call.func.id, call.func)
+        if len(bindings) == 1 and isinstance(bindings[0].node, FUNCTIONS):
+            return bindings[0].node if bindings[0].kind == "def" else None
+        return None
+
+    def reads(self, test: ast.expr) -> bool:
+        """Whether the truth of `test` is read from a tensor of a device."""
+        value = self._values.of(test)
+        return value.kind is Kind.TENSOR and not value.on_cpu
+
+    def _may_be_tensor(self, node: ast.expr) -> bool:
+        return not isinstance(node, ast.Constant) and self._values.of(node).kind in (
+            Kind.TENSOR,
+            Kind.UNKNOWN,
+            Kind.SEQUENCE,
+        )
+
+
+def _in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """Children in the order in which they are evaluated: the right side before the target."""
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        if node.value is not None:
+            yield node.value
+        return
+    yield from ast.iter_child_nodes(node)

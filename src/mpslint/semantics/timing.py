@@ -1,0 +1,190 @@
+"""Timed spans: two reads of a clock that are subtracted, and what runs between them.
+
+Work on a device is queued. A span is *unsynchronised* when device work lies in it and nothing after
+the last of that work waits for the device: then the second read comes before the work has run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mpslint.semantics.device_work import DeviceWork, Effect
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+
+CLOCKS = (
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "time.time_ns",
+    "time.perf_counter_ns",
+    "time.monotonic_ns",
+    "time.process_time_ns",
+    "timeit.default_timer",
+)
+_LONG_NAME = re.compile(
+    r"(^|_)(epoch|total|overall|program|script|global|train(ing)?|job|session|run|since|app|main|"
+    r"eta|load(ing|ed)?|init|build|compile|startup|import|download|save|ckpt|checkpoint)(_|$)",
+    re.I,
+)
+
+
+class TimedSpan(NamedTuple):
+    """`end - start`, two reads of a clock in one run of a block."""
+
+    start: ast.Call
+    end: ast.Call
+    difference: ast.BinOp
+    start_statement: ast.stmt
+    end_statement: ast.stmt
+    between: tuple[ast.AST, ...]
+    """The statements (and tests of `if`) that run between the two reads, in order."""
+    name: str
+    """What the first read is bound to."""
+
+
+class Timing:
+    def __init__(
+        self, index: Index, flow: Flow, work: DeviceWork, clock_reads: list[ast.Call]
+    ) -> None:
+        self._index = index
+        self._flow = flow
+        self._work = work
+        self._reads = clock_reads
+        self._spans: list[TimedSpan] | None = None
+
+    @property
+    def spans(self) -> list[TimedSpan]:
+        """The spans of the file whose two reads lie in one block, in source order."""
+        if self._spans is None:
+            self._spans = list(self._find()) if len(self._reads) > 1 else []
+        return self._spans
+
+    def unsynchronised(self, span: TimedSpan) -> ast.AST | None:
+        """The last device work of the span, where nothing after it waits; else None."""
+        last: ast.AST | None = None
+        waits = False
+        for statement in span.between:
+            for event in self._work.events(statement):
+                last = event.node if event.effect is Effect.WORK else None
+                waits = waits or event.effect is not Effect.WORK
+            if isinstance(statement, ast.expr) and self._work.reads(statement):
+                last, waits = None, True
+        if waits and self._index.enclosing(span.start, *LOOPS, *FUNCTIONS).__class__ in LOOPS:
+            # One wait at each turn: what a turn leaves queued, the next one waits for.
+            return None
+        return last
+
+    def is_measurement(self, span: TimedSpan) -> bool:
+        """Whether the time is that of some work, not of an epoch, a run or a whole program.
+
+        Over a long time what is still queued at its end does not matter.
+        """
+        names = [span.name, *_targets(self._index, span.difference)]
+        if any(_LONG_NAME.search(name) for name in names):
+            return False
+        return not any(self._work.takes_long(statement) for statement in span.between)
+
+    def _find(self) -> Iterator[TimedSpan]:
+        reads = {id(read) for read in self._reads}
+        for difference in self._index.of(ast.BinOp):
+            if not isinstance(difference.op, ast.Sub):
+                continue
+            start = self._read_behind(difference.right, reads)
+            end = self._read_behind(difference.left, reads)
+            if start is None or end is None or start is end:
+                continue
+            span = self._span(start, end, difference)
+            if span is not None:
+                yield span
+
+    def _read_behind(self, node: ast.expr, reads: set[int]) -> ast.Call | None:
+        """The clock read that `node` is or was assigned from."""
+        if isinstance(node, ast.Call):
+            return node if id(node) in reads else None
+        if isinstance(node, ast.Name):
+            bindings = self._flow.reaching(node)
+            if len(bindings) == 1 and isinstance(bindings[0].value, ast.Call):
+                value = bindings[0].value
+                return value if id(value) in reads and bindings[0].kind == "assign" else None
+        if isinstance(node, ast.Attribute):
+            return self._kept_in_attribute(node, reads)
+        return None
+
+    def _kept_in_attribute(self, node: ast.Attribute, reads: set[int]) -> ast.Call | None:
+        """`self.start = time.time()` in the same function, where that is the only such."""
+        function = self._index.function(node)
+        spelled = ast.unparse(node)
+        found = []
+        for read in self._reads:
+            statement = self._index.parents[read]
+            if id(read) not in reads or not isinstance(statement, ast.Assign):
+                continue
+            if ast.unparse(statement.targets[0]) == spelled:
+                found.append(read)
+        if len(found) == 1 and self._index.function(found[0]) is function:
+            return found[0]
+        return None
+
+    def _span(self, start: ast.Call, end: ast.Call, difference: ast.BinOp) -> TimedSpan | None:
+        first = self._index.statement(start)
+        last = self._index.statement(end)
+        if not isinstance(first, ast.Assign) or first is last:
+            return None
+        block = self._index.block(first)
+        place = next(i for i, item in enumerate(block) if item is first)
+        outer, inside = self._sibling(last, block)
+        if outer is None:
+            return None
+        stop = next(i for i, item in enumerate(block) if item is outer)
+        if stop <= place:
+            return None  # The first read is that of the turn before: a meter of whole steps.
+        between = (*block[place + 1 : stop], *inside)
+        name = ast.unparse(first.targets[0])
+        return TimedSpan(start, end, difference, first, last, between, name)
+
+    def _sibling(
+        self, statement: ast.stmt, block: list[ast.stmt]
+    ) -> tuple[ast.stmt | None, tuple[ast.AST, ...]]:
+        """The statement of `block` that holds `statement`, with what runs inside it before.
+
+        None where a loop or a function lies between: the read is then one of many.
+        """
+        before: tuple[ast.AST, ...] = ()
+        current: ast.stmt = statement
+        while not any(item is current for item in block):
+            parent = self._index.parents[current]
+            if not isinstance(parent, ast.stmt) or isinstance(parent, (*LOOPS, *FUNCTIONS)):
+                return None, ()
+            own = self._index.block(current)
+            before = (
+                *_header(parent),
+                *own[: next(i for i, s in enumerate(own) if s is current)],
+                *before,
+            )
+            current = parent
+        return current, before
+
+
+def _header(statement: ast.stmt) -> tuple[ast.AST, ...]:
+    """What a compound statement evaluates before its body runs."""
+    if isinstance(statement, ast.If):
+        return (statement.test,)
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return tuple(item.context_expr for item in statement.items)
+    return ()
+
+
+def _targets(index: Index, difference: ast.BinOp) -> list[str]:
+    """The names that the time goes to: `dt = t1 - t0`, `times["epoch"] = ...`."""
+    statement = index.statement(difference)
+    targets: list[ast.expr] = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
+        targets = [statement.target]
+    return [ast.unparse(target) for target in targets]

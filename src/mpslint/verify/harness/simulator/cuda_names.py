@@ -199,6 +199,7 @@ def install() -> None:
     cuda.nvtx.range_push = lambda message: 0
     cuda.nvtx.range_pop = lambda: 0
     cuda.nvtx.mark = lambda message: None
+    torch.Tensor.record_stream = lambda self, stream: None  # type: ignore[method-assign]
     torch.version.cuda = CUDA_VERSION
     backends: Any = torch.backends
     backends.cudnn.is_available = lambda: True

@@ -63,6 +63,9 @@ class Plan:
         self.host_names = HOST_ARGUMENTS.get(name, set())
         self.is_index = name in INDEX_OPERATORS
         self.returned = [self._aliased_argument(result, arguments) for result in schema.returns]
+        self.tensor_slots = {
+            i for i, a in enumerate(arguments) if str(a.type) in ("Tensor", "Optional[Tensor]")
+        }
         generators = [i for i, a in enumerate(arguments) if "Generator" in str(a.type)]
         self.generator = generators[0] if generators else None
 
@@ -86,13 +89,15 @@ class Plan:
 class Conversion:
     """Turns the arguments of one call into CPU arguments, and notices mixed devices."""
 
-    __slots__ = ("bad", "first", "plan", "strict")
+    __slots__ = ("bad", "first", "number", "plan", "strict")
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.first: Optional[torch.device] = None
         self.bad: Optional[Tuple[torch.device, str]] = None
         self.strict = plan.details.checked
+        # a Python number where the schema has a tensor
+        self.number = False
 
     def tensor(self, tensor: Tensor, name: str) -> Tensor:
         device = tensor.device
@@ -138,6 +143,8 @@ class Conversion:
                         [self.tensor(v, name) if isinstance(v, Tensor) else v for v in value]
                     )
             else:
+                if value is not None and index in plan.tensor_slots:
+                    self.number = True
                 converted.append(value)
         return converted
 
@@ -274,9 +281,27 @@ def full_kernel(plan: Plan) -> Kernel:
             _wait(sync, count)
         if plan.out_names and kwargs:
             return _run_with_outputs(plan, host_args, host_kwargs, args, kwargs)
-        return results(plan, plan.host_operator(*host_args, **host_kwargs), args, kwargs)
+        if conversion.number:
+            value = _run_with_number(plan, host_args, host_kwargs)
+        else:
+            value = plan.host_operator(*host_args, **host_kwargs)
+        return results(plan, value, args, kwargs)
 
     return kernel
+
+
+def _run_with_number(plan: Plan, host_args: List[Any], host_kwargs: Dict[str, Any]) -> Any:
+    """Wrapped numbers reach Python as numbers: the overload for scalars promotes types rightly."""
+    try:
+        return plan.operator.overloadpacket(*host_args, **host_kwargs)
+    except (RuntimeError, TypeError):
+        as_tensors = [
+            torch.tensor(value)
+            if index in plan.tensor_slots and isinstance(value, (bool, int, float, complex))
+            else value
+            for index, value in enumerate(host_args)
+        ]
+        return plan.host_operator(*as_tensors, **host_kwargs)
 
 
 def _wait(name: str, count: int) -> None:

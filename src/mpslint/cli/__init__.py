@@ -6,6 +6,7 @@ unreadable input or an internal error, 3 verification failed and the file was ke
 
 from __future__ import annotations
 
+import io
 import sys
 
 COMMANDS = {
@@ -26,6 +27,10 @@ def run(arguments: list[str]) -> int:
     """Run one command and return its exit code; every failure is one line on stderr."""
     from mpslint.errors import MpslintError
 
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A path or a source line may hold what the terminal's encoding lacks.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _dispatch(arguments)
         sys.stdout.flush()

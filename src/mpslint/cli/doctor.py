@@ -130,9 +130,8 @@ def _mps(told: dict[str, Any]) -> str:
     if not told.get("mps_built"):
         return "not in this build of torch; only the macOS builds for Apple silicon have it."
     if not told.get("mps"):
-        mac = told.get("mac")
-        reason = f"macOS {mac} is too old for this torch, or there is no Apple GPU" if mac else "?"
-        return f"built in, but not available: {reason}."
+        system = f"macOS {told['mac']}" if told.get("mac") else "the system"
+        return f"built in, but not available: {system} is too old for this torch, or no Apple GPU."
     return _works(told, "mps", "built in and available")
 
 

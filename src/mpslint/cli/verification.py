@@ -112,7 +112,7 @@ def verify_patched(
     out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
     request = build_request(options, script, patched=dict(patched))
     announce(request, out)
-    result = verify(request)
+    result = verify(request, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     print(result.to_text().rstrip("\n"), file=out, flush=True)
     may_write = result.verdict == PASS or (
         result.verdict in (INCONCLUSIVE, SKIPPED) and not options.require_verified
@@ -122,12 +122,15 @@ def verify_patched(
 
 
 def announce(request: Request, out: Any) -> None:
-    """Say what is about to be run, before it is."""
-    command = " ".join([os.path.basename(request.interpreter), request.script, *request.args])
+    """Say what is about to be run, and how it is held, before it is."""
+    from mpslint.output import shown_path
+
+    command = " ".join([request.interpreter, shown_path(request.script), *request.args])
+    limits = f"{request.steps} steps and {request.timeout:g} s at most"
     print(
-        f"verifying: `{command}` on {', '.join(request.devices)}, "
-        f"at most {request.timeout:g} s each, in a copy of its folder "
-        "(skip with --no-verify)",
+        f"running: {command}\n"
+        f"  on {', '.join(request.devices)}; {limits} each; in a copy of its folder, without "
+        "network, home folder or rights to write elsewhere where this system can forbid them",
         file=out,
         flush=True,
     )

@@ -38,7 +38,7 @@ def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     request = build_request(options, options.script, original=options.original)
     announce(request, sys.stdout if options.output_format == "text" else sys.stderr)
-    report = verify(request)
+    report = verify(request, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     text = report.to_json() if options.output_format == "json" else report.to_text()
     print(text.rstrip("\n"))
     return OK if report.verdict == PASS else NOT_VERIFIED

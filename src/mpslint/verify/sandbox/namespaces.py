@@ -57,12 +57,12 @@ def build_file_system(
     """
     sc.mount(None, "/", None, sc.MS_REC | sc.MS_PRIVATE)
     handles = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in _existing(keep + writable)}
+    stand_ins = {path: os.open(own, os.O_PATH | os.O_CLOEXEC) for path, own in scratch.items()}
     devices = {name: _device_handle(name) for name in _device_names()}
     for path in _existing(hidden):
         sc.mount("tmpfs", path, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, "size=16m,mode=755")
-    for path, own in scratch.items():
-        if os.path.isdir(path):
-            sc.mount(own, path, None, sc.MS_BIND)
+    for path, handle in stand_ins.items():
+        _bind(handle, path)
     _own_devices(devices, shared_memory)
     for path in sorted(handles, key=len):
         _bind(handles[path], path)

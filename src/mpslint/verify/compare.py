@@ -1,0 +1,156 @@
+"""What two runs did differently: the original's run, which is the reference, and the patched script's."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from mpslint.verify import numbers, saved
+from mpslint.verify.launch import Launch
+
+# The same program text on the same simulated device must agree to the last bit; the margin is for sums that a
+# thread pool adds up in another order. Other devices decompose a few operators differently.
+SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = 1e-6, 1e-5, 2e-2
+_UPDATE = 3e-4  # relative difference of the parameters' change in one step, on another device
+
+
+class Difference(NamedTuple):
+    """`numeric`: a difference of values, which an original that is not deterministic explains."""
+
+    numeric: bool
+    text: str
+
+
+def stopped_by_clock(launch: Launch, steps: int) -> bool:
+    """The harness ended the run because of time, not because it had seen enough."""
+    if launch.outcome != "stopped":
+        return False
+    return steps == 0 or (launch.steps < steps and launch.forwards < 8 * steps)
+
+
+def work(reference: Launch, patched: Launch, steps: int) -> Difference | None:
+    """Less or more training than the original: a hidden early exit shows here."""
+    where = f"the original on {reference.name}"
+    slow = stopped_by_clock(reference, steps) or stopped_by_clock(patched, steps)
+    pairs = [("optimizer steps", reference.steps, patched.steps)]
+    pairs.append(("losses", len(reference.value("losses", [])), len(patched.value("losses", []))))
+    if not reference.steps:
+        pairs.append(("forward passes", reference.forwards, patched.forwards))
+    for what, expected, found in pairs:
+        if expected != found and not (slow and found > 0):
+            return Difference(False, f"{found} {what} instead of {expected} ({where})")
+    if (reference.outcome == "stopped") != (patched.outcome == "stopped") and not slow:
+        said = {True: "was still running", False: "had ended by itself"}
+        return Difference(
+            False, f"{where} {said[reference.outcome == 'stopped']}, the patched script was not"
+        )
+    return None
+
+
+def device_use(reference: Launch, patched: Launch) -> str | None:
+    """Work that stays on the CPU although the original put it on the device."""
+    if patched.device == "cpu" or reference.device == "cpu":
+        return None
+    expected = int(reference.value("parameters_on_device", 0))
+    found = int(patched.value("parameters_on_device", 0))
+    if found < expected:
+        return f"{found} of {expected} parameters are on the device"
+    if patched.device_ops * 2 < reference.device_ops:
+        return f"only {patched.device_ops} operations ran on the device, {reference.device_ops} in the original"
+    return None
+
+
+def values(reference: Launch, patched: Launch, tolerance: float) -> Difference | None:
+    """Losses and parameters, step by step."""
+    one, two = reference.value("losses", []), patched.value("losses", [])
+    length = min(len(one), len(two))
+    at = numbers.first_difference(one[:length], two[:length], tolerance)
+    if at is not None:
+        return Difference(True, f"loss {at + 1} is {two[at]:.7g}, the original's {one[at]:.7g}")
+    before: tuple[dict[str, float], dict[str, float]] | None = None
+    for a, b in zip(
+        reference.value("params_digest", []), patched.value("params_digest", []), strict=False
+    ):
+        same = all(numbers.close(a[key], b[key], tolerance) for key in ("l2", "sum"))
+        if same and before is not None:
+            same = _same_update(before[0], a, before[1], b, tolerance)
+        if not same:
+            return Difference(True, f"the parameters differ after step {a['step']}")
+        before = (a, b)
+    return None
+
+
+def _same_update(
+    a0: dict[str, float], a1: dict[str, float], b0: dict[str, float], b1: dict[str, float], tol: float
+) -> bool:
+    """A learning rate that is off by 1e-3 is lost in the parameters but not in their change."""
+    for key in ("l2", "sum"):
+        one, two, size = a1[key] - a0[key], b1[key] - b0[key], abs(a1[key])
+        noise = size * tol * 1e-2
+        if abs(one - two) > max(abs(one) * _UPDATE, noise):
+            return False
+    return True
+
+
+def printed(
+    reference: Launch, patched: Launch, tolerance: float, unstable: set[int] | None = None
+) -> Difference | None:
+    """Numbers on standard output, but for lines about time, memory and the machine."""
+    if reference.ended.cut or patched.ended.cut:
+        return None
+    one, two = numbers.of(reference.ended.stdout), numbers.of(patched.ended.stdout)
+    found = numbers.different_line(one, two, tolerance, unstable or set())
+    if found is None:
+        return None
+    left, right = (" ".join(f"{n.value:g}" for n in line[:6]) or "nothing" for line in found)
+    return Difference(True, f"it prints {right} where the original prints {left}")
+
+
+def unstable_lines(reference: Launch, again: Launch) -> set[int]:
+    return numbers.unstable_lines(numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout))
+
+
+def files(reference: Launch, patched: Launch, exact: bool) -> Difference | None:
+    found = saved.difference(reference.saved, patched.saved, exact)
+    return Difference(True, found) if found else None
+
+
+def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:
+    """The device oracle: calls that the original makes and the patched script does not, or in another order.
+
+    Additional waits (a clock that now reads after the device is done) are told, not held against it.
+    """
+    one = [_call(row) for row in reference.value("device_calls", [])]
+    two = [_call(row) for row in patched.value("device_calls", [])]
+    if one == two:
+        return None, None
+    if _is_subsequence(one, two):
+        added = _added(one, two)
+        if all(name.endswith("synchronize") for name in added):
+            return None, f"the patched script waits for the device {len(added)} more times"
+        return Difference(False, f"it makes a device call that the original does not: {added[0]}"), None
+    pairs = itertools.zip_longest(one, two, fillvalue="nothing")
+    number, (left, right) = next((i, p) for i, p in enumerate(pairs, 1) if p[0] != p[1])
+    return Difference(False, f"device call {number} is {right}, the original's {left}"), None
+
+
+def _call(row: Sequence[str]) -> str:
+    name, *arguments = row
+    text = ", ".join(arguments)
+    return f"{name}({text})" if text else name
+
+
+def _is_subsequence(one: list[str], two: list[str]) -> bool:
+    rest = iter(two)
+    return all(call in rest for call in one)
+
+
+def _added(one: list[str], two: list[str]) -> list[str]:
+    added, position = [], 0
+    for call in two:
+        if position < len(one) and one[position] == call:
+            position += 1
+        else:
+            added.append(call)
+    return added

@@ -1,0 +1,119 @@
+"""What is known about the user's Python, asked in a child process that imports nothing of the user's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from mpslint.verify.environment import allowed
+from mpslint.verify.request import BadRequest
+
+_ASK = """
+import importlib.util, json, site, sys
+def version():
+    spec = importlib.util.find_spec("torch")
+    if spec is None: return None
+    from importlib.metadata import PackageNotFoundError, version
+    try: return version("torch")
+    except PackageNotFoundError: return "unknown"
+print(json.dumps({"executable": sys.executable, "version": list(sys.version_info[:3]), "torch": version(),
+    "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
+    "path": [p for p in sys.path if p], "user_base": site.getuserbase()}))
+"""
+
+_ASK_REAL = """
+import torch
+found = []
+if torch.cuda.is_available(): found.append("cuda")
+if getattr(torch.backends, "mps", None) and torch.backends.mps.is_available(): found.append("mps")
+print(" ".join(found))
+"""
+
+_COMPILE = """
+import json, sys
+bad = {}
+for path in json.load(sys.stdin):
+    try: compile(open(path, "rb").read(), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        bad[path] = [type(error).__name__, str(getattr(error, "msg", error)), getattr(error, "lineno", 0) or 0]
+print(json.dumps(bad))
+"""
+
+
+class Interpreter(NamedTuple):
+    """A Python: its absolute path, version, torch version (None: no torch), and the folders it needs to work."""
+
+    executable: str
+    version: tuple[int, ...]
+    torch: str | None
+    prefixes: tuple[str, ...]
+    path: tuple[str, ...]
+    user_base: str
+
+    @property
+    def folders(self) -> list[str]:
+        """Every folder that must stay readable, the symbolic links on the way to the executable included."""
+        found = [*self.prefixes, *self.path, os.path.dirname(self.executable)]
+        link = self.executable
+        for _ in range(40):
+            if not os.path.islink(link):
+                break
+            link = os.path.join(os.path.dirname(link), os.readlink(link))
+            found.append(os.path.dirname(os.path.normpath(link)))
+        found += [os.path.realpath(path) for path in found]
+        return [path for path in dict.fromkeys(found) if path and os.path.exists(path)]
+
+
+def _child(python: str, code: str, env: Mapping[str, str], data: str = "") -> str:
+    try:
+        done = subprocess.run(
+            [python, "-c", code],
+            input=data,
+            env=dict(env),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+            cwd=os.path.sep,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadRequest(f"{python}: cannot be run as Python ({error})") from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise BadRequest(f"{python}: does not work as Python ({last})")
+    return done.stdout
+
+
+def _asking_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    env = allowed(os.environ)
+    kept = ("HOME", "PYTHONPATH", "PYTHONUSERBASE")
+    env.update({name: os.environ[name] for name in kept if name in os.environ})
+    env.update(extra)
+    return env
+
+
+def ask(python: str, extra: Mapping[str, str]) -> Interpreter:
+    """Raises BadRequest when `python` is not a working Python."""
+    answer = json.loads(_child(python, _ASK, _asking_environment(extra)))
+    return Interpreter(
+        executable=os.path.abspath(answer["executable"]),
+        version=tuple(answer["version"]),
+        torch=answer["torch"],
+        prefixes=tuple(answer["prefixes"]),
+        path=tuple(os.path.abspath(path) for path in answer["path"]),
+        user_base=answer["user_base"],
+    )
+
+
+def real_devices(python: str, extra: Mapping[str, str]) -> list[str]:
+    """The accelerators that torch can use in that Python, of cuda and mps."""
+    return _child(python, _ASK_REAL, _asking_environment(extra)).split()
+
+
+def syntax_errors(python: str, paths: Sequence[str]) -> dict[str, tuple[str, str, int]]:
+    """Files that this Python cannot compile: path -> (type, message, line)."""
+    answer = json.loads(_child(python, _COMPILE, allowed(os.environ), json.dumps(list(paths))))
+    return {path: (kind, message, line) for path, (kind, message, line) in answer.items()}

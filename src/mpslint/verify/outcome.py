@@ -1,0 +1,172 @@
+"""How one launch ended, in words that a verdict can be built on."""
+
+from __future__ import annotations
+
+import re
+import signal
+from enum import Enum
+from typing import Any, NamedTuple
+
+from mpslint.verify.launch import Launch
+
+
+class Way(Enum):
+    """The ways a launch can end."""
+
+    OK = "ran"
+    NO_TORCH = "never imported torch"
+    UNAVAILABLE = "no simulated device"
+    LIMIT = "limit of the simulation"
+    SIGNAL = "killed by a signal"
+    TIMEOUT = "time limit"
+    RESOURCES = "resource limit"
+    ENVIRONMENT = "something it needs is missing"
+    DEVICE = "device error"
+    ERROR = "error"
+    BROKEN = "the check itself failed"
+
+
+class Outcome(NamedTuple):
+    way: Way
+    reason: str
+
+    @property
+    def ok(self) -> bool:
+        return self.way is Way.OK
+
+
+_DEVICE_MESSAGE = re.compile(
+    r"""not\ compiled\ with\ CUDA | not\ linked\ with\ support\ for | NVIDIA\ driver
+    | same\ device | two\ devices | on\ the\ same\ device | different\ from\ other\ tensors\ on
+    | MPS\ Tensor\ to\ float64 | MPS\ (backend|framework|device|supports) | for\ the\ MPS
+    | can't\ convert\ (mps|cuda) | Placeholder\ storage | device\ type\ '?(mps|cuda|cpu)
+    | '(mps|cuda|cpu)'\ device\ type | device\ with\ type | CUDA\ (error|device|is\ not) | \b_cuda_
+    | requires?\ (a\ )?(CUDA|GPU|NVIDIA|MPS) | CUDA\ generator | ATen_cuda | dummy\ base\ class
+    | on\ a\ CUDA\ device | torch\.(mps|cuda)\W | 'torch\.(mps|cuda)' | nccl | invalid\ device
+    | Invalid\ device | Expected\ one\ of\ cpu | MPS(Float|Half|BFloat16|Long|Int)Type
+    | cuda\.\w*FloatTensor | no\ (GPU|CUDA|NVIDIA) | GPU\ (is\ )?not | MPS:\ | share_fd_
+    | (available|supported)\ (only\ )?(on|for|with)\ (CUDA|MPS|GPU) | index\ is\ on\ | mps:0 | cuda:\d
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_MEMORY = re.compile(r"can't allocate memory|not enough memory|Cannot allocate memory|out of memory", re.I)
+_NETWORK = re.compile(
+    r"Network is unreachable|name resolution|Name or service not known|Connection (refused|reset|error)"
+    r"|Max retries exceeded|urlopen error|offline mode|HF_HUB_OFFLINE|couldn't connect to|nodename nor",
+    re.I,
+)
+_NETWORK_TYPES = {
+    "URLError", "HTTPError", "ConnectionError", "gaierror", "ConnectTimeout", "SSLError", "MaxRetryError",
+    "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionRefusedError", "NewConnectionError",
+}  # fmt: skip
+_MISSING_TYPES = {"FileNotFoundError", "NotADirectoryError", "IsADirectoryError"}
+_MISSING = re.compile(
+    r"No such file or directory|Dataset not found|You can use download=True|does not exist|not found at"
+    r"|is not the path to a directory|is not a valid (file|directory)",
+    re.I,
+)
+_THREADS = re.compile(r"can't start new thread|Resource temporarily unavailable", re.I)
+
+
+def classify(launch: Launch) -> Outcome:
+    """The way a launch ended and one line that says so."""
+    ended = launch.ended
+    if ended.broken:
+        return Outcome(Way.BROKEN, f"the sandbox could not start the script: {ended.broken}")
+    if ended.stopped:
+        return _stopped(launch)
+    if launch.report is None:
+        return _died(launch)
+    limits = launch.value("limits", [])
+    if launch.outcome == "unavailable":
+        return Outcome(Way.UNAVAILABLE, _unavailable(launch))
+    if launch.outcome == "limit" or limits:
+        return Outcome(Way.LIMIT, f"limit of the simulation: {_first(limits) or 'not named'}")
+    if launch.outcome == "no-torch":
+        return Outcome(Way.NO_TORCH, "the script never imported torch")
+    if launch.error is not None:
+        return _error(launch.error)
+    code = launch.value("exit_code", 0)
+    if launch.outcome == "exit" and code:
+        return _exit(launch, int(code))
+    return Outcome(Way.OK, "ran")
+
+
+def _first(values: Any) -> str:
+    return str(values[0]) if values else ""
+
+
+def _unavailable(launch: Launch) -> str:
+    error = launch.error
+    failed = launch.value("self_test", {}).get("failed", [])
+    detail = error["message"] if error else ", ".join(map(str, failed)) or "self-test failed"
+    return f"no simulated device on torch {launch.value('torch', '?')}: {detail}"
+
+
+def _stopped(launch: Launch) -> Outcome:
+    stopped = launch.ended.stopped
+    if stopped == "timeout":
+        return Outcome(Way.TIMEOUT, f"did not end within {launch.limit:.0f} s")
+    words = {
+        "memory": f"met the memory limit ({launch.ended.peak_memory >> 20} MB in use)",
+        "processes": "started too many processes",
+        "disk": "wrote too much to the disk",
+    }
+    return Outcome(Way.RESOURCES, words.get(str(stopped), f"was ended ({stopped})"))
+
+
+def _died(launch: Launch) -> Outcome:
+    code = launch.ended.code
+    if code is not None and code < 0:
+        return Outcome(Way.SIGNAL, f"killed by {_signal_name(-code)}")
+    if code is not None and code > 128 and code - 128 in {int(s) for s in signal.Signals}:
+        return Outcome(Way.SIGNAL, f"killed by {_signal_name(code - 128)}")
+    last = (launch.ended.stderr.strip().splitlines() or ["no message"])[-1]
+    return Outcome(Way.BROKEN, f"the process left no report (exit {code}): {last[:200]}")
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _exit(launch: Launch, code: int) -> Outcome:
+    lines = launch.ended.stderr.strip().splitlines()
+    last = lines[-1] if lines else ""
+    if code == 2 and any(line.startswith("usage:") or line.startswith("Usage:") for line in lines):
+        return Outcome(Way.ENVIRONMENT, f"wrong or missing arguments: {last[:200]}")
+    way = Way.DEVICE if _DEVICE_MESSAGE.search(last) else Way.ERROR
+    said = f" ({last[:200]})" if last else ""
+    return Outcome(way, f"exits {code} by itself{said}")
+
+
+def place(error: dict[str, Any]) -> str:
+    """`file:line` of an error in the user's code, or nothing."""
+    return f" at {error['file']}:{error['line']}" if error.get("file") else ""
+
+
+def _error(error: dict[str, Any]) -> Outcome:
+    kind, message = str(error["type"]), str(error["message"])
+    line = (message.strip().splitlines() or [""])[0][:300]
+    said = f"{kind}: {line}" if line else kind
+    if kind == "Signal":
+        return Outcome(Way.SIGNAL, line)
+    if kind == "MemoryError" or _MEMORY.search(message):
+        return Outcome(Way.RESOURCES, f"met the memory limit ({said})")
+    if kind == "EOFError" and "EOF when reading a line" in message:
+        return Outcome(Way.ENVIRONMENT, "reads from stdin, which is closed")
+    if kind in ("ModuleNotFoundError", "ImportError"):
+        return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said})")
+    if kind in _NETWORK_TYPES or _NETWORK.search(message):
+        return Outcome(Way.ENVIRONMENT, f"needs the network ({said})")
+    if kind in _MISSING_TYPES:
+        return Outcome(Way.ENVIRONMENT, f"data is missing ({said})")
+    if _DEVICE_MESSAGE.search(message):
+        return Outcome(Way.DEVICE, f"{said}{place(error)}")
+    if _MISSING.search(message):
+        return Outcome(Way.ENVIRONMENT, f"data is missing ({said})")
+    if kind in ("RuntimeError", "BlockingIOError", "OSError") and _THREADS.search(message):
+        return Outcome(Way.RESOURCES, f"met the limit on processes ({said})")
+    return Outcome(Way.ERROR, f"{said}{place(error)}")

@@ -1,0 +1,86 @@
+"""What to verify, and how: the one input of `verify`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mpslint.errors import MpslintError
+
+DEVICES = ("cpu", "mps", "cuda")
+
+
+class BadRequest(MpslintError):
+    """A verification that cannot be started; the message names what is wrong."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One verification.
+
+    script: the script that is run; args: its arguments; devices: of cpu, mps, cuda;
+    python: an interpreter (None: this one), torch is looked for in it by a child process;
+    original: a file with the script's text before the rewrite; patched: absolute path -> new bytes, laid over
+    the copy (empty: the script as it is); root: the folder to copy (None: found by `snapshot`);
+    cwd, env: where the script runs (None: its own folder) and variables it needs beside the allowed ones;
+    steps: optimizer steps until a run is ended; timeout: seconds per run; memory_mb: per run, in sum;
+    setup: a shell command run in the copy first; torch_version: the MPS operator table to enforce;
+    real: also every real device that this Python can use.
+    """
+
+    script: str
+    args: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ("cpu", "mps")
+    python: str | None = None
+    original: str | None = None
+    patched: Mapping[str, bytes] = field(default_factory=dict)
+    root: str | None = None
+    cwd: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    steps: int = 3
+    timeout: float = 300.0
+    memory_mb: int = 0
+    setup: str | None = None
+    torch_version: str | None = None
+    real: bool = False
+    negative_control: bool = True
+
+    def checked(self) -> Request:
+        """The same request; raises BadRequest, naming the value and the way out, when it makes no sense."""
+        if not os.path.isfile(self.script):
+            raise BadRequest(f"{self.script}: no such script; name the file that is to be run")
+        if self.original is not None and not os.path.isfile(self.original):
+            raise BadRequest(f"{self.original}: no such file; it should hold the original script")
+        for device in self.devices:
+            if device not in DEVICES:
+                raise BadRequest(f"device {device!r}: expected one of {', '.join(DEVICES)}")
+        if not self.devices:
+            raise BadRequest("no device to run on: name at least one of cpu, mps, cuda")
+        if self.steps < 0 or self.timeout <= 0 or self.memory_mb < 0:
+            raise BadRequest("steps and memory must not be negative, and the timeout must be positive")
+        for name, path in (("root", self.root), ("cwd", self.cwd)):
+            if path is not None and not os.path.isdir(path):
+                raise BadRequest(f"{path}: no such folder ({name})")
+        return self
+
+    @property
+    def interpreter(self) -> str:
+        return self.python or sys.executable
+
+    @property
+    def has_original(self) -> bool:
+        """Whether there are two programs to compare."""
+        return self.original is not None or bool(self.patched)
+
+    @property
+    def memory(self) -> int:
+        """Bytes that all processes of a run may use together."""
+        if self.memory_mb:
+            return self.memory_mb << 20
+        try:
+            physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        except (OSError, ValueError):
+            return 8 << 30
+        return max(min(8 << 30, physical * 3 // 4), 1 << 30)

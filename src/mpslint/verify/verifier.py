@@ -1,0 +1,335 @@
+"""`verify`: originals first, then the patched script on every device, then the negative control."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from mpslint.verify import compare, interpreter, isolation, mutant, verdict
+from mpslint.verify.launch import Launch
+from mpslint.verify.outcome import Outcome, Way, classify
+from mpslint.verify.report import (
+    FAIL,
+    INCONCLUSIVE,
+    PASS,
+    SIMULATED,
+    SKIPPED,
+    Isolation,
+    Report,
+    Run,
+    overall,
+)
+from mpslint.verify.request import Request
+from mpslint.verify.verdict import Basis, Judgement, Stability
+from mpslint.verify.workshop import Files, Workshop
+
+Progress = Callable[[str], None]
+
+_FLOOR = 45.0  # seconds that a patched run always gets; more when the original needed more
+_TIMES = 10
+_REFERENCES = ("cuda", "cpu", "mps")
+_POINTLESS = {Way.ENVIRONMENT, Way.NO_TORCH, Way.TIMEOUT, Way.RESOURCES, Way.BROKEN}
+_LOW_PRECISION = re.compile(
+    rb"autocast|GradScaler|\bhalf\b|b?float16|\bfp16|\bbf16|float64|\bdouble\b|complex128|allow_tf32|matmul_precision"
+)
+
+
+def verify(request: Request, progress: Progress | None = None) -> Report:
+    """Run the script of a request and say what that proved.
+
+    Raises BadRequest (one line) for a request that cannot be started. Nothing outside a temporary folder is
+    written; every process that was started has ended when this returns.
+    """
+    tell = progress or (lambda _line: None)
+    request.checked()
+    began = time.monotonic()
+    python = interpreter.ask(request.interpreter, request.env)
+    if python.torch is None:
+        return _skipped(request, python.executable)
+    with Workshop(request, python) as workshop:
+        return _Verification(request, workshop, tell).run(began)
+
+
+def _skipped(request: Request, executable: str) -> Report:
+    reason = f"there is no torch in {executable}; nothing was run"
+    kinds = [(device, "real" if device == "cpu" else "simulated") for device in request.devices]
+    runs = tuple(Run(device, kind, SKIPPED, reason) for device, kind in kinds)
+    return Report(request.script, runs, SKIPPED, reason)
+
+
+class _Verification:
+    def __init__(self, request: Request, workshop: Workshop, tell: Progress) -> None:
+        self.request, self.workshop, self.tell = request, workshop, tell
+        self.original: Files = {}
+        if request.original is not None:
+            with open(request.original, "rb") as file:
+                self.original = {request.script: file.read()}
+        self.patched: Files = dict(request.patched)
+        self.text = self._text()
+        self.tried: dict[tuple[str, bool], Launch] = {}
+        self.reference: Launch | None = None
+        self.refused: tuple[Outcome, ...] = ()
+        self.notes: list[str] = []
+        self._stabilities: dict[tuple[str, str], Stability] = {}
+
+    def _text(self) -> bytes:
+        script = os.path.realpath(self.request.script)
+        for path, data in self.patched.items():
+            if os.path.realpath(path) == script:
+                return data
+        with open(script, "rb") as file:
+            return file.read()
+
+    def run(self, began: float) -> Report:
+        refused = self._set_up() or self._does_not_compile()
+        if refused is not None:
+            return self._report([self._unrun(device, refused) for device in self._devices()], began)
+        if self.request.has_original:
+            self._find_reference()
+            if self.refused and self.refused[0].way is Way.TIMEOUT and self.reference is None:
+                judged = Judgement(INCONCLUSIVE, f"the original {self.refused[0].reason}")
+                return self._report([self._unrun(d, judged) for d in self._devices()], began)
+        runs, launches = self._run_devices()
+        runs = self._real_runs(runs)
+        control = ""
+        if self.request.negative_control and any(run.verdict == PASS for run in runs):
+            runs, control = self._control(runs, launches)
+        return self._report(runs, began, control)
+
+    def _devices(self) -> list[str]:
+        """What was asked for; with an original to compare, the device oracle on simulated cuda comes first."""
+        devices = list(dict.fromkeys(self.request.devices))
+        reference = self.reference
+        if reference is not None and reference.device == "cuda" and "cuda" not in devices:
+            devices.insert(0, "cuda")
+        return devices
+
+    def _set_up(self) -> Judgement | None:
+        if not self.request.setup:
+            return None
+        self.tell(f"set-up: {self.request.setup}")
+        ended = self.workshop.set_up(self.request.setup)
+        if ended.code == 0:
+            return None
+        last = (ended.stderr.strip().splitlines() or [ended.stopped or "no message"])[-1]
+        return Judgement(INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {last[:200]}")
+
+    def _does_not_compile(self) -> Judgement | None:
+        """Level 0. A script that did not compile before the rewrite either is not the rewrite's fault."""
+        paths = [self.request.script, *self.patched]
+        bad = self._syntax_errors({self.request.script: self.text, **self.patched}, paths)
+        if not bad:
+            return None
+        path, (kind, message, line) = next(iter(bad.items()))
+        reason = f"does not compile: {kind}: {message} ({path}:{line})"
+        before = self._syntax_errors(self.original, paths) if self.request.has_original else {}
+        return Judgement(INCONCLUSIVE if path in before else FAIL, reason)
+
+    def _syntax_errors(self, files: Files, paths: list[str]) -> dict[str, tuple[str, str, int]]:
+        self.workshop.lay_out(files)
+        inside = {self.workshop.inside(os.path.realpath(path)): path for path in paths}
+        bad = interpreter.syntax_errors(self.request.interpreter, list(inside))
+        return {inside[path]: error for path, error in bad.items()}
+
+    def _unrun(self, device: str, judged: Judgement) -> Run:
+        kind = "real" if device == "cpu" else "simulated"
+        return Run(device, kind, judged.verdict, judged.reason)
+
+    def _find_reference(self) -> None:
+        """The original's run that all others are held against: one that uses a device, if there is one."""
+        refused = []
+        idle: Launch | None = None
+        for device in _REFERENCES:
+            launch = self._original_on(device)
+            outcome = classify(launch)
+            if outcome.ok and (launch.device_ops or device == "cpu"):
+                self.reference = launch
+                break
+            if outcome.ok:
+                idle = idle or launch
+                continue
+            refused.append(outcome)
+            if outcome.way in _POINTLESS:
+                break
+        self.reference = self.reference if self._uses_device() else idle or self.reference
+        self.refused = tuple(refused)
+
+    def _uses_device(self) -> bool:
+        return self.reference is not None and self.reference.device != "cpu"
+
+    def _original_on(self, device: str, again: bool = False, real: bool = False) -> Launch:
+        key = (device, real)
+        if again or key not in self.tried:
+            where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
+            self.tell(f"original on {where}{', once more' if again else ''}")
+            launch = self.workshop.launch(self.original, device, real=real)
+            if again:
+                return launch
+            self.tried[key] = launch
+        return self.tried[key]
+
+    def _patched_on(self, device: str, files: Files, what: str, real: bool = False) -> Launch:
+        where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
+        self.tell(f"{what} on {where}")
+        limit = self.request.timeout
+        if self.reference is not None:
+            limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
+        return self.workshop.launch(files, device, real=real, timeout=limit)
+
+    def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
+        launches: dict[str, Launch] = {}
+        devices = self._devices()
+        if not self.request.has_original and "cpu" in devices:
+            devices.sort(key=lambda device: device != "cpu")  # the others are held against it
+        for device in devices:
+            launches[device] = self._patched_on(device, self.patched, "patched script")
+        runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
+        return runs, launches
+
+    def _judge(self, launch: Launch, launches: dict[str, Launch]) -> Judgement:
+        if not self.request.has_original:
+            peer = launches.get("cpu") if launch.device != "cpu" else None
+            return verdict.judge_alone(launch, peer, self._basis(peer), self._trains())
+        return verdict.judge(launch, self._basis(self.reference))
+
+    def _basis(self, reference: Launch | None) -> Basis:
+        return Basis(
+            reference,
+            self.refused,
+            lambda: self._stability(reference),
+            self._excuse,
+            self.request.steps,
+        )
+
+    def _stability(self, reference: Launch | None) -> Stability:
+        assert reference is not None
+        key = (reference.device, reference.kind)
+        if key not in self._stabilities:
+            again = self._repeat(reference)
+            differ = compare.values(reference, again, compare.SAME_DEVICE)
+            same = classify(again).ok and differ is None
+            self._stabilities[key] = Stability(same, compare.unstable_lines(reference, again))
+        return self._stabilities[key]
+
+    def _repeat(self, reference: Launch) -> Launch:
+        real = reference.kind == "real"
+        if self.request.has_original:
+            return self._original_on(reference.device, again=True, real=real)
+        return self._patched_on(reference.device, self.patched, "script once more", real)
+
+    def _excuse(self, patched: Launch) -> str | None:
+        """Why the numbers may differ from the reference's although the rewrite is right."""
+        if patched.kind == "real":
+            return "a real device draws other random numbers and rounds otherwise"
+        if found := _LOW_PRECISION.search(self.text):
+            return f"the script chooses its precision ({found[0].decode()})"
+        reference = self.reference
+        if reference is None or not self.request.has_original or reference.device == "cpu":
+            return None
+        plain = self._original_on("cpu")
+        if not classify(plain).ok:
+            return None
+        if patched.device == "cpu":
+            same = compare.values(plain, patched, compare.SAME_DEVICE) is None
+            return "they are those of the original on the CPU" if same else None
+        differ = compare.values(reference, plain, compare.OTHER_DEVICE)
+        return "the original's differ between cuda and cpu, too" if differ else None
+
+    def _trains(self) -> bool:
+        tree = ast.parse(self.text)
+        return any(
+            isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree)
+        )
+
+    def _run(self, launch: Launch, judged: Judgement) -> Run:
+        return Run(
+            device=launch.device,
+            kind="simulated" if launch.kind == "simulated" else "real",
+            verdict=judged.verdict,
+            reason=judged.reason,
+            seconds=launch.seconds,
+            error=_short(launch.error),
+            syncs=list(launch.value("syncs", [])),
+            copies=list(launch.value("copies", [])),
+            fallbacks=list(launch.value("fallbacks", [])),
+            notes=(*judged.notes, *map(str, launch.value("notes", []))),
+        )
+
+    def _real_runs(self, runs: list[Run]) -> list[Run]:
+        """Level 4: every accelerator that this Python can really use."""
+        if not self.request.real:
+            return runs
+        devices = interpreter.real_devices(self.request.interpreter, self.request.env)
+        if not devices:
+            self.notes.append("no real accelerator in this Python: nothing ran on one")
+        for device in devices:
+            reference = self.reference
+            if self.request.has_original and device == "cuda":
+                real = self._original_on(device, real=True)
+                reference = real if classify(real).ok else reference
+            launch = self._patched_on(device, self.patched, "patched script", real=True)
+            runs = [*runs, self._run(launch, self._judge_real(launch, reference))]
+        return runs
+
+    def _judge_real(self, launch: Launch, reference: Launch | None) -> Judgement:
+        if self.request.has_original:
+            return verdict.judge(launch, self._basis(reference))
+        return verdict.judge_alone(launch, None, self._basis(None), self._trains())
+
+    def _control(self, runs: list[Run], launches: dict[str, Launch]) -> tuple[list[Run], str]:
+        """A broken copy must not pass; where it does, no pass of this verification means anything."""
+        passed = [run.device for run in runs if run.verdict == PASS and run.device in launches]
+        device = next((d for d in ("mps", "cuda", "cpu") if d in passed), None)
+        if device is None:
+            return runs, ""
+        for broken in mutant.candidates(self.text):
+            files = {**self.patched, self.request.script: broken.text}
+            launch = self._patched_on(device, files, f"negative control ({broken.what})")
+            judged = self._judge(launch, {**launches, device: launch})
+            if judged.verdict != PASS:
+                return runs, f"a copy that {broken.what} was rejected ({judged.reason})"
+        reason = "the check could not tell a broken script from a right one"
+        weak = [
+            run if run.verdict != PASS else _with_verdict(run, INCONCLUSIVE, reason) for run in runs
+        ]
+        return weak, "failed: a broken copy passed as well"
+
+    def _report(self, runs: list[Run], began: float, control: str = "") -> Report:
+        verdict_, reason = overall(tuple(runs))
+        notes = list(self.notes)
+        if any(run.kind == "simulated" and run.seconds for run in runs):
+            notes.append(SIMULATED)
+        if self.workshop.left_out:
+            some = ", ".join(self.workshop.left_out[:5])
+            notes.append(f"left out of the copy: {some}" + (" ..." if len(self.workshop.left_out) > 5 else ""))
+        return Report(
+            self.request.script,
+            tuple(runs),
+            verdict_,
+            reason,
+            self._isolation(),
+            control,
+            tuple(notes),
+            time.monotonic() - began,
+        )
+
+    def _isolation(self) -> Isolation:
+        return isolation.describe(
+            self.workshop.isolation, self.request.memory, self.request.timeout, self.workshop.processes
+        )
+
+
+def _with_verdict(run: Run, verdict_: str, reason: str) -> Run:
+    from dataclasses import replace
+
+    return replace(run, verdict=verdict_, reason=reason)
+
+
+def _short(error: dict[str, Any] | None) -> dict[str, Any] | None:
+    if error is None:
+        return None
+    return {key: error.get(key) for key in ("type", "message", "file", "line")}

@@ -54,14 +54,14 @@ class Timing:
         self._index = index
         self._flow = flow
         self._work = work
-        self._reads = clock_reads
+        self.clock_reads = clock_reads
         self._spans: list[TimedSpan] | None = None
 
     @property
     def spans(self) -> list[TimedSpan]:
         """The spans of the file whose two reads lie in one block, in source order."""
         if self._spans is None:
-            self._spans = list(self._find()) if len(self._reads) > 1 else []
+            self._spans = list(self._find()) if len(self.clock_reads) > 1 else []
         return self._spans
 
     def unsynchronised(self, span: TimedSpan) -> ast.AST | None:
@@ -90,7 +90,7 @@ class Timing:
         return not any(self._work.takes_long(statement) for statement in span.between)
 
     def _find(self) -> Iterator[TimedSpan]:
-        reads = {id(read) for read in self._reads}
+        reads = {id(read) for read in self.clock_reads}
         for difference in self._index.of(ast.BinOp):
             if not isinstance(difference.op, ast.Sub):
                 continue
@@ -120,7 +120,7 @@ class Timing:
         function = self._index.function(node)
         spelled = ast.unparse(node)
         found = []
-        for read in self._reads:
+        for read in self.clock_reads:
             statement = self._index.parents[read]
             if id(read) not in reads or not isinstance(statement, ast.Assign):
                 continue

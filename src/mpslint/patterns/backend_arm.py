@@ -1,0 +1,95 @@
+"""The arm for MPS beside an arm for CUDA, in the words of the test that is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.model import Edit
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import alone_on_lines, indent_unit, insert
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def mps_test(context: Context, test: ast.expr) -> str | None:
+    """The test for MPS that corresponds to a test for CUDA.
+
+    `device.type == "cuda"` asks for `"mps"` in the same words; anything else becomes
+    `torch.backends.mps.is_available()`. None where torch has no name there.
+    """
+    if _names_cuda_once(test):
+        text = context.source.segment(test)
+        return re.sub(r"(['\"])cuda\1", r"\1mps\1", text)
+    torch = torch_name(context, test)
+    return f"{torch}.backends.mps.is_available()" if torch is not None else None
+
+
+def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | None:
+    """Give `if CUDA:` an `elif MPS:` that does with `torch.mps` what the body does on CUDA.
+
+    Only where the body is the one statement that holds `cuda`.
+    """
+    if len(branch.body) != 1 or not alone_on_lines(context.source, branch.body[0]):
+        return None
+    arm = _mps_text(context, cuda, branch.body[0])
+    test = mps_test(context, branch.test)
+    if arm is None or test is None or "\n" in test:
+        return None
+    source = context.source
+    newline, unit = source.newline, indent_unit(source)
+    indent = source.indentation(branch.lineno)
+    row = branch.body[0].end_lineno or branch.body[0].lineno
+    offset = source.starts[row] if row < len(source.starts) else len(source.text)
+    text = f"{indent}elif {test}:{newline}{indent}{unit}{arm}{newline}"
+    if not source.text[:offset].endswith(("\n", "\r")):
+        text = newline + text.removesuffix(newline)
+    return insert(offset, text)
+
+
+def mps_choice(context: Context, branch: ast.IfExp, cuda: ast.Attribute) -> Edit | None:
+    """`CUDA if test else other` with `MPS if test else` in front of `other`."""
+    arm = _mps_text(context, cuda, branch.body)
+    test = mps_test(context, branch.test)
+    if arm is None or test is None or "\n" in test + arm:
+        return None
+    start = context.source.span(branch.orelse)[0]
+    return insert(start, f"{arm} if {test} else ")
+
+
+def _mps_text(context: Context, cuda: ast.Attribute, node: ast.AST) -> str | None:
+    """The text of `node` with `torch.mps.x` for `torch.cuda.x` and no argument for it."""
+    torch = torch_name(context, cuda)
+    if torch is None:
+        return None
+    source = context.source
+    start, end = source.span(node)
+    call = context.index.parents[cuda]
+    first, last = source.span(cuda)
+    after = last
+    name = f"{torch}.mps.{cuda.attr}"
+    if isinstance(call, ast.Call) and call.func is cuda:
+        after = source.span(call)[1]
+        name += "()"
+    text = source.text[start:first] + name + source.text[after:end]
+    return text if "\n" not in text else None
+
+
+def _names_cuda_once(test: ast.expr) -> bool:
+    """A comparison with (or a test of the start for) the one string `"cuda"`."""
+    words = [
+        item.value
+        for item in ast.walk(test)
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
+    if words != ["cuda"]:
+        return False
+    if isinstance(test, ast.Compare):
+        return len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.In)
+    return (
+        isinstance(test, ast.Call)
+        and isinstance(test.func, ast.Attribute)
+        and test.func.attr == "startswith"
+    )

@@ -26,7 +26,8 @@ start = time.perf_counter()
 
 ## What is not flagged
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
-only, or times it in a way of its own; a wait that no clock read follows (before memory counters, in clean-up code).
+only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
+in clean-up code).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before.

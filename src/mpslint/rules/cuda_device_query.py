@@ -78,7 +78,7 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     "MPS206",
     "cuda-device-query",
     severity=Severity.BREAKS,
-    triggers=tuple(name.rsplit(".", 1)[-1].encode() for name in _NAMES),
+    triggers=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

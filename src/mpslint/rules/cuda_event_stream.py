@@ -63,7 +63,7 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     "MPS205",
     "cuda-event-stream",
     severity=Severity.BREAKS,
-    triggers=(b"Event", b"tream", b"raph"),
+    triggers=(b"cuda",),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -80,7 +80,7 @@ _COUNTERS = {
     "MPS203",
     "cuda-memory-stats",
     severity=Severity.BREAKS,
-    triggers=(b"memory", b"mem_get_info"),
+    triggers=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -52,7 +52,7 @@ _TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
     "unsupported-op",
     severity=Severity.BREAKS,
     triggers=(
-        *(b"linalg", b"ool3d", b"argin_loss", b"arginLoss", b"special.", b"special import"),
+        *(b"linalg", b"ool3d", b"argin_loss", b"arginLoss", b".special", b"import special"),
         *(b"_loss", b"CTCLoss", b"hannel_shuffle", b"hannelShuffle", b"rrelu", b"RReLU", b"pdist"),
         *(b"npool", b"Unpool", b"FractionalMax", b"fractional_max", b"ardshrink", b"mbeddingBag"),
         *(b"embedding_bag", b"cum", b"erfc", b"gamma", b"index_", b"scatter_reduce", b"indices"),
@@ -60,7 +60,7 @@ _TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
         *(b"frexp", b"heaviside", b"kthvalue", b"logspace", b"nanmedian", b"poisson", b"binomial"),
         *(b"segment_reduce", b"spdiags", b"addmm", b"logit_", b"put", b"take", b"mode", b"sinc"),
         *(b"inf(", b"lobpcg", b"vdot", b"i0", b"gcd", b"lcm", b"det", b"nonzero_static"),
-        *(b"orthogonal", b"masked.median", b"log_softmax", b"AdaptiveLogSoftmax"),
+        *(b"orthogonal", b"masked.median", b"grid_sampler", b"log_softmax", b"AdaptiveLogSoftmax"),
     ),
     fix=Applicability.UNSAFE,
 )

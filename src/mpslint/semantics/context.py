@@ -130,7 +130,7 @@ class Context:
         wanted = set(qualified)
         lasts = {name.rsplit(".", 1)[-1] for name in qualified}
         for name in qualified:
-            lasts |= self._aliases.get(name, _NO_NAMES)
+            lasts |= self.aliases.get(name, _NO_NAMES)
         found = [
             call
             for last in lasts
@@ -140,7 +140,7 @@ class Context:
         yield from sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
     @property
-    def _aliases(self) -> dict[str, set[str]]:
+    def aliases(self) -> dict[str, set[str]]:
         """Other local names by qualified name: `from time import time as now`, `sync = ...`."""
         if self._local_names is None:
             self._local_names = {}

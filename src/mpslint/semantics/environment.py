@@ -89,7 +89,9 @@ def _write(context: Context, key: ast.Constant, name: str) -> Write | None:
                 return Write(statement, key, name, statement.value, own)
         return None
     if isinstance(parent, ast.Call) and parent.args and parent.args[0] is key:
-        last = parent.func.attr if isinstance(parent.func, ast.Attribute) else ""
+        last = parent.func.attr if isinstance(parent.func, ast.Attribute) else None
+        if isinstance(parent.func, ast.Name):
+            last = (context.resolve(parent.func) or "").rsplit(".", 1)[-1]
         if last in ("setdefault", "putenv", "setenv") and len(parent.args) >= 2:
             qualified = context.resolve(parent.func)
             own = qualified in ("os.environ.setdefault", "os.putenv") or last == "setenv"

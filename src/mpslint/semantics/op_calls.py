@@ -23,10 +23,9 @@ def op_calls(
     """Calls of these functions below `min-torch` that may run on MPS, with the qualified name."""
     oldest = oldest_release(context)
     wanted = {name for name, release in since.items() if release > oldest}
-    lasts = {name.rsplit(".", 1)[-1] for name in wanted}
     # The file's own names first: the table is long, most files use none of it.
-    used = [name for name in context.index.calls if name in lasts]
-    present = [name for name in wanted if name.rsplit(".", 1)[-1] in used]
+    called, aliases = context.index.calls, context.aliases
+    present = [n for n in wanted if n.rsplit(".", 1)[-1] in called or n in aliases]
     if not present:
         return
     for call in context.calls_of(*present):

@@ -1,0 +1,61 @@
+"""Code that is written for CUDA alone, though no test of CUDA stands around it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+NAME = "torch.cuda.current_device"
+
+
+def found(text: str, path: str = "train.py") -> int:
+    body = text.replace("{call}", f"{NAME}()").replace("{count}", "torch.cuda.device_count()")
+    source = SourceFile.from_text(f"import torch\n{body}", path)
+    context = Context(source, source.parse(), Settings())
+    return sum(1 for _ in unsettled(context, [NAME], CUDA_SETTLED))
+
+
+def test_a_bare_call_is_unsettled() -> None:
+    assert found("{call}\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def cuda_index():\n    return {call}\n",
+        "class CudaInfo:\n    index = {call}\n",
+        "x = [{call} for i in range({count})]\n",
+        "for i in range({count}):\n    {call}\n",
+        "if args.gpu is not None:\n    {call}\n",
+        "if num_gpus > 0 and ok:\n    {call}\n",
+        "if kind == Kind.CUDA:\n    {call}\n",
+        "import triton\n{call}\n",
+        "if device.type != 'cpu':\n    {call}\n",
+    ],
+)
+def test_code_that_says_it_is_for_cuda_is_left_alone(text: str) -> None:
+    assert found(text) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if args.gpu is None:\n    {call}\n",
+        "if args.gpu is not None:\n    pass\nelse:\n    {call}\n",
+        "for i in range(3):\n    {call}\n",
+        "try:\n    import triton\nexcept ImportError:\n    pass\n{call}\n",
+        "if device.type != 'cpu':\n    {call}\nMPS = 'mps'\n",
+    ],
+)
+def test_a_test_of_something_else_settles_nothing(text: str) -> None:
+    assert found(text) == 1
+
+
+def test_a_file_named_after_cuda_is_for_cuda() -> None:
+    text = "{call}\n"
+    assert found(text, "tools/cuda_graph.py") == 0
+    assert found(text, "cuda-project/tools/graph.py") == 1

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.selection import torch_name
-from mpslint.patterns.text import quote
+from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.destinations import pinned_to_mps, surely_device
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
 
@@ -48,3 +52,73 @@ def conditional_dtype(context: Context, device: ast.expr, wide: str, kept: str) 
         return narrow
     test = device_test(context, device, "mps")
     return f"{narrow} if {test} else {kept}" if test is not None else None
+
+
+def narrow_on_mps(context: Context, request: Request, wide: str) -> Fix | None:
+    """The fix of a request for `wide`: the narrow dtype where the device is MPS.
+
+    Unsafe where the device cannot be asked again: then the narrow dtype is written for all.
+    """
+    source = context.source
+    device = request.device
+    if device is None and request.base is not None:
+        return _narrow_cast(context, request, wide)
+    if device is None:
+        return None
+    if request.dtype is not None:
+        text = conditional_dtype(context, device, wide, source.segment(request.dtype))
+        if text is None:
+            return _everywhere(context, request.dtype, wide)
+        edit: Edit | None = replace(source, request.dtype, text)
+    else:
+        torch = torch_name(context, request.call)
+        text = conditional_dtype(context, device, wide, f"{torch}.{wide}")
+        if text is None:
+            return None
+        edit = add_argument(source, request.call, f"dtype={text}")
+    if edit is None:
+        return None
+    return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
+
+
+def _narrow_cast(context: Context, request: Request, wide: str) -> Fix | None:
+    """`x.double()`: the tensor itself is asked for its device."""
+    source, call, base = context.source, request.call, request.base
+    assert base is not None
+    torch = torch_name(context, call)
+    module = context.values.of(base).kind is Kind.MODULE
+    if torch is None or module:
+        return None
+    mark, text = quote(source), source.segment(base)
+    kept = source.segment(request.dtype) if request.dtype is not None else f"{torch}.{wide}"
+    if not is_path(base):
+        if request.dtype is not None:
+            return _everywhere(context, request.dtype, wide)
+        return None
+    dtype = f"{torch}.{_NARROW[wide]} if {text}.device.type == {mark}mps{mark} else {kept}"
+    if request.dtype is not None:
+        edit = replace(source, request.dtype, dtype)
+    else:
+        start, end = source.span(base)[1], source.span(call)[1]
+        if holds_comment(source, start, end) or "\n" in source.text[start:end]:
+            return None
+        edit = replace_span(source, start, end, f".to({dtype})")
+    return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
+
+
+def _everywhere(context: Context, dtype: ast.expr, wide: str) -> Fix | None:
+    torch = torch_name(context, dtype)
+    if torch is None:
+        return None
+    edit = replace(context.source, dtype, f"{torch}.{_NARROW[wide]}")
+    return Fix(f"Use {_NARROW[wide]}", (edit,), Applicability.UNSAFE)
+
+
+def fix_level(context: Context, request: Request) -> Applicability | None:
+    """The level of `narrow_on_mps` for this request, told without building it."""
+    asked = request.device if request.device is not None else request.base
+    if asked is None or context.values.of(request.base).kind is Kind.MODULE:
+        return None
+    if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):
+        return Applicability.SAFE
+    return Applicability.UNSAFE if request.dtype is not None else None

@@ -11,6 +11,10 @@ from mpslint.semantics.value import Kind
 NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")
 """Facts under which the device at hand is not MPS."""
 _PARAMETERS = ("weight", "bias")
+_TENSOR_ONLY = frozenset(
+    {"backward", "contiguous", "detach", "dim", "expand", "masked_fill", "numel", "size"}
+    | {"unsqueeze", "view"}
+)
 
 
 def may_be_mps(context: Context, device: ast.expr | None) -> bool:
@@ -77,7 +81,25 @@ def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
         )
     if isinstance(base, ast.Attribute) and base.attr in _PARAMETERS:
         return True
-    return context.values.of(base).kind is Kind.TENSOR
+    kind = context.values.of(base).kind
+    return kind is Kind.TENSOR or (kind is Kind.UNKNOWN and _used_as_tensor(context, base))
+
+
+def _used_as_tensor(context: Context, base: ast.expr) -> bool:
+    """Whether a method that only tensors have is called on the same name elsewhere."""
+    if not isinstance(base, ast.Name):
+        return False
+    owner = context.names.owner(base.id, base)
+    if owner is None:
+        return False
+    for use in context.index.names.get(base.id, ()):
+        attribute = context.index.parents[use]
+        if isinstance(attribute, ast.Attribute) and attribute.attr in _TENSOR_ONLY:
+            call = context.index.parents[attribute]
+            called = isinstance(call, ast.Call) and call.func is attribute
+            if called and context.names.owner(use.id, use) is owner:
+                return True
+    return False
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:
@@ -95,3 +117,14 @@ def device_argument(context: Context, call: ast.Call) -> ast.expr | None:
     if not call.args or context.dtypes.torch_dtype(call.args[0]) is not None:
         return None
     return call.args[0]
+
+
+def type_may_be_mps(context: Context, node: ast.expr) -> bool:
+    """As `may_be_mps`, for what names a device type: `"mps"`, `device.type`, a device itself."""
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        return may_be_mps(context, node.value)
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        if len(bindings) == 1 and isinstance(bindings[0].value, ast.Attribute):
+            return type_may_be_mps(context, bindings[0].value)
+    return may_be_mps(context, node)

@@ -97,11 +97,13 @@ _ELEMENTWISE = _words(
     diff append roll
     """
 )
+_JOINING = frozenset({"concatenate", "stack", "vstack", "hstack"})
 _KEEPING = _words(
     """
     reshape copy transpose flatten ravel squeeze repeat clip cumsum cumprod view unsqueeze
     permute contiguous t clone detach requires_grad_ expand cuda cpu pin_memory flip
-    share_memory_
+    share_memory_ view_as
+    expand_as index_select narrow
     """
 )
 
@@ -200,7 +202,18 @@ class DTypes:
             return "float64"
         if last in ("array", "asarray", "ascontiguousarray") and node.args:
             return self._from_literal(node.args[0])
-        return self.array(node.args[0]) if last in _ELEMENTWISE and node.args else None
+        if last not in _ELEMENTWISE or not node.args:
+            return None
+        return self._joined(node.args[0]) if last in _JOINING else self.array(node.args[0])
+
+    def _joined(self, parts: ast.expr) -> str | None:
+        """The dtype of `np.stack([...])`: the one that all parts have."""
+        if isinstance(parts, ast.ListComp):
+            return self.array(parts.elt)
+        if not isinstance(parts, ast.List | ast.Tuple):
+            return self.array(parts)
+        found = {self.array(part) for part in parts.elts}
+        return found.pop() if len(found) == 1 else None
 
     def _generator(self, node: ast.expr) -> bool:
         """Whether `node` is a NumPy random generator."""

@@ -8,7 +8,8 @@ Facts are short words:
 - `mps-built`: the wheel knows MPS, which says nothing of the machine; `mps-attribute`:
   `torch.mps` or `torch.backends.mps` exists;
 - `caught`: an exception raised here is caught in this function;
-- `asked-cuda`: a switch of the user's whose name says CUDA is on (`--cuda`), no more.
+- `asked-cuda`, `asked-mps`: a switch of the user's whose name says that backend (`--cuda`), no more;
+- `nccl`: the process group talks through NCCL, which only CUDA has (said beside `cuda`).
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ IMPOSSIBLE: Facts = frozenset(
         "mps-built",
         "mps-attribute",
         "asked-cuda",
+        "asked-mps",
+        "nccl",
         "impossible",
     }
 )
 """Everything follows from a test that cannot succeed."""
-DEVICE_FACTS = IMPOSSIBLE - {"impossible", "asked-cuda"}
+DEVICE_FACTS = IMPOSSIBLE - {"impossible", "asked-cuda", "asked-mps"}
 
 _CALLS: dict[str, tuple[Facts, Facts]] = {
     "torch.cuda.is_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
@@ -73,6 +76,7 @@ _NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
 }
 _BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
 _CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
+_MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
 _NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)
 _CUDA_MARK = re.compile(
     r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|(cuda|gpu)_?only", re.I
@@ -157,6 +161,8 @@ class Guards:
                 if isinstance(call, ast.Call) and self._names.resolve(call.func) in (
                     "contextlib.suppress",
                     "pytest.raises",
+                    "unittest.mock.patch",
+                    "unittest.mock.patch.object",
                 ):
                     facts = frozenset({"caught"})
         if isinstance(child, ast.stmt):
@@ -384,6 +390,13 @@ class Guards:
                 return NONE
             return _is_backend(backend, outcome)
         word = right.value if isinstance(right, ast.Constant) else None
+        if isinstance(word, str) and word.startswith("torch.cuda.") and outcome:
+            # `x.type() == "torch.cuda.HalfTensor"`
+            return _is_backend("cuda", outcome)
+        if outcome and (word == "nccl" or self._is_nccl(right)):
+            return _is_backend("cuda", outcome) | {"nccl"}
+        if outcome and word == "gpu":
+            return frozenset({"asked-cuda"})
         if word in ("darwin", "Darwin") and self._system(left):
             return frozenset({"darwin"}) if outcome else frozenset({"not-darwin", "no-mps"})
         if isinstance(word, str) and self._system(left) and outcome:
@@ -404,6 +417,10 @@ class Guards:
                 return _backend_word(node.args[0])
         return None
 
+    def _is_nccl(self, node: ast.expr) -> bool:
+        """`torch.distributed.Backend.NCCL`"""
+        return (self._names.resolve(node) or "").endswith(".Backend.NCCL")
+
     def _system(self, node: ast.expr) -> bool:
         target = node.func if isinstance(node, ast.Call) else node
         return self._names.resolve(target) in ("sys.platform", "platform.system", "os.name")
@@ -422,7 +439,10 @@ class Guards:
 
     def _name(self, name: ast.Name, outcome: bool) -> Facts:
         facts: list[Facts] = []
-        for binding in self._flow.reaching(name):
+        reaching = self._flow.reaching(name)
+        if any(binding.kind == "for" for binding in reaching):
+            return NONE  # `for gpu in [False, True]` is no switch of the user's
+        for binding in reaching:
             value = binding.value
             if binding.kind in ("assign", "annotate", "walrus") and value is not None:
                 # `use_cuda = True` below `if torch.cuda.is_available():` knows what the test knew.
@@ -470,11 +490,26 @@ class Guards:
         return self._attributes.get(ast.unparse(node), [])
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
-        """A switch named after CUDA of which nothing else is known."""
+        """A switch named after a backend of which nothing else is known."""
+        if outcome == bool(_NEGATIVE.search(word)):
+            return NONE
         if _CUDA_SWITCH.search(word) and "cuda" not in known:
-            if outcome != bool(_NEGATIVE.search(word)):
-                return frozenset({"asked-cuda"})
+            return frozenset({"asked-cuda"})
+        if _MPS_SWITCH.search(word) and "mps" not in known:
+            return frozenset({"asked-mps"})
         return NONE
+
+    def behind(self, test: ast.expr) -> ast.expr:
+        """What a flag was assigned, where that is one expression; else the test itself."""
+        if isinstance(test, ast.Name):
+            bindings = self._flow.reaching(test)
+            if len(bindings) == 1 and bindings[0].kind in ("assign", "annotate"):
+                return bindings[0].value or test
+        elif isinstance(test, ast.Attribute):
+            values = self.assigned(test)
+            if len(values) == 1:
+                return values[0]
+        return test
 
 
 def _common(parts: list[Facts]) -> Facts:

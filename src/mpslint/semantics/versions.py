@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.context import Context
+from mpslint.semantics.flow import leaves
 
 _VERSION_WORDS = frozenset(
     {"__version__", "version", "Version", "parse_version", "LooseVersion", "is_torch_version"}
@@ -12,9 +13,11 @@ _VERSION_WORDS = frozenset(
 
 
 def version_tested(context: Context, node: ast.AST) -> bool:
-    """Whether `node` runs under a condition that asks for a version."""
+    """Whether `node` runs under a condition that asks for a version, or behind an exit on one."""
     child = node
     for parent in context.index.ancestors(node):
+        if isinstance(child, ast.stmt) and _left_before(context, child):
+            return True
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
             if _asks_version(parent.test):
                 return True
@@ -25,6 +28,23 @@ def version_tested(context: Context, node: ast.AST) -> bool:
                 if _asks_version(value):
                     return True
         child = parent
+    return False
+
+
+def _left_before(context: Context, statement: ast.stmt) -> bool:
+    """Whether an earlier statement of the same block leaves it for some versions."""
+    parent = context.index.parents[statement]
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list) and any(item is statement for item in block):
+            for earlier in block:
+                if earlier is statement:
+                    return False
+                if isinstance(earlier, ast.If) and _asks_version(earlier.test):
+                    if leaves(earlier.body):
+                        return True
+                elif isinstance(earlier, ast.Assert) and _asks_version(earlier.test):
+                    return True
     return False
 
 

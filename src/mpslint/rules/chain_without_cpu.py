@@ -1,0 +1,106 @@
+"""A device selection ends in `"mps"` without asking whether MPS is there.
+
+## What it does
+Flags `"cuda" if torch.cuda.is_available() else "mps"` and the same choice as a statement.
+
+## Why is this bad?
+A machine with neither (a CI runner, a laptop with Linux, a Mac in a virtual machine) gets
+`"mps"`, and the first tensor raises.
+
+## Not flagged
+Chains with a last arm for the CPU, code that runs on macOS only, `"mps"` behind a test of its own.
+
+## Example
+```python
+device = "cuda" if torch.cuda.is_available() else "mps"
+```
+Use instead:
+```python
+device = (
+    "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+)
+```
+
+## Fix safety
+Safe: only machines with neither device see a change, and there the code raised.
+
+## References
+- run without MPS: `torch.ones(1, device="mps")` raises
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import quote, replace
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+
+_SETTLED = ("mps", "accelerator", "darwin", "cuda", "no-mps", "caught")
+
+
+@rule(
+    "MPS115",
+    "chain-without-cpu",
+    severity=Severity.BREAKS,
+    triggers=(b"mps",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for literal in context.devices.literals:
+        if literal.backend != "mps" or not isinstance(literal.node, ast.Constant):
+            continue
+        test = _last_arm_of(context, literal.node)
+        if test is None or context.guards.has(literal.node, *_SETTLED):
+            continue
+        if "cuda" not in context.guards.implied(test, True):
+            continue
+        yield context.finding(
+            rule,
+            literal.node,
+            "chosen wherever CUDA is absent, also where there is no MPS: raises there",
+            labels=(context.label(test, "the only test"),),
+            applicability=Applicability.SAFE,
+            fix=partial(_fix, context, literal.node),
+        )
+
+
+def _last_arm_of(context: Context, node: ast.Constant) -> ast.expr | None:
+    """The test of the selection whose last arm `node` is."""
+    value: ast.expr = node
+    parent = context.index.parents[value]
+    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
+        value, parent = parent, context.index.parents[parent]
+    if isinstance(parent, ast.IfExp) and parent.orelse is value:
+        return parent.test if _is_cuda(context, parent.body) else None
+    if not isinstance(parent, ast.Assign) or context.devices.slot(node) is None:
+        return None
+    branch = context.index.parents[parent]
+    if not isinstance(branch, ast.If) or parent not in branch.orelse:
+        return None
+    target = ast.unparse(parent.targets[0])
+    for statement in branch.body:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == target:
+            return branch.test if _is_cuda(context, statement.value) else None
+    return None
+
+
+def _is_cuda(context: Context, node: ast.expr) -> bool:
+    return "cuda" in (context.values.of(node).devices or ())
+
+
+def _fix(context: Context, node: ast.Constant) -> Fix | None:
+    torch = torch_name(context, node)
+    if torch is None:
+        return None
+    mark = quote(context.source, node)
+    text = (
+        f"{context.source.segment(node)} if {torch}.backends.mps.is_available() "
+        f"else {mark}cpu{mark}"
+    )
+    edit = replace(context.source, node, text)
+    return Fix("Fall back to the CPU", (edit,), Applicability.SAFE)

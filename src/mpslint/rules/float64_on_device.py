@@ -1,0 +1,108 @@
+"""MPS has no float64: a tensor of that dtype cannot be created there, moved there or cast there.
+
+## What it does
+Flags `dtype=torch.float64` (also `torch.double` and the builtin `float`, which is float64) beside
+a device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or module there, a
+float64 tensor that is moved there, and `torch.set_default_dtype(torch.float64)` in a file that
+selects MPS.
+
+## Why is this bad?
+It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't
+support float64`.
+
+## Not flagged
+Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
+a test of the device's type, NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
+tensors of which nothing says that they are on a device. `.double().cpu()` has a rule of its own
+(`host-cast-order`), and so have arrays that arrive as float64 (`numpy-float64-to-device`).
+
+## Example
+```python
+x = torch.zeros(3, dtype=torch.float64, device=device)
+```
+Use instead:
+```python
+x = torch.zeros(
+    3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device
+)
+```
+
+## Fix safety
+Safe: CUDA and the CPU keep float64. Where the device is a call that may not be made twice, the
+fix writes float32 for all devices and is unsafe.
+
+## References
+- the strings of the torch 2.13 macOS binary; pytorch#122602 (closed as expected behaviour)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.patterns.precision import fix_level, narrow_on_mps
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.wide_dtypes import Request, array_origin, requests
+
+_MESSAGES = {
+    "created": "MPS has no float64: raises TypeError when the device is MPS",
+    "cast": "MPS has no float64: raises TypeError where this is on MPS",
+    "moved": "moves a float64 tensor: raises TypeError when the device is MPS",
+}
+
+
+@rule(
+    "MPS401",
+    "float64-on-device",
+    severity=Severity.BREAKS,
+    triggers=(b"float", b"double", b"Double"),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for request in requests(context, "float64"):
+        if not _from_array(context, request):
+            yield _finding(context, rule, request)
+    for call in context.calls_of("torch.set_default_dtype"):
+        if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":
+            continue
+        if _selects_mps(context) and not context.guards.has(call, "cuda", "no-mps", "cpu"):
+            yield context.finding(
+                rule,
+                call.args[0],
+                "every float tensor becomes float64, which MPS lacks: the first one there raises",
+                confidence=Confidence.INFERRED,
+            )
+
+
+def _from_array(context: Context, request: Request) -> bool:
+    """Whether this is an array on its way to the device, which has a rule of its own."""
+    base = request.base if request.how == "moved" else None
+    return base is not None and array_origin(context, base) is not None
+
+
+def _finding(context: Context, rule: Rule, request: Request) -> Finding:
+    token: ast.expr = request.dtype if request.dtype is not None else request.call.func
+    start, end = context.source.span(token)
+    if request.dtype is None and isinstance(token, ast.Attribute):
+        start, end = context.name_token(token)
+    level = fix_level(context, request)
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        _MESSAGES[request.how],
+        confidence=Confidence.CERTAIN if request.certain else Confidence.INFERRED,
+        applicability=level,
+        fix=partial(narrow_on_mps, context, request, "float64") if level is not None else None,
+    )
+
+
+def _selects_mps(context: Context) -> bool:
+    """Whether the file puts something on MPS."""
+    return any(
+        literal.backend == "mps" and context.devices.slot(literal.node) is not None
+        for literal in context.devices.literals
+    )

@@ -1,0 +1,157 @@
+"""A random generator must be on the device of the tensor that it fills.
+
+## What it does
+Flags a `torch.Generator()` (of the CPU) that is passed to a factory with another device, and
+`torch.set_default_device` with a GPU in a file whose `DataLoader(shuffle=True)` or `random_split`
+gets no generator.
+
+## Why is this bad?
+`torch.randn(3, generator=g, device=device)` raises `Expected a 'mps' device type for generator but
+found 'cpu'`. With a default device the sampler makes its permutation there with a generator of
+the CPU, and raises likewise.
+
+## Not flagged
+A generator that goes to a `DataLoader` or a sampler while no default device is set (it must stay on
+the CPU), factories without a device, `torch.Generator("cuda")` (see `hardcoded-cuda-device`).
+
+## Example
+```python
+g = torch.Generator()
+x = torch.randn(3, generator=g, device=device)
+```
+Use instead:
+```python
+g = torch.Generator(device)
+x = torch.randn(3, generator=g, device=device)
+```
+
+## Fix safety
+Unsafe: a generator of another device draws other numbers.
+
+## References
+- pytorch#110820; transformers#31897
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.text import insert
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.destinations import keyword
+from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
+
+
+@rule(
+    "MPS412",
+    "generator-device",
+    severity=Severity.BREAKS,
+    triggers=(b"Generator", b"set_default_device"),
+    fix=Applicability.UNSAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for item in context.index.of(ast.keyword):
+        if item.arg == "generator":
+            call = context.index.parents[item]
+            if isinstance(call, ast.Call):
+                yield from _factory(context, rule, call, item.value)
+    yield from _default_device(context, rule)
+
+
+def _factory(
+    context: Context, rule: Rule, call: ast.Call, generator: ast.expr
+) -> Iterator[Finding]:
+    name = context.resolve(call.func) or ""
+    device = keyword(call, "device")
+    if device is None or name.removeprefix("torch.") not in FACTORIES | LIKE_FACTORIES:
+        return
+    devices = context.values.of(device).devices
+    if not devices or devices == frozenset({"cpu"}) or context.guards.has(call, "cpu"):
+        return
+    made = _made(context, generator)
+    if made is None:
+        return
+    yield context.finding(
+        rule,
+        generator,
+        "the generator is on the CPU: raises when the tensor is made on another device",
+        confidence=Confidence.INFERRED,
+        labels=(context.label(made, "made here, without a device"),),
+        applicability=Applicability.UNSAFE,
+        fix=partial(_fix, context, made, device, generator),
+    )
+
+
+def _made(context: Context, generator: ast.expr) -> ast.Call | None:
+    """The `torch.Generator()` without a device that `generator` is, `.manual_seed(...)` or not."""
+    if isinstance(generator, ast.Name):
+        bindings = context.flow.reaching(generator)
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
+            return None
+        generator = bindings[0].value
+    if not isinstance(generator, ast.Call):
+        return None
+    if context.resolve(generator.func) == "torch.Generator":
+        return None if generator.args or generator.keywords else generator
+    if isinstance(generator.func, ast.Attribute) and generator.func.attr == "manual_seed":
+        return _made(context, generator.func.value)
+    return None
+
+
+def _fix(context: Context, made: ast.Call, device: ast.expr, generator: ast.expr) -> Fix | None:
+    """Give the generator the device, where its name means the same when it is made."""
+    if not isinstance(device, ast.Name | ast.Constant):
+        return None
+    if isinstance(device, ast.Name):
+        there = context.flow.reaching_name(device.id, made)
+        if set(there) != set(context.flow.reaching(device)):
+            return None
+        if context.names.owner(device.id, made) is not context.names.owner(device.id, device):
+            return None
+    if isinstance(generator, ast.Name) and _other_uses(context, generator):
+        return None
+    end = context.source.span(made)[1]
+    edit = insert(end - 1, context.source.segment(device))
+    return Fix("Make the generator on the device", (edit,), Applicability.UNSAFE)
+
+
+def _other_uses(context: Context, generator: ast.Name) -> bool:
+    """Whether the generator also goes somewhere that wants it on the CPU."""
+    for use in context.index.names.get(generator.id, ()):
+        parent = context.index.parents[use]
+        if use is generator or isinstance(use.ctx, ast.Store):
+            continue
+        if isinstance(parent, ast.keyword):
+            call = context.index.parents[parent]
+            if not isinstance(call, ast.Call) or keyword(call, "device") is None:
+                return True
+        elif not isinstance(parent, ast.Attribute):
+            return True
+    return False
+
+
+def _default_device(context: Context, rule: Rule) -> Iterator[Finding]:
+    sets = [
+        call
+        for call in context.calls_of("torch.set_default_device")
+        if call.args and not context.values.of(call.args[0]).on_cpu
+    ]
+    if not sets:
+        return
+    for call in context.calls_of("torch.utils.data.DataLoader", "torch.utils.data.random_split"):
+        split = context.values.last_name(call.func) == "random_split"
+        shuffle = keyword(call, "shuffle")
+        shuffles = isinstance(shuffle, ast.Constant) and shuffle.value is True
+        given = keyword(call, "generator") is not None or (split and len(call.args) > 2)
+        if (split or shuffles) and not given and keyword(call, "sampler") is None:
+            yield context.finding(
+                rule,
+                call.func,
+                "draws with a generator of the CPU on the default device: raises on a GPU",
+                confidence=Confidence.INFERRED,
+                labels=(context.label(sets[0].func, "the default device is set here"),),
+            )

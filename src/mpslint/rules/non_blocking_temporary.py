@@ -1,0 +1,105 @@
+"""A non-blocking copy to MPS from a temporary may read memory that is free again.
+
+## What it does
+Flags `.to(device, non_blocking=True)` on a tensor of the CPU that nothing else holds:
+`torch.randn(3).to(device, non_blocking=True)`.
+
+## Why is this bad?
+On MPS the copy may run after the temporary is gone, and takes what then stands in its memory: a
+wrong value without an error.
+
+## Not flagged
+Tensors that a name, a batch or a container still holds, pinned ones (`.pin_memory()`), a device
+that is CUDA or the CPU, code behind a test of the device's type, `non_blocking` that is computed.
+
+## Example
+```python
+x = torch.randn(3).to(device, non_blocking=True)
+```
+Use instead:
+```python
+x = torch.randn(3).to(device, non_blocking=device.type == "cuda")
+```
+
+## Fix safety
+Safe: on CUDA the call is the same.
+
+## References
+- pytorch#189690 (open)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.precision import device_test, is_path
+from mpslint.patterns.text import replace
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.destinations import NOT_ON_MPS, device_argument, may_be_mps
+from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
+
+_VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "t", "permute", "transpose", "flatten")
+_CASTS = ("float", "half", "long", "int", "bfloat16", "contiguous", "clone")
+
+
+@rule(
+    "MPS407",
+    "non-blocking-temporary",
+    severity=Severity.IGNORES,
+    triggers=(b"non_blocking",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for item in context.index.of(ast.keyword):
+        if item.arg != "non_blocking" or not isinstance(item.value, ast.Constant):
+            continue
+        call = context.index.parents[item]
+        if item.value.value is not True or not isinstance(call, ast.Call):
+            continue
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
+            continue
+        device = device_argument(context, call)
+        if device is None or not may_be_mps(context, device):
+            continue
+        if not _is_temporary(context, call.func.value) or context.guards.has(call, *NOT_ON_MPS):
+            continue
+        level = Applicability.SAFE if is_path(device) else None
+        yield context.finding(
+            rule,
+            item,
+            "on MPS the copy may read the temporary's memory after it is free",
+            confidence=Confidence.INFERRED,
+            applicability=level,
+            fix=partial(_fix, context, device, item.value) if level is not None else None,
+        )
+
+
+def _is_temporary(context: Context, node: ast.expr) -> bool:
+    """Whether `node` makes a tensor on the CPU that nothing holds."""
+    if isinstance(node, ast.BinOp):
+        return context.values.of(node).on_cpu
+    if not isinstance(node, ast.Call):
+        return False
+    name = context.resolve(node.func)
+    if name is not None:
+        made = name.startswith("torch.") and name[6:] in FACTORIES | LIKE_FACTORIES
+        return made and context.values.of(node).on_cpu and not _pinned(node)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in (*_VIEWS, *_CASTS):
+        return _is_temporary(context, node.func.value)
+    return False
+
+
+def _pinned(node: ast.Call) -> bool:
+    return any(item.arg == "pin_memory" for item in node.keywords)
+
+
+def _fix(context: Context, device: ast.expr, value: ast.Constant) -> Fix | None:
+    test = device_test(context, device, "cuda")
+    if test is None:
+        return None
+    edit = replace(context.source, value, test)
+    return Fix("Copy without waiting on CUDA only", (edit,), Applicability.SAFE)

@@ -1,0 +1,118 @@
+"""NumPy makes float64 arrays, which MPS cannot take.
+
+## What it does
+Flags an array that is float64 for certain and comes to a device that may be MPS without a dtype:
+`torch.from_numpy(a).to(device)`, `torch.tensor(a, device=device)`, and a buffer or parameter of a
+module that holds one.
+
+## Why is this bad?
+`np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, torch keeps
+that, and moving it raises `TypeError: Cannot convert a float64 Tensor to MPS`.
+
+## Not flagged
+A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor([1.0])` (Python
+floats become float32), arrays whose dtype is not known.
+
+## Example
+```python
+x = torch.from_numpy(np.random.rand(3)).to(device)
+```
+Use instead:
+```python
+x = torch.from_numpy(np.random.rand(3)).to(
+    device, dtype=torch.float32 if device.type == "mps" else torch.float64
+)
+```
+
+## Fix safety
+Safe: CUDA and the CPU keep float64. None is offered where the device is a call that may not be
+made twice, or for buffers, whose device is not known when they are made.
+
+## References
+- run: `torch.from_numpy(np.zeros(2)).dtype` and `torch.tensor(np.array([1.5])).dtype` are float64
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.patterns.precision import fix_level, narrow_on_mps
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.destinations import NOT_ON_MPS, keyword, may_be_mps
+from mpslint.semantics.wide_dtypes import Request, array_origin, requests
+
+_MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
+
+
+@rule(
+    "MPS402",
+    "numpy-float64-to-device",
+    severity=Severity.BREAKS,
+    triggers=(b"numpy",),
+    fix=Applicability.SAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not context.names.imports("numpy"):
+        return
+    for request in requests(context, "float64"):
+        if request.how != "moved" or request.base is None:
+            continue
+        origin = array_origin(context, request.base)
+        if origin is not None:
+            assert isinstance(request.call.func, ast.Attribute)
+            start, end = context.name_token(request.call.func)
+            yield _finding(context, rule, request, start, end, origin)
+    for request in _made_on_device(context):
+        start, end = context.source.span(request.call.func)
+        yield _finding(context, rule, request, start, end, None)
+    yield from _buffers(context, rule)
+
+
+def _finding(
+    context: Context, rule: Rule, request: Request, start: int, end: int, origin: ast.Call | None
+) -> Finding:
+    level = fix_level(context, request)
+    labels = (context.label(origin, "float64 comes from this array"),) if origin else ()
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        "the array is float64: raises TypeError when the device is MPS",
+        confidence=Confidence.INFERRED,
+        labels=labels,
+        applicability=level,
+        fix=partial(narrow_on_mps, context, request, "float64") if level is not None else None,
+    )
+
+
+def _made_on_device(context: Context) -> Iterator[Request]:
+    """`torch.tensor(array, device=device)`"""
+    for call in context.calls_of(*_MAKERS):
+        device = keyword(call, "device")
+        if device is None or not call.args or keyword(call, "dtype") is not None:
+            continue
+        if context.dtypes.array(call.args[0]) != "float64":
+            continue
+        if may_be_mps(context, device) and not context.guards.has(call, *NOT_ON_MPS):
+            yield Request("created", call, None, device, None, False)
+
+
+def _buffers(context: Context, rule: Rule) -> Iterator[Finding]:
+    """`self.register_buffer("x", torch.from_numpy(array))` moves with its module."""
+    for call in context.index.calls.get("register_buffer", ()):
+        if len(call.args) < 2 or not isinstance(call.func, ast.Attribute):
+            continue
+        data = call.args[1]
+        if context.dtypes.tensor(data) == "float64" and array_origin(context, data) is not None:
+            start, end = context.name_token(call.func)
+            yield context.finding_at(
+                rule,
+                start,
+                end,
+                "the buffer is float64: moving the module to MPS raises TypeError",
+                confidence=Confidence.INFERRED,
+            )

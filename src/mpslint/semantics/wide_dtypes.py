@@ -1,0 +1,190 @@
+"""Where code asks a device for a dtype that MPS lacks (float64, complex128).
+
+Three ways lead there: a tensor is created on the device with the dtype, one on the device is
+cast to it, or one that has it already is moved.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from mpslint.semantics.context import Context
+from mpslint.semantics.destinations import (
+    NOT_ON_MPS,
+    device_argument,
+    keyword,
+    may_be_mps,
+)
+from mpslint.semantics.value import Kind
+
+_CAST_METHODS = {"double": "float64", "cdouble": "complex128"}
+_PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", "reshape", "view")
+_FROM_ARRAYS = ("from_numpy", "tensor", "as_tensor", "asarray")
+
+
+class Request(NamedTuple):
+    """One place that would raise on MPS."""
+
+    how: str
+    """created, cast or moved."""
+    call: ast.Call
+    dtype: ast.expr | None
+    """The dtype as written, None where a method (`.double()`) or the data decides it."""
+    device: ast.expr | None
+    """The device that the call is given."""
+    base: ast.expr | None
+    """The tensor (or module) that a cast or a move is made of."""
+    certain: bool
+    """Follows from what is written, not from what a value seems to be."""
+
+
+def requests(context: Context, wide: str) -> Iterator[Request]:
+    """All requests for `wide` (`float64`, `complex128`) that may come to an MPS device."""
+    if any(context.index.calls.get(name) for name in ("gradcheck", "gradgradcheck")):
+        return
+    yield from _created(context, wide)
+    for method, dtype in _CAST_METHODS.items():
+        if dtype == wide:
+            yield from _cast_by_name(context, method)
+    for name in ("to", "type"):
+        for call in context.index.calls.get(name, ()):
+            if isinstance(call.func, ast.Attribute) and context.resolve(call.func) is None:
+                yield from _to(context, call, wide)
+
+
+def _created(context: Context, wide: str) -> Iterator[Request]:
+    for item in context.index.of(ast.keyword):
+        if item.arg != "dtype" or context.dtypes.torch_dtype(item.value) != wide:
+            continue
+        call = context.index.parents[item]
+        if not isinstance(call, ast.Call) or _last(call.func) in ("to", "type"):
+            continue
+        name = context.resolve(call.func)
+        if name is not None and not name.startswith("torch."):
+            continue
+        device = keyword(call, "device")
+        if may_be_mps(context, device) and not context.guards.has(call, *NOT_ON_MPS):
+            yield Request("created", call, item.value, device, None, True)
+        elif device is None and name is not None and name.endswith("_like") and call.args:
+            like = call.args[0]
+            if _on_mps(context, like, call):
+                yield Request("cast", call, item.value, None, like, False)
+
+
+def _cast_by_name(context: Context, method: str) -> Iterator[Request]:
+    for call in context.index.calls.get(method, ()):
+        if not isinstance(call.func, ast.Attribute) or call.args or call.keywords:
+            continue
+        base = call.func.value
+        if goes_to_host(context, call) is None and _on_mps(context, base, call):
+            yield Request("cast", call, None, None, base, False)
+
+
+def _to(context: Context, call: ast.Call, wide: str) -> Iterator[Request]:
+    assert isinstance(call.func, ast.Attribute)
+    base, cast = call.func.value, context.dtypes.cast_of_to(call)
+    device = device_argument(context, call) if call.func.attr == "to" else None
+    if cast is not None and context.dtypes.torch_dtype(cast) == wide:
+        if context.guards.has(call, *NOT_ON_MPS):
+            return
+        if device is not None and not _is_dtype(context, device):
+            if may_be_mps(context, device):
+                yield Request("cast", call, cast, device, base, True)
+        elif goes_to_host(context, call) is None and _on_mps(context, base, call):
+            yield Request("cast", call, cast, None, base, False)
+    elif cast is None and device is not None and keyword(call, "dtype") is None:
+        if len(call.args) > 1 or context.dtypes.tensor(base) != wide:
+            return
+        if may_be_mps(context, device) and not context.guards.has(call, *NOT_ON_MPS):
+            yield Request("moved", call, None, device, base, False)
+
+
+def _is_dtype(context: Context, node: ast.expr) -> bool:
+    return context.dtypes.torch_dtype(node) is not None
+
+
+def _on_mps(context: Context, base: ast.expr, at: ast.AST) -> bool:
+    """Whether a tensor or module may be on MPS: known from its making, or an input of `forward`."""
+    value = context.values.of(base)
+    if value.kind not in (Kind.TENSOR, Kind.MODULE, Kind.UNKNOWN):
+        return False
+    if context.guards.has(at, *NOT_ON_MPS):
+        return False
+    if value.devices is not None:
+        return "mps" in value.devices
+    return value.kind is not Kind.MODULE and _from_forward(context, base)
+
+
+def _from_forward(context: Context, base: ast.expr) -> bool:
+    """Whether the value comes straight from a parameter of a module's `forward`."""
+    root = base
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    function = context.index.function(base)
+    if not isinstance(root, ast.Name) or function is None or function.name != "forward":
+        return False
+    klass = context.index.parents[function]
+    if not isinstance(klass, ast.ClassDef) or not context.values.is_module_class(klass):
+        return False
+    bindings = context.flow.reaching(root)
+    return bool(bindings) and all(
+        binding.kind == "parameter"
+        and binding.node in function.args.args[1:]
+        and not _is_number(binding.value)
+        for binding in bindings
+    )
+
+
+def _is_number(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Constant) and node.value is not None
+
+
+def goes_to_host(context: Context, call: ast.Call) -> ast.Call | None:
+    """The `.cpu()` or `.to("cpu")` that follows in the chain of `call`, or a `.numpy()`."""
+    node: ast.AST = call
+    while True:
+        attribute = context.index.parents[node]
+        following = context.index.parents.get(attribute)
+        if not isinstance(attribute, ast.Attribute) or not isinstance(following, ast.Call):
+            return None
+        if following.func is not attribute:
+            return None
+        if attribute.attr in ("cpu", "numpy"):
+            return following
+        if attribute.attr == "to" and following.args:
+            types = context.values.of(following.args[0]).devices
+            return following if types == frozenset({"cpu"}) else None
+        if attribute.attr not in _PASSING:
+            return None
+        node = following
+
+
+def array_origin(context: Context, base: ast.expr) -> ast.Call | None:
+    """The `torch.from_numpy(...)` (or `torch.tensor`) that gave `base` an array's dtype."""
+    for _ in range(12):
+        if isinstance(base, ast.Name):
+            bindings = context.flow.reaching(base)
+            if len(bindings) != 1 or bindings[0].value is None:
+                return None
+            base = bindings[0].value
+        elif isinstance(base, ast.Call):
+            name = context.resolve(base.func)
+            if name is not None:
+                last = name.rsplit(".", 1)[-1]
+                return base if last in _FROM_ARRAYS and keyword(base, "dtype") is None else None
+            base = base.func
+        elif isinstance(base, ast.Attribute | ast.Subscript):
+            base = base.value
+        elif isinstance(base, ast.BinOp):
+            base = base.left
+        else:
+            return None
+    return None
+
+
+def _last(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None

@@ -162,10 +162,7 @@ class OperatorTable:
     def is_checked(self, name: str) -> bool:
         """Whether torchgen writes a same-device check in front of the kernel."""
         operator = self.operators.get(name)
-        if operator is None:
-            return False
-        group = self.operators.get(operator.delegate or "")
-        return operator.device_check and (group is None or group.device_check)
+        return operator is not None and operator.device_check
 
     def is_structured(self, name: str) -> bool:
         operator = self.operators.get(name)

@@ -11,6 +11,8 @@ from ..recorder import RECORDER
 from . import contract, generator, sync_debug
 from .retag import CPU_KEYS, to_device, to_host
 from .state import SIM
+from .sync_debug import wait
+from .sync_points import indexing
 
 Kernel = Callable[..., Any]
 Rule = Callable[[Sequence[Any]], None]
@@ -118,11 +120,13 @@ class Conversion:
             self.bad = (device, name)
         return tensor
 
-    def indices(self, values: Sequence[Any], owner: Tensor) -> List[Any]:
+    def indices(self, values: Sequence[Any], args: Sequence[Any]) -> List[Any]:
+        owner = args[0]
         if owner.device.type != SIM.name:
             raise RuntimeError(
                 "indices should be either on cpu or on the same device as the indexed tensor (cpu)"
             )
+        indexing(values, args[2] if len(args) > 2 else None)
         return [
             to_host(value) if isinstance(value, Tensor) and value.device.type == SIM.name else value
             for value in values
@@ -136,7 +140,7 @@ class Conversion:
                 converted.append(self.tensor(value, plan.names[index]))
             elif type(value) in (list, tuple) and value:
                 if plan.is_index and index == 1:
-                    converted.append(self.indices(value, args[0]))
+                    converted.append(self.indices(value, args))
                 else:
                     name = plan.names[index]
                     converted.append(
@@ -278,7 +282,7 @@ def full_kernel(plan: Plan) -> Kernel:
         if rule is not None:
             rule(args)
         if sync is not None:
-            _wait(sync, count)
+            wait(sync, count)
         if plan.out_names and kwargs:
             return _run_with_outputs(plan, host_args, host_kwargs, args, kwargs)
         if conversion.number:
@@ -302,10 +306,6 @@ def _run_with_number(plan: Plan, host_args: List[Any], host_kwargs: Dict[str, An
             for index, value in enumerate(host_args)
         ]
         return plan.host_operator(*as_tensors, **host_kwargs)
-
-
-def _wait(name: str, count: int) -> None:
-    sync_debug.wait(name, count)
 
 
 def with_generator(plan: Plan, inner: Kernel) -> Kernel:

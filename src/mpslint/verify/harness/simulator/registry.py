@@ -64,7 +64,7 @@ class Registrar:
         sync = self.syncs.get(name)
         details = Details(
             host_operator=substitute,
-            rule=RULES.get(name) if SIM.is_mps else None,
+            rule=sync_points.RULES.get(name) or (RULES.get(name) if SIM.is_mps else None),
             sync=sync and sync[0],
             sync_count=sync[1] if sync else 1,
             checked=self.table.is_checked(name),

@@ -39,8 +39,9 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.last_arm import deciding_test
 
-_SETTLED = ("mps", "accelerator", "darwin", "cuda", "no-mps", "caught")
+_SETTLED = ("mps", "asked-mps", "accelerator", "darwin", "cuda", "no-mps", "caught")
 
 
 @rule(
@@ -54,10 +55,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in context.devices.literals:
         if literal.backend != "mps" or not isinstance(literal.node, ast.Constant):
             continue
-        test = _last_arm_of(context, literal.node)
+        test = deciding_test(context, literal.node)
         if test is None or context.guards.has(literal.node, *_SETTLED):
-            continue
-        if "cuda" not in context.guards.implied(test, True):
             continue
         yield context.finding(
             rule,
@@ -67,30 +66,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, literal.node),
         )
-
-
-def _last_arm_of(context: Context, node: ast.Constant) -> ast.expr | None:
-    """The test of the selection whose last arm `node` is."""
-    value: ast.expr = node
-    parent = context.index.parents[value]
-    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
-        value, parent = parent, context.index.parents[parent]
-    if isinstance(parent, ast.IfExp) and parent.orelse is value:
-        return parent.test if _is_cuda(context, parent.body) else None
-    if not isinstance(parent, ast.Assign) or context.devices.slot(node) is None:
-        return None
-    branch = context.index.parents[parent]
-    if not isinstance(branch, ast.If) or parent not in branch.orelse:
-        return None
-    target = ast.unparse(parent.targets[0])
-    for statement in branch.body:
-        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == target:
-            return branch.test if _is_cuda(context, statement.value) else None
-    return None
-
-
-def _is_cuda(context: Context, node: ast.expr) -> bool:
-    return "cuda" in (context.values.of(node).devices or ())
 
 
 def _fix(context: Context, node: ast.Constant) -> Fix | None:

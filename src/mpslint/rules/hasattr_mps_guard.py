@@ -42,7 +42,7 @@ from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 
-_SETTLED = ("mps", "accelerator", "darwin", "no-mps", "caught")
+_SETTLED = ("mps", "asked-mps", "accelerator", "darwin", "no-mps", "caught")
 _QUESTIONS = ("is_available", "device_count", "is_built")
 
 

@@ -85,7 +85,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _asks(context: Context, test: ast.expr, backend: str) -> bool:
-    return backend in context.guards.implied(test, True)
+    facts = context.guards.implied(test, True)
+    return backend in facts or f"asked-{backend}" in facts
 
 
 def _assigned(block: list[ast.stmt]) -> list[tuple[str, ast.expr]]:

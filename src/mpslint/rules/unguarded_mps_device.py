@@ -39,6 +39,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import needs_parentheses, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.last_arm import deciding_test
 
 _KNOWN = ("mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
 
@@ -59,6 +60,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if context.guards.has(literal.node, *_KNOWN) or _only_compared(context, literal.node):
             continue
+        if deciding_test(context, literal.node) is not None:
+            continue  # The last arm of a selection has a rule of its own.
         yield context.finding(
             rule,
             literal.node,

@@ -462,7 +462,9 @@ class Guards:
         name = self._names.resolve(node)
         if name == "torch.version.cuda":
             return frozenset({"cuda"}) if outcome else frozenset({"no-cuda"})
-        if name in ("torch.has_cuda", "torch.has_mps"):
+        if name == "torch.has_mps":
+            return frozenset({"mps-built"}) if outcome else frozenset({"no-mps"})
+        if name == "torch.has_cuda":
             return NONE
         if name is not None and not name.startswith("torch"):
             found = _by_constant_name(node.attr, outcome)

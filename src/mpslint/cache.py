@@ -61,6 +61,7 @@ class Cache:
         self._file = os.path.join(self.folder, f"{_key(settings)}.json")
         self._entries = _load(self._file)
         self._fresh: dict[str, list[Any]] = {}
+        self.used_before = bool(self._entries)
 
     def by_stat(
         self, target: Target, status: os.stat_result, *, with_fixes: bool
@@ -142,7 +143,11 @@ class Cache:
 
 
 def digest_of(data: bytes) -> str:
-    from hashlib import blake2b
+    try:
+        # hashlib is a front for this, and loads OpenSSL: a tenth of a short run.
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
 
     return blake2b(data, digest_size=16).hexdigest()
 

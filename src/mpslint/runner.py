@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mpslint.cache import Cache, Caches
     from mpslint.discovery import Target
+    from mpslint.settings import Settings
 
 _POOL_FILES, _POOL_BYTES = 64, 5_000_000
 """Below this much work, starting processes costs more than they bring."""
@@ -53,7 +54,11 @@ def check_all(
     caches = _caches() if cache else None
     results: list[FileResult] = []
     pending: list[_Pending] = []
+    trusted: dict[int, Settings] = {}
     for target in targets:
+        if id(target.settings) not in trusted:
+            trusted[id(target.settings)] = target.settings
+            _require_known(target.settings, caches)
         result, status = _without_reading(target, caches, with_fixes)
         if result is None and status is not None:
             known = (
@@ -67,6 +72,17 @@ def check_all(
     if caches is not None:
         caches.save()
     return results
+
+
+def _require_known(settings: Settings, caches: Caches | None) -> None:
+    """Refuse unknown rules, whether or not a file asks; a cache of these settings vouches."""
+    selects = settings.select is not None or settings.extend_select or settings.ignore
+    if not (selects or settings.per_file_ignores):
+        return
+    if caches is None or not caches.of(settings).used_before:
+        from mpslint.selectors import require_known
+
+        require_known(settings)
 
 
 def _caches() -> Caches:

@@ -7,8 +7,12 @@ at the same length `ignore` wins. What `per-file-ignores` names is off whatever 
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSettings
+
+if TYPE_CHECKING:
+    from mpslint.settings import Settings
 
 Selectors = tuple[str, ...]
 
@@ -33,6 +37,18 @@ def enabled_codes(
                     rank[code] = (weight, wanted)
     off = {code for selector in always_off for code in resolve(selector, origin)[1]}
     return frozenset(code for code, (_, wanted) in rank.items() if wanted and code not in off)
+
+
+def require_known(settings: Settings) -> None:
+    """Raise `BadSettings` when a selector of `settings`, used or not, names no rule."""
+    per_file = (selector for _, selectors in settings.per_file_ignores for selector in selectors)
+    for selector in (
+        *(settings.select or ()),
+        *settings.extend_select,
+        *settings.ignore,
+        *per_file,
+    ):
+        resolve(selector, settings.origin)
 
 
 @functools.lru_cache(maxsize=256)

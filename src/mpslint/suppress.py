@@ -120,7 +120,7 @@ def comments(source: SourceFile) -> Iterator[Comment]:
     rows = (f"{source.line(row)}\n" for row in range(1, len(source.starts) + 1))
     first, alone = 0, True
     try:
-        for kind, text, start, end, _ in tokenize.generate_tokens(lambda: next(rows, "")):
+        for kind, text, start, _, _ in tokenize.generate_tokens(lambda: next(rows, "")):
             if kind in (tokenize.INDENT, tokenize.DEDENT):
                 continue
             first = first or start[0]

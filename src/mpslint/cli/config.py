@@ -9,14 +9,14 @@ from mpslint.cli import OK
 
 
 def run(arguments: list[str]) -> int:
-    from mpslint.cli.options import add_settings, finder, parser
+    from mpslint.cli.options import add_settings, find_settings, parser
 
     options = parser("config", "Show the settings that hold for a path.")
     options.add_argument("path", nargs="?", default=".", metavar="PATH")
     options.add_argument("--output-format", choices=("text", "json"), default="text")
     add_settings(options)
     given = options.parse_args(arguments)
-    found = finder(given)
+    found = find_settings(given)
     is_folder = os.path.isdir(given.path)
     settings = found.for_folder(given.path) if is_folder else found.for_file(given.path)
     enabled = sorted(settings.enabled(given.path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,28 @@ _VALUES = {
 
 def parser(command: str, description: str, usage: str | None = None) -> argparse.ArgumentParser:
     return argparse.ArgumentParser(
-        prog=f"mpslint {command}", description=description, usage=usage, allow_abbrev=False
+        prog=f"mpslint {command}",
+        description=description,
+        usage=usage,
+        allow_abbrev=False,
+        formatter_class=_Formatter,
     )
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Knows its width from the start: argparse would import shutil to ask, for every option."""
+
+    def __init__(self, prog: str, **more: Any) -> None:
+        super().__init__(prog, **{"width": _width(), **more})
+
+
+@functools.lru_cache(maxsize=1)
+def _width() -> int:
+    try:
+        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
+    except (OSError, ValueError):
+        columns = 80
+    return max(columns - 2, 40)
 
 
 def add_paths(into: argparse.ArgumentParser) -> None:
@@ -96,18 +117,11 @@ def overrides(options: argparse.Namespace) -> dict[str, Any]:
     return {key.replace("-", "_"): convert(key, value, "--" + key) for key, value in given.items()}
 
 
-def finder(options: argparse.Namespace) -> SettingsFinder:
+def find_settings(options: argparse.Namespace) -> SettingsFinder:
     """Where the settings of each path come from. Raises `BadSettings`."""
     from mpslint.settings_file import SettingsFinder
 
-    given = overrides(options)
-    found = SettingsFinder(given, config=options.config, isolated=options.isolated)
-    if given.keys() & {"select", "extend_select", "ignore"}:
-        # An unknown rule must be said even where no file needs the rules.
-        from mpslint.selectors import enabled_codes
-
-        enabled_codes(given.get("select"), given.get("extend_select", ()), given.get("ignore", ()))
-    return found
+    return SettingsFinder(overrides(options), config=options.config, isolated=options.isolated)
 
 
 def use_color() -> bool:

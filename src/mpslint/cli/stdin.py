@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 def fix_stdin(options: argparse.Namespace) -> int:
     """Write the fixed text (or its diff) to stdout; what is left goes to stderr."""
-    from mpslint.cli.options import finder
+    from mpslint.checking import check_bytes, guarded
+    from mpslint.cli.options import find_settings
     from mpslint.fixing import plan, unified_diff
 
     name = options.stdin_filename or "-"
     data = sys.stdin.buffer.read()
-    settings = finder(options).for_file(name)
-    planned = plan(name, data, settings, unsafe=options.unsafe_fixes)
+    settings = find_settings(options).for_file(name)
+    checked = guarded(name, lambda: check_bytes(name, data, settings, named=True))
+    planned = checked.error or plan(name, data, settings, unsafe=options.unsafe_fixes)
     if isinstance(planned, str) or planned.result.error:
         reason = planned if isinstance(planned, str) else planned.result.error
         print(f"error: {reason}", file=sys.stderr)

@@ -1,0 +1,362 @@
+"""`mpslint fix`: what is written, what is kept, what is said, and the exit codes."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import CUDA_ONLY, PORTABLE, Cli
+
+UNFIXABLE = "import torch\n\nx = torch.cuda.get_device_properties(0)\n"
+
+
+@pytest.fixture
+def train(project: Path) -> Path:
+    path = project / "train.py"
+    path.write_text(CUDA_ONLY, encoding="utf-8")
+    return path
+
+
+class Verifier:
+    """Stands in for `mpslint.verify.verify`, which has tests of its own."""
+
+    def __init__(self) -> None:
+        self.verdict, self.reason = "pass", ""
+        self.requests: list[object] = []
+        self.on_call: Callable[[], None] = lambda: None
+
+    def __call__(self, request: object, progress: object = None) -> object:
+        self.requests.append(request)
+        self.on_call()
+        return SimpleNamespace(
+            verdict=self.verdict,
+            reason=self.reason,
+            to_text=lambda: f"train.py: {self.verdict}",
+            to_json=lambda: json.dumps({"verdict": self.verdict}),
+        )
+
+
+@pytest.fixture
+def verifier(monkeypatch: pytest.MonkeyPatch) -> Verifier:
+    import mpslint.verify
+
+    stand_in = Verifier()
+    monkeypatch.setattr(mpslint.verify, "verify", stand_in, raising=False)
+    return stand_in
+
+
+def test_a_single_script_is_verified_and_written(cli: Cli, train: Path, verifier: Verifier) -> None:
+    ran = cli("fix", "train.py")
+    assert ran.code == 0
+    assert train.read_text() == PORTABLE
+    (request,) = verifier.requests
+    assert request.script == str(train)  # type: ignore[attr-defined]
+    assert request.patched == {str(train): PORTABLE.encode()}  # type: ignore[attr-defined]
+    assert "verified: the fixed script passed; writing it" in ran.out
+    assert ran.out.endswith("Found 1 error (1 fixed, 0 remaining).\n")
+
+
+def test_what_is_about_to_run_is_said_before_it_runs(
+    cli: Cli, train: Path, verifier: Verifier, capfd: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+    verifier.on_call = lambda: said.append(capfd.readouterr().out)
+    cli("fix", "train.py", "--python", sys.executable, "--steps", "7", "--", "--lr", "1")
+    assert said[0].startswith(f"running: {sys.executable} train.py --lr 1\n")
+    assert "on cpu, mps; 7 steps" in said[0]
+    assert "in a copy of its folder, without network" in said[0]
+
+
+def test_the_file_is_as_it_was_while_the_verification_runs(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    seen: list[str] = []
+    verifier.on_call = lambda: seen.append(train.read_text())
+    cli("fix", "train.py")
+    assert seen == [CUDA_ONLY]
+
+
+def test_a_failed_verification_keeps_the_file_and_exits_3(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    verifier.verdict, verifier.reason = "fail", "simulated mps: TypeError at train.py:3"
+    ran = cli("fix", "train.py")
+    assert ran.code == 3
+    assert train.read_text() == CUDA_ONLY
+    assert (
+        "NOT WRITTEN: verification failed (simulated mps: TypeError at train.py:3); "
+        "the original is kept\n"
+    ) in ran.out
+    assert "train.py:3:1" in ran.out
+    assert "fixed" not in ran.out.splitlines()[-2]
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "skipped"])
+def test_what_was_not_proved_is_written_and_loudly_called_so(
+    cli: Cli, train: Path, verifier: Verifier, verdict: str
+) -> None:
+    verifier.verdict, verifier.reason = verdict, "there is no torch in that Python"
+    ran = cli("fix", "train.py")
+    assert ran.code == 0
+    assert train.read_text() == PORTABLE
+    assert (
+        f"NOT VERIFIED ({verdict}: there is no torch in that Python): nothing was proved" in ran.out
+    )
+    assert "verified: " not in ran.out.replace("NOT VERIFIED", "")
+
+
+@pytest.mark.parametrize("verdict", ["inconclusive", "skipped"])
+def test_require_verified_keeps_what_was_not_proved(
+    cli: Cli, train: Path, verifier: Verifier, verdict: str
+) -> None:
+    verifier.verdict, verifier.reason = verdict, "a reason"
+    ran = cli("fix", "train.py", "--require-verified")
+    assert ran.code == 3
+    assert train.read_text() == CUDA_ONLY
+    assert f"NOT WRITTEN: nothing was proved ({verdict}: a reason)" in ran.out
+
+
+def test_nothing_runs_with_no_verify_or_for_folders_or_when_nothing_changes(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    assert cli("fix", "--no-verify", "train.py").code == 0
+    assert cli("fix", "train.py").code == 0
+    train.write_text(CUDA_ONLY)
+    assert cli("fix").code == 0
+    train.write_text(CUDA_ONLY)
+    assert cli("check", "--fix", "train.py").code == 0
+    assert verifier.requests == []
+    assert train.read_text() == PORTABLE
+
+
+def test_several_files_are_verified_by_their_entry_script_and_then_all_written(
+    cli: Cli, train: Path, project: Path, verifier: Verifier
+) -> None:
+    (project / "lib.py").write_text(CUDA_ONLY)
+    assert cli("fix", ".", "--entry", "train.py").code == 0
+    (request,) = verifier.requests
+    assert set(request.patched) == {str(train), str(project / "lib.py")}  # type: ignore[attr-defined]
+    assert (project / "lib.py").read_text() == PORTABLE
+    assert train.read_text() == PORTABLE
+
+
+def test_several_files_are_all_kept_when_their_entry_script_fails(
+    cli: Cli, train: Path, project: Path, verifier: Verifier
+) -> None:
+    verifier.verdict = "fail"
+    (project / "lib.py").write_text(CUDA_ONLY)
+    assert cli("fix", ".", "--entry", "train.py").code == 3
+    assert (project / "lib.py").read_text() == CUDA_ONLY
+    assert train.read_text() == CUDA_ONLY
+
+
+@pytest.mark.parametrize("option", ["--verify", "--require-verified"])
+def test_verifying_several_files_needs_to_know_what_to_run(
+    cli: Cli, train: Path, verifier: Verifier, option: str
+) -> None:
+    ran = cli("fix", ".", option)
+    assert ran.code == 2
+    assert ran.err == f"error: {option} with several files needs --entry SCRIPT" + (
+        ", the script to run\n" if option == "--verify" else "\n"
+    )
+    assert train.read_text() == CUDA_ONLY
+
+
+def test_the_options_of_the_verification_reach_it(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    options = ["--device", "cpu,cuda", "--steps", "5", "--timeout", "9.5", "--memory", "700"]
+    cli(
+        "fix",
+        "train.py",
+        *options,
+        "--setup",
+        "make data",
+        "--python",
+        "/py",
+        "--",
+        "-x",
+        "--",
+        "y",
+    )
+    (request,) = verifier.requests
+    got = {k: getattr(request, k) for k in ("devices", "steps", "timeout", "memory_mb", "setup")}
+    assert got == {
+        "devices": ("cpu", "cuda"),
+        "steps": 5,
+        "timeout": 9.5,
+        "memory_mb": 700,
+        "setup": "make data",
+    }
+    assert (request.python, request.args) == ("/py", ("-x", "--", "y"))  # type: ignore[attr-defined]
+
+
+def test_the_active_environments_python_is_the_one_to_run_with(
+    cli: Cli, train: Path, project: Path, verifier: Verifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = project / "env" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    monkeypatch.setenv("VIRTUAL_ENV", str(project / "env"))
+    cli("fix", "train.py")
+    assert verifier.requests[0].python == str(python)  # type: ignore[attr-defined]
+
+
+def test_an_internal_error_of_the_verification_keeps_the_file(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    def broken() -> None:
+        raise ZeroDivisionError("a fault")
+
+    verifier.on_call = broken
+    assert cli("fix", "train.py").code == 2
+    assert train.read_text() == CUDA_ONLY
+
+
+def test_json_on_stdout_stays_json_while_a_verification_talks(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    ran = cli("fix", "train.py", "--output-format", "json")
+    assert json.loads(ran.out) == []
+    assert "running: " in ran.err
+
+
+def test_what_remains_is_printed_with_positions_of_the_final_file(cli: Cli, project: Path) -> None:
+    (project / "a.py").write_text(CUDA_ONLY + "torch.cuda.synchronize(  # why\n)\n")
+    ran = cli("fix", "--no-verify", "--output-format", "json", "a.py")
+    rows = json.loads(ran.out)
+    text = (project / "a.py").read_text().splitlines()
+    assert (ran.code == 1) is bool(rows)
+    for row in rows:
+        line = text[row["location"]["row"] - 1]
+        assert line[row["location"]["column"] - 1 :].startswith("torch.cuda.synchronize")
+
+
+def test_a_diff_is_a_patch_and_nothing_is_written(cli: Cli, project: Path, train: Path) -> None:
+    ran = cli("fix", "--diff", "train.py")
+    assert ran.code == 1
+    assert train.read_text() == CUDA_ONLY
+    assert ran.err == "Would fix 1 error in 1 file.\n"
+    subprocess.run(["patch", "-p0"], input=ran.out, text=True, check=True, cwd=project)
+    assert train.read_text() == PORTABLE
+    assert cli("fix", "--diff", "train.py") == (0, "", "")
+
+
+@pytest.mark.parametrize("text", [CUDA_ONLY.rstrip("\n"), CUDA_ONLY.replace("\n", "\r\n")])
+def test_a_diff_of_any_newline_is_a_patch(cli: Cli, project: Path, train: Path, text: str) -> None:
+    train.write_bytes(text.encode())
+    patch = project / "p.diff"
+    ran = subprocess.run(
+        [sys.executable, "-m", "mpslint", "fix", "--diff", "train.py"],
+        cwd=project,
+        capture_output=True,
+    )
+    patch.write_bytes(ran.stdout)
+    subprocess.run(["git", "init", "-q", "."], check=True, cwd=project)
+    subprocess.run(["git", "apply", "-p0", "p.diff"], check=True, cwd=project)
+    patched = train.read_bytes()
+    train.write_bytes(text.encode())
+    assert cli("fix", "--no-verify", "train.py").code == 0
+    assert train.read_bytes() == patched
+
+
+def test_check_fix_and_check_diff_are_the_same_without_a_run(cli: Cli, train: Path) -> None:
+    assert cli("check", "--diff").out == cli("fix", "--diff", "train.py").out
+    ran = cli("check", "--fix")
+    assert ran == (0, "Found 1 error (1 fixed, 0 remaining).\n", "")
+    assert train.read_text() == PORTABLE
+
+
+def test_a_second_fix_changes_nothing(cli: Cli, train: Path) -> None:
+    cli("fix", "--no-verify", "train.py")
+    before = train.stat().st_mtime_ns
+    assert cli("fix", "--no-verify", "train.py").out == "All checks passed!\n"
+    assert train.stat().st_mtime_ns == before
+
+
+def test_what_is_suppressed_is_not_fixed(cli: Cli, train: Path) -> None:
+    text = CUDA_ONLY.replace("synchronize()", "synchronize()  # noqa: MPS201")
+    train.write_text(text)
+    assert cli("fix", "--no-verify", "train.py").code == 0
+    assert train.read_text() == text
+
+
+def test_show_fixes_lists_what_each_rule_changed(cli: Cli, train: Path) -> None:
+    out = cli("fix", "--no-verify", "--show-fixes", "train.py").out
+    assert out.startswith("train.py:\n  1 x MPS201 (cuda-synchronize)\n")
+
+
+def test_exit_non_zero_on_fix(cli: Cli, train: Path) -> None:
+    assert cli("fix", "--no-verify", "--exit-non-zero-on-fix", "train.py").code == 1
+    assert cli("fix", "--no-verify", "--exit-non-zero-on-fix", "train.py").code == 0
+
+
+def test_a_report_says_what_changed_and_what_was_proved(
+    cli: Cli, train: Path, project: Path, verifier: Verifier
+) -> None:
+    cli("fix", "train.py", "--report", "report.json")
+    told = json.loads((project / "report.json").read_text())
+    assert told["verification"] == {"verdict": "pass", "reason": ""}
+    (file,) = told["files"]
+    assert (file["path"], file["status"]) == (str(train), "changed")
+    assert [fix["code"] for fix in file["fixes"]] == ["MPS201"]
+    assert file["left"] == []
+
+
+def test_a_report_says_what_was_kept_and_why_the_rest_is_left(
+    cli: Cli, train: Path, project: Path, verifier: Verifier
+) -> None:
+    verifier.verdict = "fail"
+    cli("fix", "train.py", "--report", "report.json")
+    (file,) = json.loads((project / "report.json").read_text())["files"]
+    assert file["status"] == "kept"
+    assert [left["why"] for left in file["left"]] == ["not applied"]
+
+
+def test_a_report_that_cannot_be_written_is_one_line_and_exit_2(cli: Cli, train: Path) -> None:
+    ran = cli("fix", "--no-verify", "train.py", "--report", "no/such/folder/r.json")
+    assert ran.code == 2
+    assert ran.err == (
+        "error: no/such/folder/r.json: the report cannot be written: no such file or directory\n"
+    )
+
+
+def test_stdin_is_fixed_to_stdout(cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CUDA_ONLY.encode())))
+    assert cli("fix", "-") == (0, PORTABLE, "")
+
+
+def test_stdin_that_does_not_parse_comes_back_as_it_was(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "import torch\ndef f(:\n"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    ran = cli("fix", "-", "--stdin-filename", "a.py")
+    assert (ran.code, ran.out) == (2, text)
+    assert ran.err.startswith("error: a.py:2:7: syntax error")
+
+
+def test_two_names_of_one_file_are_both_right_after_a_fix(cli: Cli, train: Path) -> None:
+    os.link(train, train.parent / "twin.py")
+    ran = cli("fix", "--no-verify")
+    assert ran.code == 0
+    assert train.read_text() == (train.parent / "twin.py").read_text() == PORTABLE
+
+
+def test_verify_prints_the_verdict_and_exits_by_it(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    assert cli("verify", "train.py").code == 0
+    verifier.verdict = "inconclusive"
+    ran = cli("verify", "train.py", "--output-format", "json", "--original", "train.py", "--", "-v")
+    assert ran.code == 3
+    assert json.loads(ran.out) == {"verdict": "inconclusive"}
+    request = verifier.requests[-1]
+    assert (request.original, request.args) == ("train.py", ("-v",))  # type: ignore[attr-defined]

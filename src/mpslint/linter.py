@@ -18,21 +18,38 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 
-def may_matter(data: bytes) -> bool:
-    """Whether a file can have any finding at all: cheap, and never wrong when it says no."""
-    return b"torch" in data
+class Screen:
+    """Says from the bytes of a file which rules can have a finding in it, and is never wrong
+    when it says none: a rule whose trigger words are absent has nothing to look at."""
+
+    __slots__ = ("rules", "words")
+
+    def __init__(self, codes: frozenset[str]) -> None:
+        self.rules = [rule for rule in all_rules() if rule.code in codes]
+        words = {word for rule in self.rules for word in (*rule.triggers, *rule.also)}
+        self.words = sorted(words)
+
+    def select(self, data: bytes) -> list[Rule]:
+        if b"torch" not in data:
+            return []
+        present = {word for word in self.words if word in data}
+        return [
+            rule
+            for rule in self.rules
+            if not present.isdisjoint(rule.triggers) and present.issuperset(rule.also)
+        ]
 
 
-def wanted_rules(data: bytes, settings: Settings, path: str) -> list[Rule]:
-    """The selected rules whose trigger words stand in the file."""
-    if not may_matter(data):
-        return []
-    enabled = settings.enabled(path)
-    return [
-        rule
-        for rule in all_rules()
-        if rule.code in enabled and any(word in data for word in rule.triggers)
-    ]
+_screens: dict[frozenset[str], Screen] = {}
+
+
+def screen_for(settings: Settings, path: str) -> Screen:
+    """The screen of the rules that are on for a file; one for each set of rules."""
+    codes = settings.enabled(path)
+    screen = _screens.get(codes)
+    if screen is None:
+        screen = _screens[codes] = Screen(codes)
+    return screen
 
 
 def lint(
@@ -44,21 +61,23 @@ def lint(
     comments of that kind silence nothing (flake8's `--disable-noqa`).
     Raises `BadSource` when the file does not parse.
     """
-    rules = wanted_rules(source.data, settings, source.path)
+    rules = screen_for(settings, source.path).select(source.data)
     if not rules:
         return []
     from mpslint.semantics.context import Context
 
+    context = Context(source, tree if tree is not None else source.parse(), settings)
+    findings = [
+        finding
+        for rule in rules
+        for finding in rule.check(context, rule)
+        if finding.severity >= settings.severity and finding.confidence >= settings.min_confidence
+    ]
+    if not findings:
+        return []
+    # Reading comments needs the tokenizer, which costs more than all rules together.
     suppressions = Suppressions(source, noqa=noqa)
     if suppressions.whole_file:
         return []
-    context = Context(source, tree if tree is not None else source.parse(), settings)
-    findings = [finding for rule in rules for finding in rule.check(context, rule)]
-    kept = [
-        finding
-        for finding in findings
-        if finding.severity >= settings.severity
-        and finding.confidence >= settings.min_confidence
-        and not suppressions.covers(finding)
-    ]
+    kept = [finding for finding in findings if not suppressions.covers(finding)]
     return sorted(kept, key=lambda finding: finding.sort_key)

@@ -49,6 +49,7 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     "cuda-amp",
     severity=Severity.IGNORES,
     triggers=(b"amp",),
+    also=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -62,9 +63,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     applicability=Applicability.SAFE,
                     fix=partial(drop_unused_import, context, statement),
                 )
-    for name in _NAMES:
-        for node in (*context.index.attributes.get(name, ()), *_imported(context, name)):
-            if context.resolve(node) not in _QUALIFIED or not isinstance(node.ctx, ast.Load):
+    for name, qualified in zip(_NAMES, _QUALIFIED, strict=True):
+        local = context.aliases.get(qualified, ())
+        imported = [use for alias in local for use in context.index.names.get(alias, ())]
+        for node in (*context.index.attributes.get(name, ()), *imported):
+            if context.resolve(node) != qualified or not isinstance(node.ctx, ast.Load):
                 continue
             if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
                 continue
@@ -77,14 +80,3 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE if call else None,
                 fix=partial(portable_call, context, call) if call else None,
             )
-
-
-def _imported(context: Context, name: str) -> list[ast.Name]:
-    """Uses of a name that `from torch.cuda.amp import ...` brought in."""
-    found = []
-    for local, binding in context.names.every_binding():
-        qualified = binding.qualified or ""
-        if binding.kind == "import" and qualified.startswith("torch.cuda.amp"):
-            if qualified.rsplit(".", 1)[-1] == name:
-                found += context.index.names.get(local, [])
-    return found

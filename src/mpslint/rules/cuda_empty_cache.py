@@ -47,6 +47,7 @@ from mpslint.semantics.context import Context
     "cuda-empty-cache",
     severity=Severity.IGNORES,
     triggers=(b"empty_cache",),
+    also=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

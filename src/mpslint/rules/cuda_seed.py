@@ -18,7 +18,8 @@ torch.manual_seed(seed)
 ```
 
 ## What is not flagged
-The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong.
+The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong. Code behind a
+test for CUDA or about CUDA, and stand-ins for `torch.manual_seed` itself.
 
 ## Fix safety
 Unsafe: `torch.manual_seed` also seeds the CPU's generator, which changes the numbers drawn there.
@@ -38,6 +39,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
@@ -45,6 +47,7 @@ _PORTABLE = {
     "torch.cuda.seed": "seed",
     "torch.cuda.seed_all": "seed",
 }
+_SETTLED = ("cuda", "asked-cuda", "no-mps", "caught")
 _ENOUGH = (
     "torch.manual_seed",
     "torch.random.manual_seed",
@@ -62,6 +65,7 @@ _ENOUGH = (
     "cuda-seed",
     severity=Severity.IGNORES,
     triggers=(b"seed",),
+    also=(b"cuda",),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -70,7 +74,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     enough = {context.index.function(other) for other in context.calls_of(*_ENOUGH)}
     for call in calls:
-        if context.index.function(call) in enough:
+        if context.index.function(call) in enough or _seeds_each(context, call):
+            continue
+        if context.guards.has(call, *_SETTLED) or about_cuda(context, call):
             continue
         name = context.resolve(call.func) or ""
         portable = _PORTABLE[name]
@@ -81,6 +87,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.UNSAFE,
             fix=partial(_seed_all, context, call, portable),
         )
+
+
+def _seeds_each(context: Context, call: ast.Call) -> bool:
+    """A stand-in for `torch.manual_seed` that goes through the backends itself."""
+    function = context.index.function(call)
+    return function is not None and "manual_seed" in function.name
 
 
 def _seed_all(context: Context, call: ast.Call, portable: str) -> Fix | None:

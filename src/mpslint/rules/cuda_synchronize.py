@@ -43,6 +43,7 @@ from mpslint.semantics.context import Context
     "cuda-synchronize",
     severity=Severity.BREAKS,
     triggers=(b"synchronize",),
+    also=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

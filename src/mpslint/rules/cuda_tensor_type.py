@@ -44,6 +44,7 @@ from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
     "cuda-tensor-type",
     severity=Severity.BREAKS,
     triggers=(b"Tensor",),
+    also=(b"cuda",),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

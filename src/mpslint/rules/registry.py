@@ -20,6 +20,8 @@ class Rule(NamedTuple):
     severity: Severity
     triggers: tuple[bytes, ...]
     """A file that holds none of these byte strings cannot have this finding."""
+    also: tuple[bytes, ...]
+    """Nor can one that lacks any of these."""
     default: bool
     """On without being asked for; the others are opt-in, and their page says why."""
     fix: Applicability | None
@@ -53,6 +55,7 @@ def rule(
     *,
     severity: Severity,
     triggers: tuple[bytes, ...],
+    also: tuple[bytes, ...] = (),
     default: bool = True,
     fix: Applicability | None = None,
 ) -> Callable[[Check], Check]:
@@ -69,7 +72,7 @@ def rule(
         doc = (sys.modules[check.__module__].__doc__ or "").strip()
         summary = doc.splitlines()[0] if doc else name
         _rules[code] = Rule(
-            code, name, summary, severity, triggers, default, fix, check, check.__module__
+            code, name, summary, severity, triggers, also, default, fix, check, check.__module__
         )
         return check
 

@@ -67,6 +67,7 @@ class Names:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._scopes: dict[ast.AST, Scope] = {}
+        self._around: dict[ast.AST, Scope] = {}
         self._resolved: dict[ast.AST, str | None] = {}
         self._busy: set[tuple[Scope, str]] = set()
         self.module = self._scope_for(index.tree)
@@ -83,13 +84,26 @@ class Names:
 
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which `node` itself is evaluated (its own scope is not its)."""
+        known = self._around.get(node)
+        if known is not None:
+            return known
         parents = self._index.parents
+        passed = [node]
         child, parent = node, parents.get(node)
+        found: Scope | None = None
         while parent is not None:
             if isinstance(parent, SCOPE_NODES) and _inside(child, parent):
-                return self._scope_for(parent)
+                found = self._scope_for(parent)
+                break
+            found = self._around.get(parent)
+            if found is not None:
+                break
+            passed.append(parent)
             child, parent = parent, parents.get(parent)
-        return self._scope_for(self._index.tree)
+        scope = found if found is not None else self._scope_for(self._index.tree)
+        for item in passed:
+            self._around[item] = scope
+        return scope
 
     def own_scope(self, node: ast.AST) -> Scope:
         """The scope that a function, class or module opens."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mpslint.verify.report import Report, Run
     from mpslint.verify.request import Request
-    from mpslint.verify.trace import trace
+    from mpslint.verify.tracing import trace
     from mpslint.verify.verifier import verify
 
 __all__ = ["Report", "Request", "Run", "trace", "verify"]
@@ -18,7 +18,7 @@ _HOME = {
     "Report": "report",
     "Run": "report",
     "Request": "request",
-    "trace": "trace",
+    "trace": "tracing",
     "verify": "verifier",
 }
 

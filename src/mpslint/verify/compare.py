@@ -1,4 +1,6 @@
-"""What two runs did differently: the original's run, which is the reference, and the patched script's."""
+"""What two runs did differently: the original's run, which is the reference, and the patched
+script's.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from typing import NamedTuple
 from mpslint.verify import numbers, saved
 from mpslint.verify.launch import Launch
 
-# The same program text on the same simulated device must agree to the last bit; the margin is for sums that a
+# The same program text on the same simulated device must agree to the last bit; the margin is for
+# sums that a
 # thread pool adds up in another order. Other devices decompose a few operators differently.
 SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = 1e-6, 1e-5, 2e-2
 _UPDATE = 3e-4  # relative difference of the parameters' change in one step, on another device
@@ -57,7 +60,8 @@ def device_use(reference: Launch, patched: Launch) -> str | None:
     if found < expected:
         return f"{found} of {expected} parameters are on the device"
     if patched.device_ops * 2 < reference.device_ops:
-        return f"only {patched.device_ops} operations ran on the device, {reference.device_ops} in the original"
+        few = f"only {patched.device_ops} operations ran on the device"
+        return f"{few}, {reference.device_ops} in the original"
     return None
 
 
@@ -82,7 +86,11 @@ def values(reference: Launch, patched: Launch, tolerance: float) -> Difference |
 
 
 def _same_update(
-    a0: dict[str, float], a1: dict[str, float], b0: dict[str, float], b1: dict[str, float], tol: float
+    a0: dict[str, float],
+    a1: dict[str, float],
+    b0: dict[str, float],
+    b1: dict[str, float],
+    tol: float,
 ) -> bool:
     """A learning rate that is off by 1e-3 is lost in the parameters but not in their change."""
     for key in ("l2", "sum"):
@@ -108,7 +116,9 @@ def printed(
 
 
 def unstable_lines(reference: Launch, again: Launch) -> set[int]:
-    return numbers.unstable_lines(numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout))
+    return numbers.unstable_lines(
+        numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout)
+    )
 
 
 def files(reference: Launch, patched: Launch, exact: bool) -> Difference | None:
@@ -117,9 +127,11 @@ def files(reference: Launch, patched: Launch, exact: bool) -> Difference | None:
 
 
 def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:
-    """The device oracle: calls that the original makes and the patched script does not, or in another order.
+    """The device oracle: calls that the original makes and the patched script does not, or in
+    another order.
 
-    Additional waits (a clock that now reads after the device is done) are told, not held against it.
+    Additional waits (a clock that now reads after the device is done) are told, not held against
+    it.
     """
     one = [_call(row) for row in reference.value("device_calls", [])]
     two = [_call(row) for row in patched.value("device_calls", [])]
@@ -129,7 +141,9 @@ def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None,
         added = _added(one, two)
         if all(name.endswith("synchronize") for name in added):
             return None, f"the patched script waits for the device {len(added)} more times"
-        return Difference(False, f"it makes a device call that the original does not: {added[0]}"), None
+        return Difference(
+            False, f"it makes a device call that the original does not: {added[0]}"
+        ), None
     pairs = itertools.zip_longest(one, two, fillvalue="nothing")
     number, (left, right) = next((i, p) for i, p in enumerate(pairs, 1) if p[0] != p[1])
     return Difference(False, f"device call {number} is {right}, the original's {left}"), None

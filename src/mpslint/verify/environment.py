@@ -1,6 +1,8 @@
-"""The environment of a verified script: a short list of allowed variables, and switches that keep tools quiet.
+"""The environment of a verified script: a short list of allowed variables, and switches that keep
+tools quiet.
 
-Nothing that could hold a token is passed on; what a script needs beside that comes from the request.
+Nothing that could hold a token is passed on; what a script needs beside that comes from the
+request.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ _SET = {
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONIOENCODING": "utf-8",
-    "MPSLINT_SHARED_GENERATOR": "1",  # the same draws on every simulated device: runs can be compared
+    # The same draws on every simulated device, so that runs can be compared.
+    "MPSLINT_SHARED_GENERATOR": "1",
     "TERM": "dumb",
     "COLUMNS": "80",
 }
@@ -55,7 +58,9 @@ def build(
     python_path: Iterable[str],
     extra: Mapping[str, str],
 ) -> dict[str, str]:
-    """The whole environment of one run: own HOME and TMPDIR, caches below them, then the request's additions."""
+    """The whole environment of one run: own HOME and TMPDIR, caches below them, then the request's
+    additions.
+    """
     env = allowed(source)
     env.update(_SET)
     threads = str(min(os.cpu_count() or 1, 4))

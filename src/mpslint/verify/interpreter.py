@@ -1,4 +1,6 @@
-"""What is known about the user's Python, asked in a child process that imports nothing of the user's."""
+"""What is known about the user's Python, asked in a child process that imports nothing of the
+user's.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ def version():
     from importlib.metadata import PackageNotFoundError, version
     try: return version("torch")
     except PackageNotFoundError: return "unknown"
-print(json.dumps({"executable": sys.executable, "version": list(sys.version_info[:3]), "torch": version(),
+print(json.dumps({
+    "executable": sys.executable, "version": list(sys.version_info[:3]), "torch": version(),
     "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
-    "path": [p for p in sys.path if p], "user_base": site.getuserbase()}))
+    "path": [p for p in sys.path if p], "user_base": site.getuserbase(),
+}))
 """
 
 _ASK_REAL = """
@@ -38,13 +42,16 @@ bad = {}
 for path in json.load(sys.stdin):
     try: compile(open(path, "rb").read(), path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
-        bad[path] = [type(error).__name__, str(getattr(error, "msg", error)), getattr(error, "lineno", 0) or 0]
+        line, message = getattr(error, "lineno", 0) or 0, str(getattr(error, "msg", error))
+        bad[path] = [type(error).__name__, message, line]
 print(json.dumps(bad))
 """
 
 
 class Interpreter(NamedTuple):
-    """A Python: its absolute path, version, torch version (None: no torch), and the folders it needs to work."""
+    """A Python: its absolute path, version, torch version (None: no torch), and the folders it
+    needs to work.
+    """
 
     executable: str
     version: tuple[int, ...]
@@ -55,7 +62,9 @@ class Interpreter(NamedTuple):
 
     @property
     def folders(self) -> list[str]:
-        """Every folder that must stay readable, the symbolic links on the way to the executable included."""
+        """Every folder that must stay readable, the symbolic links on the way to the executable
+        included.
+        """
         found = [*self.prefixes, *self.path, os.path.dirname(self.executable)]
         link = self.executable
         for _ in range(40):

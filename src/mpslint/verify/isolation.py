@@ -9,7 +9,9 @@ from mpslint.verify.report import Isolation
 
 
 def describe(measured: Mapping[str, Any], memory: int, timeout: float, processes: int) -> Isolation:
-    """`measured` is what the sandbox found out just before the script started (empty: nothing was run)."""
+    """`measured` is what the sandbox found out just before the script started (empty: nothing was
+    run).
+    """
     if not measured:
         return Isolation()
     held, missing = [], []
@@ -17,7 +19,11 @@ def describe(measured: Mapping[str, Any], memory: int, timeout: float, processes
         ("network", "no network", "network"),
         ("writes", "only the copy can be written", "files outside the copy can be written"),
         ("home", "the home folder is hidden", "the home folder can be read"),
-        ("orphans", "left-over processes are ended", "a process that detaches itself may outlive the run"),
+        (
+            "orphans",
+            "left-over processes are ended",
+            "a process that detaches itself may outlive the run",
+        ),
     ):
         way = measured.get(key)
         if way:

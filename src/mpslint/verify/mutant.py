@@ -1,4 +1,6 @@
-"""Small, deterministic ways to break a script: the negative control asks whether the check would notice."""
+"""Small, deterministic ways to break a script: the negative control asks whether the check would
+notice.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def candidates(text: bytes) -> list[Mutant]:
 
 
 def _wrong_device_name(text: bytes, tree: ast.Module) -> Mutant | None:
-    """`torch.device("mps")` becomes `torch.device("mpz")`, wherever a device is made rather than asked about."""
+    """`torch.device("mps")` becomes `torch.device("mpz")`, wherever a device is made rather than
+    asked about.
+    """
     lines = text.splitlines(keepends=True)
     changed = False
     for node in sorted(_device_names(tree), key=lambda n: (n.lineno, n.col_offset), reverse=True):
@@ -45,7 +49,11 @@ def _device_names(tree: ast.Module) -> Iterator[ast.Constant]:
         for constant in ast.walk(node)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and node.value in ("mps", "mps:0") and id(node) not in asked:
+        if (
+            isinstance(node, ast.Constant)
+            and node.value in ("mps", "mps:0")
+            and id(node) not in asked
+        ):
             yield node
 
 
@@ -69,4 +77,6 @@ def _is_preamble(node: ast.stmt) -> bool:
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True
     bodies = [node.body] if isinstance(node, ast.Try | ast.If) else []
-    return bool(bodies) and all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in bodies[0])
+    return bool(bodies) and all(
+        isinstance(inner, ast.Import | ast.ImportFrom) for inner in bodies[0]
+    )

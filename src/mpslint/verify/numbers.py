@@ -8,7 +8,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\b(?:nan|inf)\b")
+_NUMBER = re.compile(
+    r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\b(?:nan|inf)\b"
+)
 # Words and units around numbers that tell about the machine, not about the model.
 _MACHINE = re.compile(
     r"\b(time|took|elapsed|seconds?|secs?|ms|us|eta|it/s|s/it|samples/s\w*|tok(en)?s?/s\w*|throughput|speed|fps"
@@ -18,9 +20,10 @@ _MACHINE = re.compile(
 )
 
 
-
 class Printed(NamedTuple):
-    """A number and the weight of its last printed digit (0 for whole numbers, which are counted, not rounded)."""
+    """A number and the weight of its last printed digit (0 for whole numbers, which are counted,
+    not rounded).
+    """
 
     value: float
     unit: float

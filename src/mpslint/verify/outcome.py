@@ -45,24 +45,29 @@ _DEVICE_MESSAGE = re.compile(
     | on\ a\ CUDA\ device | torch\.(mps|cuda)\W | 'torch\.(mps|cuda)' | nccl | invalid\ device
     | Invalid\ device | Expected\ one\ of\ cpu | MPS(Float|Half|BFloat16|Long|Int)Type
     | cuda\.\w*FloatTensor | no\ (GPU|CUDA|NVIDIA) | GPU\ (is\ )?not | MPS:\ | share_fd_
-    | (available|supported)\ (only\ )?(on|for|with)\ (CUDA|MPS|GPU) | index\ is\ on\ | mps:0 | cuda:\d
+    | (available|supported)\ (only\ )?(on|for|with)\ (CUDA|MPS|GPU)
+    | index\ is\ on\ | mps:0 | cuda:\d
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_MEMORY = re.compile(r"can't allocate memory|not enough memory|Cannot allocate memory|out of memory", re.I)
+_MEMORY = re.compile(
+    r"can't allocate memory|not enough memory|Cannot allocate memory|out of memory", re.I
+)
 _NETWORK = re.compile(
-    r"Network is unreachable|name resolution|Name or service not known|Connection (refused|reset|error)"
-    r"|Max retries exceeded|urlopen error|offline mode|HF_HUB_OFFLINE|couldn't connect to|nodename nor",
+    r"Network is unreachable|name resolution|Name or service not known|nodename nor"
+    r"|Connection (refused|reset|error)|Max retries exceeded|urlopen error|offline mode"
+    r"|HF_HUB_OFFLINE|couldn't connect to",
     re.I,
 )
 _NETWORK_TYPES = {
-    "URLError", "HTTPError", "ConnectionError", "gaierror", "ConnectTimeout", "SSLError", "MaxRetryError",
-    "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionRefusedError", "NewConnectionError",
+    "URLError", "HTTPError", "ConnectionError", "gaierror", "ConnectTimeout", "SSLError",
+    "MaxRetryError", "LocalEntryNotFoundError", "OfflineModeIsEnabled", "ConnectionRefusedError",
+    "NewConnectionError",
 }  # fmt: skip
 _MISSING_TYPES = {"FileNotFoundError", "NotADirectoryError", "IsADirectoryError"}
 _MISSING = re.compile(
-    r"No such file or directory|Dataset not found|You can use download=True|does not exist|not found at"
-    r"|is not the path to a directory|is not a valid (file|directory)",
+    r"No such file or directory|Dataset not found|You can use download=True|does not exist"
+    r"|not found at|is not the path to a directory|is not a valid (file|directory)",
     re.I,
 )
 _THREADS = re.compile(r"can't start new thread|Resource temporarily unavailable", re.I)

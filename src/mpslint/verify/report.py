@@ -9,14 +9,16 @@ from typing import Any
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
 _WORST_FIRST = (FAIL, INCONCLUSIVE, SKIPPED, PASS)
 SIMULATED = (
-    "simulated devices compute with the CPU's arithmetic: kernel bugs, precision, memory pressure and speed of the "
-    "real device are not checked"
+    "simulated devices compute with the CPU's arithmetic: kernel bugs, precision, memory pressure "
+    "and speed of the real device are not checked"
 )
 
 
 @dataclass(frozen=True)
 class Run:
-    """One device. kind: "simulated" or "real" (the plain CPU is real); seconds of the patched script's run."""
+    """One device. kind: "simulated" or "real" (the plain CPU is real); seconds of the patched
+    script's run.
+    """
 
     device: str
     kind: str
@@ -58,7 +60,9 @@ class Isolation:
 
 @dataclass(frozen=True)
 class Report:
-    """The verdict over all devices is the worst one; its reason is that of the first device that has it."""
+    """The verdict over all devices is the worst one; its reason is that of the first device that
+    has it.
+    """
 
     script: str
     runs: tuple[Run, ...]

@@ -22,10 +22,13 @@ class Request:
 
     script: the script that is run; args: its arguments; devices: of cpu, mps, cuda;
     python: an interpreter (None: this one), torch is looked for in it by a child process;
-    original: a file with the script's text before the rewrite; patched: absolute path -> new bytes, laid over
+    original: a file with the script's text before the rewrite; patched: absolute path -> new
+    bytes, laid over
     the copy (empty: the script as it is); root: the folder to copy (None: found by `snapshot`);
-    cwd, env: where the script runs (None: its own folder) and variables it needs beside the allowed ones;
-    steps: optimizer steps until a run is ended; timeout: seconds per run; memory_mb: per run, in sum;
+    cwd, env: where the script runs (None: its own folder) and variables it needs beside the
+    allowed ones;
+    steps: optimizer steps until a run is ended; timeout: seconds per run; memory_mb: per run, in
+    sum;
     setup: a shell command run in the copy first; torch_version: the MPS operator table to enforce;
     real: also every real device that this Python can use.
     """
@@ -48,7 +51,9 @@ class Request:
     negative_control: bool = True
 
     def checked(self) -> Request:
-        """The same request; raises BadRequest, naming the value and the way out, when it makes no sense."""
+        """The same request; raises BadRequest, naming the value and the way out, when it makes no
+        sense.
+        """
         if not os.path.isfile(self.script):
             raise BadRequest(f"{self.script}: no such script; name the file that is to be run")
         if self.original is not None and not os.path.isfile(self.original):
@@ -59,7 +64,9 @@ class Request:
         if not self.devices:
             raise BadRequest("no device to run on: name at least one of cpu, mps, cuda")
         if self.steps < 0 or self.timeout <= 0 or self.memory_mb < 0:
-            raise BadRequest("steps and memory must not be negative, and the timeout must be positive")
+            raise BadRequest(
+                "steps and memory must not be negative, and the timeout must be positive"
+            )
         for name, path in (("root", self.root), ("cwd", self.cwd)):
             if path is not None and not os.path.isdir(path):
                 raise BadRequest(f"{path}: no such folder ({name})")

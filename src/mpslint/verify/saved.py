@@ -1,4 +1,6 @@
-"""Tensors that a script left in files, read without torch: enough to say whether two runs saved the same."""
+"""Tensors that a script left in files, read without torch: enough to say whether two runs saved
+the same.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _CLOSE = 1e-4
 
 
 class Part(NamedTuple):
-    """One storage: bytes, SHA-256, and the norm of its values read as float32 (NaN when they are none)."""
+    """One storage: bytes, SHA-256, and the norm of its values read as float32 (NaN when they are
+    none).
+    """
 
     size: int
     digest: str

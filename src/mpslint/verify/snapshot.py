@@ -1,6 +1,7 @@
 """A copy of the project: what a run needs, and nothing that it could spoil.
 
-In a git work tree these are the tracked files and the new ones that git does not ignore, and of the ignored ones
+In a git work tree these are the tracked files and the new ones that git does not ignore, and of
+the ignored ones
 those that the script or its arguments name; elsewhere the folder of the script.
 """
 
@@ -33,7 +34,7 @@ class Snapshot(NamedTuple):
 
 
 def find_root(script: str) -> str:
-    """The folder to copy for a script: its git work tree when it lies in one, else its own folder."""
+    """The folder to copy for a script: its git work tree if it lies in one, else its folder."""
     folder = os.path.dirname(os.path.realpath(script))
     top = _git(folder, "rev-parse", "--show-toplevel").strip()
     if not top:
@@ -45,7 +46,15 @@ def find_root(script: str) -> str:
 
 def _wide_folders() -> set[str]:
     """Folders that are no project, even when a script lies in one."""
-    wide = {"/", os.path.expanduser("~"), tempfile.gettempdir(), "/tmp", "/home", "/root", "/var/tmp"}
+    wide = {
+        "/",
+        os.path.expanduser("~"),
+        tempfile.gettempdir(),
+        "/tmp",
+        "/home",
+        "/root",
+        "/var/tmp",
+    }
     return {os.path.realpath(path) for path in wide}
 
 
@@ -105,7 +114,9 @@ def _wanted(root: str, script: str, args: Sequence[str]) -> list[str]:
 
 
 def _without_git(root: str, script: str, args: Sequence[str]) -> list[str]:
-    """The whole folder; of one that is too big, the Python files beside the script and what is named."""
+    """The whole folder; of one that is too big, the Python files beside the script and what is
+    named.
+    """
     if root not in _wide_folders():
         everything = list(itertools.islice(_walk(root), _COUNT_CAP + 1))
         if len(everything) <= _COUNT_CAP:
@@ -160,7 +171,9 @@ def _walk(root: str, below: str = "") -> Iterable[str]:
 
 
 def _git(folder: str, *args: str) -> str:
-    """What git says, or nothing; settings of the repository that would run a program are switched off."""
+    """What git says, or nothing; settings of the repository that would run a program are switched
+    off.
+    """
     safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"]
     try:
         done = subprocess.run(

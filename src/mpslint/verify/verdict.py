@@ -1,4 +1,6 @@
-"""From what happened to a verdict: no process is started here, so every rule can be tested as a sentence."""
+"""From what happened to a verdict: no process is started here, so every rule can be tested as a
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ class Judgement(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """How much a second run of the reference repeats the first: its values, and the lines that it prints anew."""
+    """How much a second run of the reference repeats the first: its values, and the lines that it
+    prints anew.
+    """
 
     values: bool
     unstable_lines: set[int]
@@ -29,7 +33,8 @@ class Stability(NamedTuple):
 class Basis(NamedTuple):
     """What a run of the patched script is held against.
 
-    reference: the original's run (None: it could not run, `refused` says why; without an original, see `judge_alone`);
+    reference: the original's run (None: it could not run, `refused` says why; without an original,
+    see `judge_alone`);
     stability: runs the reference again, called only when numbers differ;
     excuse: why numbers may differ on another device than the reference's (None: they may not).
     """
@@ -65,7 +70,9 @@ def judge(patched: Launch, basis: Basis) -> Judgement:
 
 def _without_reference(outcome: Outcome, refused: tuple[Outcome, ...]) -> Judgement:
     why = next((o for o in refused if o.way is not Way.DEVICE), refused[0] if refused else None)
-    said = f"the original cannot run here: {why.reason}" if why else "there is no run to compare with"
+    said = (
+        f"the original cannot run here: {why.reason}" if why else "there is no run to compare with"
+    )
     new = all(outcome.reason != other.reason for other in refused)
     if outcome.way is Way.DEVICE and new:
         return Judgement(FAIL, outcome.reason)
@@ -142,7 +149,8 @@ def _what_agreed(reference: Launch, patched: Launch, notes: list[str]) -> str:
 
 
 def judge_alone(patched: Launch, peer: Launch | None, basis: Basis, trains: bool) -> Judgement:
-    """A script without an original: does it run, use the device, and give the plain CPU's numbers (`peer`)?
+    """A script without an original: does it run, use the device, and give the plain CPU's numbers
+    (`peer`)?
 
     `trains`: its text holds a training step.
     """

@@ -41,7 +41,8 @@ _LOW_PRECISION = re.compile(
 def verify(request: Request, progress: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
 
-    Raises BadRequest (one line) for a request that cannot be started. Nothing outside a temporary folder is
+    Raises BadRequest (one line) for a request that cannot be started. Nothing outside a temporary
+    folder is
     written; every process that was started has ended when this returns.
     """
     tell = progress or (lambda _line: None)
@@ -101,7 +102,9 @@ class _Verification:
         return self._report(runs, began, control)
 
     def _devices(self) -> list[str]:
-        """What was asked for; with an original to compare, the device oracle on simulated cuda comes first."""
+        """What was asked for; with an original to compare, the device oracle on simulated cuda
+        comes first.
+        """
         devices = list(dict.fromkeys(self.request.devices))
         reference = self.reference
         if reference is not None and reference.device == "cuda" and "cuda" not in devices:
@@ -116,10 +119,14 @@ class _Verification:
         if ended.code == 0:
             return None
         last = (ended.stderr.strip().splitlines() or [ended.stopped or "no message"])[-1]
-        return Judgement(INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {last[:200]}")
+        return Judgement(
+            INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {last[:200]}"
+        )
 
     def _does_not_compile(self) -> Judgement | None:
-        """Level 0. A script that did not compile before the rewrite either is not the rewrite's fault."""
+        """Level 0. A script that did not compile before the rewrite either is not the rewrite's
+        fault.
+        """
         paths = [self.request.script, *self.patched]
         bad = self._syntax_errors({self.request.script: self.text, **self.patched}, paths)
         if not bad:
@@ -140,7 +147,9 @@ class _Verification:
         return Run(device, kind, judged.verdict, judged.reason)
 
     def _find_reference(self) -> None:
-        """The original's run that all others are held against: one that uses a device, if there is one."""
+        """The original's run that all others are held against: one that uses a device, if there is
+        one.
+        """
         refused = []
         idle: Launch | None = None
         for device in _REFERENCES:
@@ -281,7 +290,7 @@ class _Verification:
         return verdict.judge_alone(launch, None, self._basis(None), self._trains())
 
     def _control(self, runs: list[Run], launches: dict[str, Launch]) -> tuple[list[Run], str]:
-        """A broken copy must not pass; where it does, no pass of this verification means anything."""
+        """A broken copy must not pass; where it does, no pass means anything."""
         passed = [run.device for run in runs if run.verdict == PASS and run.device in launches]
         device = next((d for d in ("mps", "cuda", "cpu") if d in passed), None)
         if device is None:
@@ -305,7 +314,10 @@ class _Verification:
             notes.append(SIMULATED)
         if self.workshop.left_out:
             some = ", ".join(self.workshop.left_out[:5])
-            notes.append(f"left out of the copy: {some}" + (" ..." if len(self.workshop.left_out) > 5 else ""))
+            notes.append(
+                f"left out of the copy: {some}"
+                + (" ..." if len(self.workshop.left_out) > 5 else "")
+            )
         return Report(
             self.request.script,
             tuple(runs),
@@ -319,7 +331,10 @@ class _Verification:
 
     def _isolation(self) -> Isolation:
         return isolation.describe(
-            self.workshop.isolation, self.request.memory, self.request.timeout, self.workshop.processes
+            self.workshop.isolation,
+            self.request.memory,
+            self.request.timeout,
+            self.workshop.processes,
         )
 
 

@@ -1,7 +1,10 @@
-"""The temporary place of one verification: the snapshot, the harness, and a fresh copy for every launch."""
+"""The temporary place of one verification: the snapshot, the harness, and a fresh copy for every
+launch.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pwd
@@ -19,7 +22,9 @@ from mpslint.verify.sandbox import process
 
 _PROCESSES = 1024
 _DISK = 4 << 30
-_LIBRARIES = 8 << 30  # address space that torch's libraries and thread stacks may take beside the data
+_LIBRARIES = (
+    8 << 30
+)  # address space that torch's libraries and thread stacks may take beside the data
 _EARLY = 0.6  # the harness ends a long run cleanly after this share of the time limit
 
 Files = Mapping[str, bytes]
@@ -68,7 +73,7 @@ class Workshop:
         return (os.path.realpath(path) + os.sep).startswith(self.root.rstrip(os.sep) + os.sep)
 
     def set_up(self, command: str) -> process.Ended:
-        """Run the user's set-up command in the snapshot, so that every launch finds what it made."""
+        """Run the set-up command in the snapshot: every launch finds what it made."""
         self._fresh({})
         argv = ["/bin/sh", "-c", command]
         ended = self._sandboxed(argv, self.request.timeout, address_space=0)
@@ -85,7 +90,7 @@ class Workshop:
         steps: int | None = None,
         options: tuple[str, ...] = (),
     ) -> Launch:
-        """Run the script on one device in a fresh copy of the snapshot with `files` laid over it."""
+        """Run the script on one device, in a fresh copy with `files` laid over it."""
         self._fresh(files)
         limit = timeout or self.request.timeout
         report = self._in("run", "out", "report.json")
@@ -132,11 +137,14 @@ class Workshop:
 
     def _python_path(self) -> list[str]:
         users = self.request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-        # Folders of the project that this Python imports from (an editable install) mean the copy, too.
+        # Folders of the project that this Python imports from (an editable install) mean the copy,
+        # too.
         own = [path for path in self.python.path if path == self.root or self._is_source(path)]
         named = [path for path in users.split(os.pathsep) if path]
         mapped = [
-            self.inside(os.path.realpath(path)) if os.path.isabs(path) and self.covers(path) else path
+            self.inside(os.path.realpath(path))
+            if os.path.isabs(path) and self.covers(path)
+            else path
             for path in [*named, *own]
         ]
         return [self._in("python"), *dict.fromkeys(mapped)]
@@ -168,16 +176,24 @@ class Workshop:
     def _places(self) -> process.Places:
         writable = [self._in("run", name) for name in ("project", "home", "tmp", "out")]
         search = os.environ.get("PATH", "").split(os.pathsep)
-        users = self.request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(os.pathsep)
+        users = self.request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(
+            os.pathsep
+        )
         keep = [*self.python.folders, *search, *users, self.base]
         keep = [path for path in keep if os.path.isabs(path) and os.path.isdir(path)]
         hidden = [path for path in _private_folders() if not any(_holds(k, path) for k in keep)]
-        keep = [path for path in keep if path == self.base or any(_holds(h, path) for h in _covered(hidden))]
+        keep = [
+            path
+            for path in keep
+            if path == self.base or any(_holds(h, path) for h in _covered(hidden))
+        ]
         tmp = self._in("run", "tmp")
         scratch = {path: tmp for path in ("/tmp", "/var/tmp") if _is_own_folder(path)}
         guarded = [self.root, os.path.dirname(self.root), "/", os.path.expanduser("~")]
         guarded += [self.base, self._in("python")]
-        return process.Places(writable, hidden, keep, scratch, [p for p in guarded if os.path.isdir(p)])
+        return process.Places(
+            writable, hidden, keep, scratch, [p for p in guarded if os.path.isdir(p)]
+        )
 
     def _read(self, path: str) -> dict[str, Any] | None:
         try:
@@ -203,12 +219,12 @@ def _covered(hidden: list[str]) -> list[str]:
 
 
 def _private_folders() -> list[str]:
-    """Where people and systems keep what a script must not see: homes, sockets and run-time secrets."""
+    """Where people and systems keep what a script must not see: homes, sockets and run-time
+    secrets.
+    """
     homes = [os.path.expanduser("~")]
-    try:
+    with contextlib.suppress(KeyError):
         homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    except KeyError:
-        pass
     if os.getuid() == 0:
         homes += ["/root", "/home"]
     real = dict.fromkeys(os.path.realpath(path) for path in [*homes, "/run"])

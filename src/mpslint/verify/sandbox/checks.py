@@ -1,6 +1,7 @@
 """Measure, inside the sandbox and just before the command starts, what is really out of reach.
 
-A line of the report says "isolated" because one of these tries failed as it should, not because a call returned 0.
+A line of the report says "isolated" because one of these tries failed as it should, not because a
+call returned 0.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import socket
 
 
 def network_is_forbidden() -> bool:
-    """Connecting a datagram socket sends nothing; it only asks the kernel for a way to the address."""
+    """Connecting a datagram socket sends nothing; it only asks the kernel for a way to the
+    address.
+    """
     for family, address in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
         try:
             with socket.socket(family, socket.SOCK_DGRAM) as sock:

@@ -1,4 +1,5 @@
-"""Landlock: which files a process may read and write, where mount namespaces are forbidden (Linux >= 5.13).
+"""Landlock: which files a process may read and write, where mount namespaces are forbidden (Linux
+>= 5.13).
 
 Source: the kernel's Documentation/userspace-api/landlock.rst.
 """
@@ -29,7 +30,9 @@ class _PathBeneath(ctypes.Structure):
 
 def abi() -> int:
     """The Landlock version of this kernel; OSError where there is none."""
-    return syscalls.syscall(syscalls.SYS_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1))
+    return syscalls.syscall(
+        syscalls.SYS_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint(1)
+    )
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:

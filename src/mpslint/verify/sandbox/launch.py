@@ -1,12 +1,16 @@
-"""The child side of the sandbox: `python -m mpslint.verify.sandbox.launch CONFIG_FD STATUS_FD CONTROL_FD`.
+"""The child side of the sandbox: `python -m mpslint.verify.sandbox.launch CONFIG_FD STATUS_FD
+CONTROL_FD`.
 
-This process stays outside the process namespace as the warden: it watches time, memory, disk and the number of
-processes, ends everything at a limit, at the end of the command, or when its own parent closes CONTROL_FD (or dies).
+This process stays outside the process namespace as the warden: it watches time, memory, disk and
+the number of
+processes, ends everything at a limit, at the end of the command, or when its own parent closes
+CONTROL_FD (or dies).
 Below it, `_first` is process 1 of the namespace, and the command is its child.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -59,16 +63,17 @@ def _enter(config: dict[str, Any]) -> _Spaces:
 
 
 def _first(config: dict[str, Any], spaces: _Spaces, note: int, warden: int) -> NoReturn:
-    """Process 1 of the namespace: start the command, adopt orphans, end (and with it all others) when it ends."""
+    """Process 1 of the namespace: start the command, adopt orphans, end (and with it all others)
+    when it ends.
+    """
     if _LINUX:
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
         if not spaces.entered and os.getppid() != warden:
             os._exit(125)
     if spaces.entered:
-        try:
+        # Refused: the machine's process list stays visible, but nothing in it can be reached.
+        with contextlib.suppress(OSError):
             namespaces.own_process_list(config["processes"])
-        except OSError:
-            pass  # the machine's process list stays visible; nothing in it can be reached
         command = os.fork()
         if command:
             _adopt(command, note)
@@ -82,21 +87,23 @@ def _adopt(command: int, note: int) -> NoReturn:
         except ChildProcessError:
             os._exit(125)
         if pid == command:
-            os.write(note, json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode() + b"\n")
+            os.write(
+                note, json.dumps({"ended": os.waitstatus_to_exitcode(status)}).encode() + b"\n"
+            )
             os._exit(0)
 
 
 def _become(config: dict[str, Any], spaces: _Spaces, note: int) -> NoReturn:
     """Give up every right and turn into the command."""
-    try:
+    with contextlib.suppress(OSError):
         os.setsid()
-    except OSError:
-        pass
     try:
         os.chdir(config["cwd"])
         held = limits.apply(config["memory"], config["processes"] + _others(), config["disk"])
         ways = _give_up_rights(config, spaces)
-        os.write(note, json.dumps({"isolation": _measure(config, spaces, held, ways)}).encode() + b"\n")
+        os.write(
+            note, json.dumps({"isolation": _measure(config, spaces, held, ways)}).encode() + b"\n"
+        )
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.execve(config["argv"][0], config["argv"], config["env"])
     except BaseException as error:
@@ -105,7 +112,9 @@ def _become(config: dict[str, Any], spaces: _Spaces, note: int) -> NoReturn:
 
 
 def _others() -> int:
-    """Threads that count against the user's limit already (old kernels count them in every namespace)."""
+    """Threads that count against the user's limit already (old kernels count them in every
+    namespace).
+    """
     return sum(task.threads for task in watch.tasks())
 
 
@@ -127,10 +136,8 @@ def _give_up_rights(config: dict[str, Any], spaces: _Spaces) -> dict[str, str]:
             ways["files"] = "Landlock"
         except OSError:
             pass
-    try:
+    with contextlib.suppress(OSError):
         syscalls.drop_capabilities()
-    except OSError:
-        pass
     return ways
 
 

@@ -1,4 +1,6 @@
-"""Own user, mount, process, network and IPC namespaces (Linux): the strongest isolation without privileges."""
+"""Own user, mount, process, network and IPC namespaces (Linux): the strongest isolation without
+privileges.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ _SPACES = sc.CLONE_NEWNS | sc.CLONE_NEWPID | sc.CLONE_NEWNET | sc.CLONE_NEWIPC
 
 
 def enter() -> None:
-    """Leave the machine's namespaces; children are born as the first process of a new process namespace.
+    """Leave the machine's namespaces; children are born as the first process of a new process
+    namespace.
 
     Raises OSError where the system forbids it (many containers do).
     """
@@ -51,9 +54,11 @@ def build_file_system(
     scratch: dict[str, str],
     shared_memory: int,
 ) -> None:
-    """Everything read-only, the hidden folders empty but for the kept paths, the writable ones as they were.
+    """Everything read-only, the hidden folders empty but for the kept paths, the writable ones as
+    they were.
 
-    `scratch` maps a folder of the machine, such as /tmp, to the private folder that stands in for it.
+    `scratch` maps a folder of the machine, such as /tmp, to the private folder that stands in for
+    it.
     """
     sc.mount(None, "/", None, sc.MS_REC | sc.MS_PRIVATE)
     handles = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in _existing(keep + writable)}
@@ -72,9 +77,11 @@ def build_file_system(
 
 
 def own_process_list(most: int) -> None:
-    """A /proc of this process namespace only, with a ceiling on processes and threads that even root cannot pass.
+    """A /proc of this process namespace only, with a ceiling on processes and threads that even
+    root cannot pass.
 
-    Call it in the namespace's first process. The ceiling is per namespace since Linux 6.14; read-only
+    Call it in the namespace's first process. The ceiling is per namespace since Linux 6.14;
+    read-only
     afterwards, since a process that is root outside could otherwise change the machine's settings.
     """
     sc.unshare(sc.CLONE_NEWNS)  # the warden keeps the /proc that shows everything

@@ -1,4 +1,6 @@
-"""The parent side of the sandbox: start a command in it, keep a bounded part of its output, and hear how it ended."""
+"""The parent side of the sandbox: start a command in it, keep a bounded part of its output, and
+hear how it ended.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Limits(NamedTuple):
 
 
 class Places(NamedTuple):
-    """Absolute folders: what may be written, what must look empty, what stays readable in there, stand-ins."""
+    """Absolute folders: what may be written, what must look empty, what stays readable in there,
+    stand-ins.
+    """
 
     writable: Sequence[str]
     hidden: Sequence[str]
@@ -80,7 +84,8 @@ def run(
 ) -> Ended:
     """Run a command to its end or to a limit; every process that it started is gone afterwards.
 
-    `argv[0]` must be an absolute path. Raises OSError only when mpslint's own Python cannot be started.
+    `argv[0]` must be an absolute path. Raises OSError only when mpslint's own Python cannot be
+    started.
     """
     ended = _run(argv, cwd, env, places, limits, namespaces=True)
     if ended.broken:
@@ -126,7 +131,8 @@ def _run(
     )
     for fd in inherited:
         os.close(fd)
-    assert warden.stdout is not None and warden.stderr is not None
+    assert warden.stdout is not None
+    assert warden.stderr is not None
     outputs = (_Collector(warden.stdout), _Collector(warden.stderr))
     try:
         _send(config_in, json.dumps(config).encode())

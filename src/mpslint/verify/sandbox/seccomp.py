@@ -1,6 +1,8 @@
-"""A seccomp filter that forbids internet sockets, for systems that forbid network namespaces (containers).
+"""A seccomp filter that forbids internet sockets, for systems that forbid network namespaces
+(containers).
 
-Unprivileged: it needs nothing but no_new_privs. Unix sockets stay, data loaders and multiprocessing need them.
+Unprivileged: it needs nothing but no_new_privs. Unix sockets stay, data loaders and
+multiprocessing need them.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
 """The few Linux system calls that Python's standard library does not offer, through ctypes.
 
-Numbers above 423 are the same on every architecture (one table since Linux 5.1). Every wrapper raises OSError.
+Numbers above 423 are the same on every architecture (one table since Linux 5.1). Every wrapper
+raises OSError.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 
@@ -84,9 +86,7 @@ def drop_capabilities() -> None:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError:
             break
-    try:
+    with contextlib.suppress(OSError):
         prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL)
-    except OSError:
-        pass
     header, data = _CapHeader(_CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)()
     _check(_libc.capset(ctypes.byref(header), data), "capset")

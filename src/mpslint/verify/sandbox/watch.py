@@ -1,6 +1,8 @@
-"""What the processes below one process use: found by parent id, so that nothing that was started escapes.
+"""What the processes below one process use: found by parent id, so that nothing that was started
+escapes.
 
-Linux reads /proc; elsewhere `ps` is asked, and a process that detached itself is known only if it was seen before.
+Linux reads /proc; elsewhere `ps` is asked, and a process that detached itself is known only if it
+was seen before.
 """
 
 from __future__ import annotations
@@ -68,7 +70,9 @@ def below(root: int, listing: list[Task]) -> list[Task]:
 
 
 def proportional_memory(listing: list[Task]) -> int:
-    """Bytes in use, pages that forked processes share counted once (slow: asked only near the limit)."""
+    """Bytes in use, pages that forked processes share counted once (slow: asked only near the
+    limit).
+    """
     total = 0
     for task in listing:
         try:
@@ -98,7 +102,9 @@ def folder_size(paths: list[str]) -> int:
 
 
 def end_all(root: int, seen: set[int], patience: float = 5.0) -> bool:
-    """Kill every descendant of this process, and what was seen to be one before; whether none is left."""
+    """Kill every descendant of this process, and what was seen to be one before; whether none is
+    left.
+    """
     deadline = time.monotonic() + patience
     while True:
         alive = {task.pid for task in below(root, tasks())} | {p for p in seen if _alive(p)}
@@ -107,7 +113,10 @@ def end_all(root: int, seen: set[int], patience: float = 5.0) -> bool:
             return True
         if time.monotonic() > deadline:
             return False
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: a fork bomb cannot outrun us
+        for number in (
+            signal.SIGSTOP,
+            signal.SIGKILL,
+        ):  # stopped first: a fork bomb cannot outrun us
             for pid in alive:
                 try:
                     os.kill(pid, number)

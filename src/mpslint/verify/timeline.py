@@ -1,0 +1,130 @@
+"""The harness's events of one training step, and a simple model of when host and device are busy.
+
+The simulated device works when it is called, so its clock says nothing about a real one. The model
+lays the same events out the way a queue works: the host hands operations over and goes on, and
+stands still where it has to wait. Order, counts and places are facts; lengths are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+QUEUE = 10.0  # microseconds to hand one operation over
+KERNEL = 15.0  # and to run it, where the event does not say
+ROUND_TRIP = 25.0  # until the host hears that the device is done
+BYTES_PER_MICROSECOND = 10_000.0
+
+_WORDS = {
+    "h2d": "copy to the device",
+    "d2h": "copy to the host",
+    "d2d": "copy on the device",
+    "switch": "switch of backend",
+}
+
+
+class Event(NamedTuple):
+    """kind: op, sync, h2d, d2h, d2d, fallback, switch or step; moment and duration in seconds."""
+
+    moment: float
+    kind: str
+    name: str
+    file: str
+    line: int
+    duration: float
+    bytes: int
+    step: int
+
+    def in_words(self) -> str:
+        if self.kind == "fallback":
+            return f"{self.name} runs on the CPU"
+        return _WORDS.get(self.kind, self.name)
+
+
+class Step(NamedTuple):
+    title: str
+    events: tuple[Event, ...]
+
+
+class Span(NamedTuple):
+    """A bar on a lane ("host" or "device"), in microseconds of the model."""
+
+    lane: str
+    kind: str  # "queue", "wait", "op", "copy", "fallback"
+    start: float
+    end: float
+    event: Event
+
+
+def events_of(rows: Iterable[Mapping[str, Any]]) -> list[Event]:
+    return [
+        Event(
+            float(row["t"]),
+            str(row["kind"]),
+            str(row["name"]),
+            str(row["file"]),
+            int(row["line"]),
+            float(row["dur"]),
+            int(row["bytes"]),
+            int(row["step"]),
+        )
+        for row in rows
+    ]
+
+
+def last_step(events: Sequence[Event]) -> Step:
+    """From the end of the last step but one to the end of the last; all events when none ended.
+
+    The last step is taken because the first ones also pay for moving the model.
+    """
+    ends = [index for index, event in enumerate(events) if event.kind == "step"]
+    if not ends:
+        return Step("the whole run (no optimizer step)", tuple(events))
+    first = ends[-2] + 1 if len(ends) > 1 else 0
+    number = events[ends[-1]].step
+    begin = f"the end of step {number - 1}" if number > 1 else "the start"
+    return Step(f"step {number}, from {begin} to its own end", tuple(events[first : ends[-1] + 1]))
+
+
+def lay_out(events: Sequence[Event]) -> list[Span]:
+    """The bars of both lanes by the model described above."""
+    spans: list[Span] = []
+    host = device = 0.0
+    for event in events:
+        if event.kind == "op":
+            spans.append(Span("host", "queue", host, host + QUEUE, event))
+            host += QUEUE
+            start = max(host, device)
+            device = start + max(event.duration * 1e6, KERNEL)
+            spans.append(Span("device", "op", start, device, event))
+        elif event.kind in ("h2d", "d2h", "d2d"):
+            spans.append(Span("host", "queue", host, host + QUEUE, event))
+            host += QUEUE
+            start = max(host, device)
+            device = start + KERNEL + event.bytes / BYTES_PER_MICROSECOND
+            spans.append(Span("device", "copy", start, device, event))
+        elif event.kind == "sync":
+            end = max(host, device) + ROUND_TRIP
+            spans.append(Span("host", "wait", host, end, event))
+            host = end
+        elif event.kind == "fallback":
+            end = max(host, device) + 2 * ROUND_TRIP + max(event.duration * 1e6, KERNEL)
+            spans.append(Span("host", "fallback", host, end, event))
+            host = end
+    return spans
+
+
+class Shares(NamedTuple):
+    """Parts of the modelled step: how long the host stands still, and the device has nothing."""
+
+    host_waiting: float
+    device_idle: float
+
+
+def shares(spans: Sequence[Span]) -> Shares:
+    if not spans:
+        return Shares(0.0, 0.0)
+    total = max(span.end for span in spans)
+    waiting = sum(s.end - s.start for s in spans if s.kind in ("wait", "fallback"))
+    busy = sum(s.end - s.start for s in spans if s.lane == "device")
+    return Shares(waiting / total, max(0.0, 1 - busy / total))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label
+from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
+from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.dtypes import DTypes
 from mpslint.semantics.flow import Flow
@@ -15,7 +17,6 @@ from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
-from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.placement import Placement
 from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
@@ -47,6 +48,7 @@ class Context:
         self._placement: Placement | None = None
         self._work: DeviceWork | None = None
         self._timing: Timing | None = None
+        self._batches: Batches | None = None
         self._local_names: dict[str, set[str]] | None = None
         self._chains: Chains | None = None
         self.memo: dict[str, object] = {}
@@ -118,6 +120,12 @@ class Context:
             reads = list(self.calls_of(*CLOCKS))
             self._timing = Timing(self.index, self.flow, self.work, reads)
         return self._timing
+
+    @property
+    def batches(self) -> Batches:
+        if self._batches is None:
+            self._batches = Batches(self.index, self.loops)
+        return self._batches
 
     # shorthands
 

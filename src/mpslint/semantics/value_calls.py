@@ -24,6 +24,8 @@ from mpslint.semantics.value_tables import (
     CRITERION_NAME,
     FACTORIES,
     LIKE_FACTORIES,
+    MODEL_HOLDER,
+    MODEL_MAKER,
     MODEL_NAME,
     MODULE_METHODS,
     NEW_FACTORIES,
@@ -223,7 +225,7 @@ class CallValues:
         if method == "tolist":
             return OTHER
         if method == "cpu":
-            kind: Kind = base.kind if base.kind in (Kind.TENSOR, Kind.MODULE) else Kind.TENSOR
+            kind: Kind = base.kind if base.kind in (Kind.TENSOR, Kind.MODULE) else Kind.UNKNOWN
             return Value(kind, CPU_ONLY, loss=base.loss)
         if method == "cuda":
             kind = base.kind if base.kind in (Kind.TENSOR, Kind.MODULE) else Kind.UNKNOWN
@@ -319,10 +321,24 @@ class CallValues:
             if devices is None or (devices == CPU_ONLY and from_arguments is not None):
                 devices = from_arguments if from_arguments is not None else devices
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
+        if value.kind is Kind.UNKNOWN and self._makes_model(called):
+            return Value(Kind.MODULE)
         if value.kind is Kind.UNKNOWN and self._named_as_model(called):
             devices = value.devices or self._devices_of(_arguments(node))
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
         return None
+
+    def _makes_model(self, called: ast.expr) -> bool:
+        """`Generator(...)`, `build_model(...)`: what they return is a model, not its output."""
+        last = last_name(called)
+        if last is None or not (MODEL_NAME.search(last) or CRITERION_NAME.search(last)):
+            return False
+        if last[:1].isupper() or MODEL_MAKER.match(last) is not None:
+            return True
+        holder = last_name(called.value) if isinstance(called, ast.Attribute) else None
+        return holder is not None and (
+            holder[:1].isupper() or MODEL_HOLDER.search(holder) is not None
+        )
 
     def _named_as_model(self, called: ast.expr) -> bool:
         """Whether a callable of unknown origin is called what people call models and losses."""

@@ -94,6 +94,12 @@ MODEL_NAME = re.compile(
     r"classifier|transformer|unet|vae|gpt|policy)s?\d*$",
     re.I,
 )
+MODEL_MAKER = re.compile(
+    r"_*(build|load|get|create|make|init|initiali[sz]e|prepare|set_?up|from|wrap|define|new|construct|"
+    r"instantiate|fetch|select|choose|convert|quantize|restore|unwrap|compile|clone|copy)_",
+    re.I,
+)
+MODEL_HOLDER = re.compile(r"(loader|factory|builder|hub|zoo|models|registry|torchvision)$", re.I)
 CRITERION_NAME = re.compile(r"(^|_)(criterion|loss_?fn|loss_?func(tion)?|bce|ce_?loss)$", re.I)
 LOADER_NAME = re.compile(r"(^|_)(data_?)?(loader|dl|dataloader|batches)s?$|loader$", re.I)
 

@@ -20,7 +20,9 @@ model = Net().to(device)
 
 ## What is not flagged
 `torch.cuda` itself, `.cuda` of cupy, numba and other libraries, code under a decorator, an early
-exit or an assertion that wants CUDA, the CUDA arm of a choice that knows MPS, `def cuda(self)`.
+exit or an assertion that wants CUDA, the CUDA arm of a choice that knows MPS or moves things
+elsewhere, and code that is about CUDA by the name of its function, class or file or by the kernels
+it imports (`def cuda(self)`).
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -42,6 +44,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.moves import move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.values import Kind
 
 _FOREIGN = {
@@ -85,7 +88,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 Severity.IGNORES,
                 "a Mac's GPU is never used: .cuda() is called only where CUDA is",
             )
-            labels = (context.label(gate.test, "only where this holds"),)
+            labels = (context.label(gate.test, "decided here"),)
+        elif about_cuda(context, call):
+            continue
         yield context.finding_at(
             rule,
             start,
@@ -99,7 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _is_foreign(context: Context, function: ast.Attribute) -> bool:
-    """Another library's `.cuda`, a module's or an override's call of its own kind."""
+    """Another library's `.cuda`, or that of something that is no tensor and no module."""
     qualified = context.resolve(function)
     if qualified is not None:
         return True
@@ -108,9 +113,5 @@ def _is_foreign(context: Context, function: ast.Attribute) -> bool:
         root = root.func if isinstance(root, ast.Call) else root.value
     base = context.resolve(root)
     if base is not None and base.lstrip(".").split(".")[0] in _LIBRARIES:
-        return True
-    inside = context.index.function(function)
-    if inside is not None and inside.name == "cuda":
-        # `def cuda(self, device=None): return super().cuda(device)` is what callers ask for.
         return True
     return context.values.of(function.value).kind in _FOREIGN

@@ -19,8 +19,8 @@ x = torch.zeros(3, device=device)
 ```
 
 ## What is not flagged
-Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`);
-comparisons, dictionary keys, texts, lists of choices; `torch.autocast` (hardcoded-autocast-device)
+Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`), or that
+is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons, dictionary keys, texts, lists of choices; `torch.autocast` (hardcoded-autocast-device)
 and `map_location` (load-map-location); the CUDA arm of a selection (device-chain-missing-mps).
 
 ## Fix safety
@@ -34,6 +34,7 @@ over several CUDA indices is reported, not rewritten.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
@@ -42,6 +43,7 @@ from mpslint.patterns.literal import replace_literal
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Slot
+from mpslint.semantics.runtime_calls import about_cuda
 
 
 @rule(
@@ -62,6 +64,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if any(context.index.within(literal.node, arm) for arm in context.chains.arms()):
             continue
+        if _is_one_choice(context, literal.node) or about_cuda(context, literal.node):
+            continue
         yield context.finding(
             rule,
             literal.node,
@@ -69,6 +73,19 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             fix=partial(replace_literal, context, literal, slot),
         )
+
+
+def _is_one_choice(context: Context, node: ast.expr) -> bool:
+    """An arm of `a if test else b`: somebody chose; but not where the other arm is what is asked
+    for first, `device if device is not None else "cuda"`."""
+    child: ast.expr = node
+    parent = context.index.parents[node]
+    while isinstance(parent, ast.Call):
+        child, parent = parent, context.index.parents[parent]
+    if not isinstance(parent, ast.IfExp) or child is parent.test:
+        return False
+    other = parent.orelse if child is parent.body else parent.body
+    return ast.dump(other) not in {ast.dump(item) for item in ast.walk(parent.test)}
 
 
 def _message(slot: Slot, text: str) -> str:

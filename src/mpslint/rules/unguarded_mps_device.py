@@ -17,8 +17,9 @@ device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 ```
 
 ## What is not flagged
-Code behind a test for MPS, for the device's type or for macOS, in a `try`, or in a test that is
-marked for Macs; comparisons, keys and texts.
+Code behind a test for MPS, a switch of the user's that says MPS, a test for the device's type or
+for macOS, in a `try`, in a function named after MPS, or in a test that is skipped elsewhere;
+comparisons, keys and texts; a device that is only handed on.
 
 ## Fix safety
 Unsafe: the code was written for one device, and the CPU may not be what its author wants
@@ -31,6 +32,7 @@ elsewhere.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -41,7 +43,8 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.last_arm import deciding_test
 
-_KNOWN = ("mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
+_KNOWN = ("mps", "asked-mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
+_MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 
 
 @rule(
@@ -58,7 +61,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         slot = context.devices.slot(literal.node)
         if slot is None or slot.kind in ("autocast", "option", "parameter"):
             continue
-        if context.guards.has(literal.node, *_KNOWN) or _only_compared(context, literal.node):
+        if context.guards.has(literal.node, *_KNOWN) or _about_mps(context, literal.node):
+            continue
+        if slot.kind == "device" and not _is_used(context, slot.node):
             continue
         if deciding_test(context, literal.node) is not None:
             continue  # The last arm of a selection has a rule of its own.
@@ -71,10 +76,27 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _only_compared(context: Context, node: ast.expr) -> bool:
-    """`x.device == torch.device("mps")`"""
-    call = context.index.parents[node]
-    return isinstance(call, ast.Call) and isinstance(context.index.parents[call], ast.Compare)
+def _about_mps(context: Context, node: ast.expr) -> bool:
+    """`def mps(self)`, and tests that say by a decorator or their name when they run."""
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            if _MPS_WORD.search(parent.name):
+                return True
+            if any("skip" in ast.unparse(mark).lower() for mark in parent.decorator_list):
+                return True
+    return False
+
+
+def _is_used(context: Context, call: ast.AST) -> bool:
+    """Whether something is made on or moved to a `torch.device("mps")`, or it is kept for that.
+
+    One that is only handed to a function raises nothing by itself.
+    """
+    if not isinstance(call, ast.Call) or context.resolve(call.func) != "torch.device":
+        return True
+    if isinstance(context.index.parents[call], ast.Assign | ast.AnnAssign | ast.Return):
+        return True
+    return context.devices.slot(call) is not None
 
 
 def _ask_first(context: Context, node: ast.expr) -> Fix | None:

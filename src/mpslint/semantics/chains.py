@@ -18,6 +18,11 @@ from mpslint.semantics.values import Kind, Value, Values
 
 _CUDA = frozenset({"cuda"})
 _CPU = frozenset({"cpu"})
+_SETTLED = frozenset(
+    {"mps", "asked-mps", "no-mps", "not-darwin", "no-accelerator", "cuda", "xpu", "npu"}
+)
+"""Facts under which nobody expects a selection to ask for MPS."""
+_KNOWS_MPS = frozenset({"mps", "asked-mps", "mps-built", "mps-attribute", "accelerator"})
 
 
 class Chain(NamedTuple):
@@ -89,10 +94,12 @@ class Chains:
         inverted: bool,
     ) -> Chain | None:
         facts = self._guards.implied(test, not inverted)
+        if "nccl" in facts:
+            return None
         if "cuda" in facts and "impossible" not in facts:
             # `x.device.type == "cuda"` compares a device that somebody else selected.
-            asked = not self._asks_machine(test)
-            if asked and self._compares(test):
+            decided = self._guards.behind(test)
+            if self._compares(decided) and not self._asks_machine(decided):
                 return None
             return Chain(node, test, cuda_arm, cpu_arm, inverted, asked_only=False)
         if "asked-cuda" in facts:
@@ -109,7 +116,7 @@ class Chains:
     def _knows_mps(self, node: ast.expr) -> bool:
         """MPS was asked before, is asked in an outer chain, or is assigned to the same name."""
         facts = self._guards.at(node)
-        if facts & {"mps", "no-mps", "not-darwin", "no-accelerator", "cuda", "xpu", "npu"}:
+        if facts & _SETTLED:
             return True
         if self._in_cuda_function(node):
             return True
@@ -147,7 +154,7 @@ class Chains:
 
     def _statement(self, node: ast.If) -> Iterator[Chain]:
         for block, other, inverted in (
-            (node.body, node.orelse, False),
+            (node.body, self._last_arm(node), False),
             (node.orelse, node.body, True),
         ):
             chosen = self._choices(block)
@@ -164,7 +171,7 @@ class Chains:
                         continue
                 elif not self._falls_to_cpu(node, name):
                     continue
-                if not inverted and self._later_arm_has_mps(node):
+                if not inverted and self._later_arm_has(node, _KNOWS_MPS):
                     continue
                 chain = self._tested(node, node.test, cuda_arm, cpu_arm, inverted=inverted)
                 if chain is not None and not self._statement_knows_mps(node, name, cuda_arm):
@@ -175,7 +182,9 @@ class Chains:
         """Names that get a device in a block, and `return` where it returns one."""
         found: dict[str, ast.expr] = {}
         for statement in block:
-            if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            if isinstance(statement, ast.If) and statement.orelse:
+                found.update(self._agreed(statement))
+            elif isinstance(statement, ast.Assign) and len(statement.targets) == 1:
                 target = statement.targets[0]
                 if isinstance(target, ast.Name | ast.Attribute):
                     found[ast.unparse(target)] = statement.value
@@ -184,6 +193,25 @@ class Chains:
             elif isinstance(statement, ast.Return) and statement.value is not None:
                 found["return"] = statement.value
         return found
+
+    def _agreed(self, statement: ast.If) -> dict[str, ast.expr]:
+        """Names that get a device of the same type in both arms: `"cuda:0"` or `f"cuda:{rank}"`."""
+        one, two = self._choices(statement.body), self._choices(statement.orelse)
+        agreed = {}
+        for name in one.keys() & two.keys():
+            values = self._device(one[name]), self._device(two[name])
+            if values[0] and values[1] and values[0].devices == values[1].devices:
+                agreed[name] = one[name]
+        return agreed
+
+    def _last_arm(self, node: ast.If) -> list[ast.stmt]:
+        """The `else` of an `if`, past the `elif` arms of other accelerators (xpu, npu)."""
+        arm = node.orelse
+        while len(arm) == 1 and isinstance(arm[0], ast.If):
+            if not self._guards.implied(arm[0].test, True) & {"xpu", "npu"}:
+                break
+            arm = arm[0].orelse
+        return arm
 
     def _falls_to_cpu(self, node: ast.If, name: str) -> bool:
         """`name` was the CPU before this `if`, or the function returns the CPU after it."""
@@ -201,19 +229,18 @@ class Chains:
         value = self._device(before) if before is not None else None
         return value is not None and value.devices == _CPU
 
-    def _later_arm_has_mps(self, node: ast.If) -> bool:
+    def _later_arm_has(self, node: ast.If, wanted: frozenset[str]) -> bool:
         arm = node.orelse
         while len(arm) == 1 and isinstance(arm[0], ast.If):
             inner = arm[0]
-            facts = self._guards.implied(inner.test, True)
-            if facts & {"mps", "mps-built", "mps-attribute", "accelerator", "xpu", "npu"}:
+            if self._guards.implied(inner.test, True) & wanted:
                 return True
             arm = inner.orelse
         return False
 
     def _statement_knows_mps(self, node: ast.If, name: str, arm: ast.expr) -> bool:
         facts = self._guards.at(node)
-        if facts & {"mps", "no-mps", "not-darwin", "no-accelerator", "cuda", "xpu", "npu"}:
+        if facts & _SETTLED:
             return True
         if self._in_cuda_function(node):
             return True
@@ -236,7 +263,7 @@ class Chains:
     # guarded moves
 
     def gate(self, node: ast.AST) -> ast.If | None:
-        """The `if cuda:` statement whose CUDA arm `node` stands in, if nothing else gates it.
+        """The `if` statement whose CUDA arm `node` stands in, if nothing else gates it.
 
         None under decorators, early exits, assertions and in arms of a chain that knows MPS:
         there somebody decided that this code is for CUDA.
@@ -245,17 +272,31 @@ class Chains:
         for parent in self._index.ancestors(node):
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
                 return None
-            if isinstance(parent, ast.If) and any(item is child for item in parent.body):
-                facts = self._guards.implied(parent.test, True)
+            if isinstance(parent, ast.If) and isinstance(child, ast.stmt):
+                inside = any(item is child for item in parent.body)
+                facts = self._guards.implied(parent.test, inside)
+                if "nccl" in facts:
+                    return None
                 if facts & {"cuda", "asked-cuda"}:
                     outer = self._guards.at(parent)
                     if outer & {"cuda", "no-mps", "mps", "not-darwin"}:
                         return None
-                    if self._later_arm_has_mps(parent):
+                    if self._later_arm_has(parent, _KNOWS_MPS | {"xpu", "npu"}):
                         return None
-                    return parent
+                    other = parent.orelse if inside else parent.body
+                    return None if self._moves_elsewhere(other) else parent
             child = parent
         return None
+
+    def _moves_elsewhere(self, block: list[ast.stmt]) -> bool:
+        """Whether the other arm of a gate moves things too: `else: x = x.to(device)`."""
+        return any(
+            isinstance(item, ast.Call)
+            and isinstance(item.func, ast.Attribute)
+            and item.func.attr == "to"
+            for statement in block
+            for item in ast.walk(statement)
+        )
 
 
 def is_device_name(text: str) -> bool:

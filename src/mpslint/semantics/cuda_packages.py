@@ -22,8 +22,30 @@ CUDA_PACKAGES = (
     "nvidia.dali",
     "flashinfer",
 )
-KERNEL_PACKAGES = ("triton", "cupy", "tensorrt")
-"""A module that cannot do without one of these is about CUDA kernels."""
+_KERNEL_PACKAGES = frozenset(
+    {"triton", "cupy", "tensorrt", "tensorrt_llm", "tilelang", "cutlass", "pycuda", "cuda"}
+    | {"transformer_engine", "msamp"}
+)
+_KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass"})
+
+
+def about_kernels(tree: ast.Module) -> bool:
+    """Whether a module cannot do without CUDA kernels: it imports what they are written with, or
+    a module below a folder of them (`ops.triton.layer_norm`), and catches no failure of that."""
+    for statement in tree.body:
+        modules: list[str] = []
+        if isinstance(statement, ast.Import):
+            modules = [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.ImportFrom) and statement.module:
+            modules = [statement.module]
+        for module in modules:
+            first, *rest = module.split(".")
+            relative = isinstance(statement, ast.ImportFrom) and statement.level
+            if first in _KERNEL_PACKAGES and not relative:
+                return True
+            if _KERNEL_FOLDERS.intersection(rest):
+                return True
+    return False
 
 
 def module_imports(context: Context) -> Iterator[tuple[str, tuple[int, int]]]:

@@ -23,7 +23,9 @@ DEVICE_NAME = re.compile(
     r"^(.*_)?(device|dev|devices?_(str|name|type|id)|infer_device|map_location)\d*$", re.I
 )
 _DEVICE_OPTION = re.compile(r"^-{1,2}([a-z_-]*[-_])?(device|dev|device[-_]type)$", re.I)
-_DEVICE_METHODS = frozenset("to to_empty new_tensor new_zeros new_ones new_full new_empty".split())
+_DEVICE_METHODS = frozenset(
+    ["to", "to_empty", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"]
+)
 _DEVICE_FUNCTIONS = frozenset(
     {
         "torch.device",
@@ -218,7 +220,7 @@ class Devices:
         ):
             return Slot("autocast", call) if position == 0 else None
         if name in _DEVICE_FUNCTIONS:
-            return Slot("device", call) if position == 0 else None
+            return Slot("device", call) if position == 0 and not self._compared(call) else None
         if name in _LOADERS and position == 1:
             return Slot("map-location", call)
         if isinstance(call.func, ast.Attribute) and last in _DEVICE_METHODS and position == 0:
@@ -233,6 +235,13 @@ class Devices:
             ):
                 return Slot("item", call)
         return self._local_parameter(call, position)
+
+    def _compared(self, call: ast.Call) -> bool:
+        """`x.device == torch.device("cuda")`: nothing is made or moved there."""
+        parent = self._index.parents[call]
+        while isinstance(parent, ast.Tuple | ast.List | ast.Set):
+            parent = self._index.parents[parent]
+        return isinstance(parent, ast.Compare)
 
     def _local_parameter(self, call: ast.Call, position: int) -> Slot | None:
         """An argument of a function of this file whose parameter is called `device`."""

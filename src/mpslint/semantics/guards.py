@@ -148,9 +148,9 @@ class Guards:
                 for generator in parent.generators:
                     for test in generator.ifs:
                         facts |= self.implied(test, True)
-        elif isinstance(parent, FUNCTIONS) and isinstance(child, ast.stmt):
-            facts = self._marked(parent.decorator_list)
-        elif isinstance(parent, ast.ClassDef) and isinstance(child, ast.stmt):
+        elif (isinstance(parent, FUNCTIONS) and isinstance(child, ast.stmt)) or (
+            isinstance(parent, ast.ClassDef) and isinstance(child, ast.stmt)
+        ):
             facts = self._marked(parent.decorator_list)
         elif isinstance(parent, ast.Try) and any(child is item for item in parent.body):
             if any(self._catches(handler) for handler in parent.handlers):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, module_imports
+from mpslint.semantics.cuda_packages import about_kernels
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -65,6 +65,17 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
     return _cuda_file(context)
 
 
+def about_cuda(context: Context, node: ast.AST) -> bool:
+    """Whether the function, class or file around says by its name or imports that it is for CUDA.
+
+    `.cuda` methods and `to_cuda` helpers are, as are files that define GPU kernels.
+    """
+    return _cuda_file(context) or any(
+        isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _CUDA_WORD.search(parent.name)
+        for parent in context.index.ancestors(node)
+    )
+
+
 def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
     """What the loop or comprehension `parent` goes through, where `child` is its body."""
     if isinstance(parent, ast.For):
@@ -78,7 +89,7 @@ def _cuda_file(context: Context) -> bool:
     stem = re.split(r"[/\\]", context.source.path)[-1]
     if _CUDA_WORD.search(stem):
         return True
-    return any(package in KERNEL_PACKAGES for package, _ in module_imports(context))
+    return about_kernels(context.tree)
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:

@@ -53,8 +53,9 @@ def check_bytes(path: str, data: bytes, settings: Settings, *, named: bool) -> F
             check_syntax(path, data)
         return FileResult(path)
     from mpslint.linter import lint
-    from mpslint.source import SourceFile
+    from mpslint.opening import located, open_source, unread
 
-    source = SourceFile(path, data)
+    source = open_source(path, data)
     tree = source.parse() if named else None
-    return FileResult(path, tuple(lint(source, settings, tree)))
+    findings = located(source, lint(source, settings, tree))
+    return FileResult(path, findings, warning=unread(source))

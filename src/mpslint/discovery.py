@@ -1,4 +1,5 @@
-"""Which files a command is about: paths named outright, and Python files below folders.
+"""Which files a command is about: paths named outright, and Python files and notebooks below
+folders.
 
 Folders are walked in order of name without following symlinks to folders (so a loop cannot
 catch the walk); what `.gitignore` or `exclude` names is left out. A path named outright is
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
     from mpslint.settings_file import SettingsFinder
 
-SUFFIXES = (".py",)
+SUFFIXES = (".py", ".ipynb")
 """The files that a walk takes up."""
 
 

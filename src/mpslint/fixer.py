@@ -7,16 +7,18 @@ cycle, or when a pass breaks the file, nothing is written.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.edits import EditConflict, EditSet, origin, spliced
 from mpslint.errors import BadSource
 from mpslint.linter import lint
 from mpslint.model import Applicability, Edit, Finding, Fix
+from mpslint.opening import located, position
 from mpslint.suppress import comments
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -24,17 +26,23 @@ MAX_PASSES = 10
 
 
 class Applied(NamedTuple):
-    """One fix that landed; the position is that of the finding in the text of its pass."""
+    """One fix that landed; the row is that of the finding in the original file.
+
+    What a later pass fixes inside code that a fix wrote has the row where that was written.
+    """
 
     code: str
     name: str
     row: int
     message: str
     applicability: Applicability
+    cell: int | None = None
+    """In a notebook, the cell in which the row is counted."""
 
 
 class FixResult(NamedTuple):
-    text: str
+    source: SourceFile
+    """The file as it became."""
     applied: tuple[Applied, ...]
     remaining: tuple[Finding, ...]
     """Findings of the final text."""
@@ -42,69 +50,9 @@ class FixResult(NamedTuple):
     error: str | None
     """Why nothing was changed although fixes were on offer; None when all went well."""
 
-
-class EditConflict(Exception):
-    """An edit that does not fit the text, or the other edits of its own fix."""
-
-
-class EditSet:
-    """Edits that can be applied together: none overlaps, identical ones count once."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._edits: list[Edit] = []
-        self._known: set[Edit] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self._edits)
-
-    def add(self, fix: Fix) -> bool:
-        """Take all edits of `fix`, or none when one collides with an edit of another fix.
-
-        Raises `EditConflict` for a fix that is wrong in itself.
-        """
-        _check(fix.edits, self._text)
-        fresh = [edit for edit in dict.fromkeys(fix.edits) if edit not in self._known]
-        if any(self._collides(edit) for edit in fresh):
-            return False
-        for edit in fresh:
-            insort(self._edits, edit)
-        self._known.update(fresh)
-        return True
-
-    def _collides(self, edit: Edit) -> bool:
-        # No two taken edits overlap, so only the neighbours can be in the way.
-        at = bisect_left(self._edits, (edit.start,))
-        return any(_overlap(edit, other) for other in self._edits[max(at - 1, 0) : at + 2])
-
-    def apply(self) -> str:
-        out, at = [], 0
-        for edit in self._edits:
-            out += [self._text[at : edit.start], edit.text]
-            at = edit.end
-        return "".join([*out, self._text[at:]])
-
-
-def _overlap(one: Edit, two: Edit) -> bool:
-    """Whether two different edits contradict each other.
-
-    Insertions contradict at the same place (their order would be chance) and inside a
-    replacement; at its ends they do not.
-    """
-    if one.start == one.end and two.start == two.end:
-        return one.start == two.start
-    return one.start < two.end and two.start < one.end
-
-
-def _check(edits: tuple[Edit, ...], text: str) -> None:
-    for edit in edits:
-        if not 0 <= edit.start <= edit.end <= len(text):
-            raise EditConflict(f"no such place: {edit.start} to {edit.end}")
-        if text[edit.start : edit.end] != edit.expect:
-            raise EditConflict(f"expected {edit.expect!r}, found {text[edit.start : edit.end]!r}")
-    for one, two in pairwise(sorted(set(edits))):
-        if _overlap(one, two):
-            raise EditConflict(f"two edits at {two.start}")
+    @property
+    def text(self) -> str:
+        return self.source.text
 
 
 class _Comments:
@@ -133,31 +81,35 @@ def fix_source(source: SourceFile, settings: Settings, *, unsafe: bool = False) 
     level = Applicability.UNSAFE if unsafe else Applicability.SAFE
     current = source
     applied: list[Applied] = []
+    passes: list[tuple[Edit, ...]] = []
     seen = {source.text}
     findings = lint(current, settings)
     for number in range(1, MAX_PASSES + 1):
         try:
-            text, landed = _one_pass(current, findings, level)
+            edits, landed = _one_pass(current, findings, level)
         except EditConflict as error:
             return _refused(source, settings, number, f"a fix does not fit the text ({error})")
-        if text == current.text:
-            return FixResult(text, tuple(applied), tuple(findings), number, None)
-        if text in seen:
-            return _refused(source, settings, number, "the fixes undo each other")
+        if not edits or spliced(current.text, edits) == current.text:
+            remaining = located(current, findings)
+            return FixResult(current, tuple(applied), remaining, number, None)
+        applied += [_applied(source, current, finding, fix, passes) for finding, fix in landed]
         try:
-            current = current.with_text(text)
+            current = current.with_edits(edits)
             findings = lint(current, settings)
             current.parse()
         except BadSource as error:
             return _refused(source, settings, number, f"a fix would break the file ({error})")
-        seen.add(text)
-        applied += landed
+        if current.text in seen:
+            return _refused(source, settings, number, "the fixes undo each other")
+        seen.add(current.text)
+        passes.append(edits)
     return _refused(source, settings, MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
 
 
 def _one_pass(
     source: SourceFile, findings: list[Finding], level: Applicability
-) -> tuple[str, list[Applied]]:
+) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]]]:
+    """The edits of one pass, and whose they are."""
     edits, written = EditSet(source.text), _Comments(source)
     landed = []
     for finding in findings:
@@ -166,11 +118,23 @@ def _one_pass(
         fix = finding.fix
         if fix is None or _applicability(fix, written) < level:
             continue
-        if edits.add(fix):
-            landed.append(
-                Applied(finding.code, finding.name, finding.row, fix.message, fix.applicability)
-            )
-    return edits.apply(), landed
+        if all(source.accepts(edit) for edit in fix.edits) and edits.add(fix):
+            landed.append((finding, fix))
+    return edits.edits, landed
+
+
+def _applied(
+    source: SourceFile,
+    current: SourceFile,
+    finding: Finding,
+    fix: Fix,
+    passes: Sequence[tuple[Edit, ...]],
+) -> Applied:
+    offset = current.starts[finding.row - 1] + finding.column - 1
+    for edits in reversed(passes):
+        offset = origin(offset, edits)
+    cell, row, _ = position(source, offset)
+    return Applied(finding.code, finding.name, row, fix.message, fix.applicability, cell)
 
 
 def _applicability(fix: Fix, written: _Comments) -> Applicability:
@@ -179,4 +143,4 @@ def _applicability(fix: Fix, written: _Comments) -> Applicability:
 
 
 def _refused(source: SourceFile, settings: Settings, passes: int, why: str) -> FixResult:
-    return FixResult(source.text, (), tuple(lint(source, settings)), passes, why)
+    return FixResult(source, (), located(source, lint(source, settings)), passes, why)

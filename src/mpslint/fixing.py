@@ -8,6 +8,7 @@ from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixer import FixResult, fix_source
 from mpslint.model import Applicability
+from mpslint.opening import open_source, texts_by_cell
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
@@ -26,12 +27,16 @@ class Planned(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        return self.result.text != self.source.text
+        return self.result.source.on_disk != self.source.on_disk
 
     @property
     def after(self) -> bytes:
         """The new bytes, in the file's own encoding."""
-        return self.source.encode(self.result.text)
+        return self.result.source.on_disk
+
+    @property
+    def before(self) -> bytes:
+        return self.source.on_disk
 
 
 def worth_fixing(result: FileResult, *, unsafe: bool) -> bool:
@@ -43,10 +48,8 @@ def worth_fixing(result: FileResult, *, unsafe: bool) -> bool:
 def plan(path: str, data: bytes, settings: Settings, *, unsafe: bool) -> Planned | str:
     """The file fixed in memory, or the one line that says why it cannot be."""
     try:
-        source = SourceFile(path, data)
-        planned = Planned(path, source, fix_source(source, settings, unsafe=unsafe))
-        _ = planned.after  # a character that the file's encoding lacks shows here
-        return planned
+        source = open_source(path, data)
+        return Planned(path, source, fix_source(source, settings, unsafe=unsafe))
     except BadSource as error:
         return str(error)
     except MpslintError:
@@ -56,12 +59,20 @@ def plan(path: str, data: bytes, settings: Settings, *, unsafe: bool) -> Planned
 
 
 def unified_diff(planned: Planned, shown: str) -> Iterator[str]:
-    """The change as a patch: lines of the tokenizer, newlines as they stand in the file."""
+    """The change as a patch: lines of the tokenizer, newlines as they stand in the file.
+
+    A notebook's change is shown cell by cell.
+    """
+    after = texts_by_cell(planned.result.source)
+    for cell, text in texts_by_cell(planned.source).items():
+        name = shown if cell is None else f"{shown}:cell {cell}"
+        yield from _diff(SourceFile.from_text(text), SourceFile.from_text(after[cell]), name)
+
+
+def _diff(before: SourceFile, after: SourceFile, name: str) -> Iterator[str]:
     import difflib
 
-    before = _lines(planned.source)
-    after = _lines(planned.source.with_text(planned.result.text))
-    for line in difflib.unified_diff(before, after, shown, shown):
+    for line in difflib.unified_diff(_lines(before), _lines(after), name, name):
         if line.endswith(("\n", "\r")):
             yield line
         else:

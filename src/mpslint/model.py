@@ -79,6 +79,8 @@ class Label(NamedTuple):
     row: int
     column: int
     message: str
+    cell: int | None = None
+    """As in `Finding.cell`."""
 
 
 class Finding:
@@ -88,6 +90,7 @@ class Finding:
         "_build",
         "_fix",
         "applicability",
+        "cell",
         "code",
         "column",
         "confidence",
@@ -126,6 +129,8 @@ class Finding:
         self.end_column = end_column
         self.confidence = confidence
         self.labels = labels
+        self.cell: int | None = None
+        """In a notebook, the 1-based number of the cell that rows are counted in."""
         self.applicability = applicability
         """The level the rule offers a fix at, known without building it; None: no fix."""
         self._fix: Fix | None = None
@@ -145,8 +150,19 @@ class Finding:
         return self._fix
 
     @property
-    def sort_key(self) -> tuple[int, int, str, int, int]:
-        return (self.row, self.column, self.code, self.end_row, self.end_column)
+    def sort_key(self) -> tuple[int, int, int, str, int, int]:
+        place = (self.cell or 0, self.row, self.column)
+        return (*place, self.code, self.end_row, self.end_column)
 
     def __repr__(self) -> str:
-        return f"Finding({self.code} {self.row}:{self.column} {self.message!r})"
+        return f"Finding({self.code} {self.place} {self.message!r})"
+
+    @property
+    def place(self) -> str:
+        """`row:column`, in a notebook `cell N:row:column`."""
+        return placed(self.cell, self.row, self.column)
+
+
+def placed(cell: int | None, row: int, column: int) -> str:
+    """A position as people read it."""
+    return f"{row}:{column}" if cell is None else f"cell {cell}:{row}:{column}"

@@ -7,10 +7,6 @@ from mpslint.errors import BadSource, reason_of
 
 def read_bytes(path: str) -> bytes:
     """The file's bytes. Raises `BadSource`."""
-    if path.endswith(".ipynb"):
-        raise BadSource(
-            path, "notebooks are not read; export it with `jupyter nbconvert --to script`"
-        )
     try:
         # Unbuffered: one system call less for each of many thousand files.
         with open(path, "rb", buffering=0) as file:
@@ -28,6 +24,6 @@ def too_large(size: int, limit: int) -> str | None:
 
 def check_syntax(path: str, data: bytes) -> None:
     """Raise `BadSource` for a file that is no Python, without importing the parser's module."""
-    from mpslint.source import SourceFile
+    from mpslint.opening import open_source
 
-    SourceFile(path, data).parse()
+    open_source(path, data).parse()

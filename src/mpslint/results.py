@@ -36,13 +36,14 @@ def to_record(finding: Finding, *, with_fix: bool) -> Record:
         [list(label) for label in finding.labels],
         None if level is None else int(level),
         None if fix is None else [fix.message, [list(e) for e in fix.edits], fix.applicability],
+        finding.cell,
     ]
 
 
 def from_record(record: Record) -> Finding:
     """The finding of a record; raises `ValueError`, `TypeError` or `KeyError` for other data."""
     code, name, message, severity, row, column, end_row, end_column, *rest = record
-    confidence, labels, level, fix = rest
+    confidence, labels, level, fix, cell = rest
     finding = Finding(
         code,
         name,
@@ -57,6 +58,7 @@ def from_record(record: Record) -> Finding:
         fix=None if fix is None else _fix(*fix),
     )
     finding.applicability = None if level is None else Applicability(level)
+    finding.cell = cell
     return finding
 
 

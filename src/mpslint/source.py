@@ -12,10 +12,14 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
+from mpslint.edits import kept_outside, spliced
 from mpslint.errors import BadSource
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Sequence
+
+    from mpslint.model import Edit
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -105,6 +109,25 @@ class SourceFile:
             reason = f"its encoding, {self.encoding}, does not survive a rewrite"
             raise BadSource(self.path, f"{reason}; save it as UTF-8")
         return changed
+
+    def with_edits(self, edits: Sequence[Edit]) -> SourceFile:
+        """The same file after `edits` (in order, none overlapping).
+
+        Held against this one: raises `BadSource` when anything else would change.
+        """
+        text = spliced(self.text, edits)
+        if not kept_outside(self.text, text, edits):
+            raise BadSource(self.path, "an edit reached beyond its place")
+        return self.with_text(text)
+
+    def accepts(self, edit: Edit) -> bool:
+        """Whether an edit may be made at its place at all."""
+        return True
+
+    @property
+    def on_disk(self) -> bytes:
+        """The bytes of the file."""
+        return self.data
 
     def encode(self, text: str) -> bytes:
         """`text` as this file's bytes. Raises `BadSource` if its encoding lacks a character."""

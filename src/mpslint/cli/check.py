@@ -11,7 +11,7 @@ from mpslint.cli.options import (
     add_paths,
     add_running,
     add_settings,
-    finder,
+    find_settings,
     parser,
     style,
     warn,
@@ -48,13 +48,17 @@ def run(arguments: list[str]) -> int:
     from mpslint.discovery import targets
     from mpslint.runner import check_all
 
-    found = targets(options.paths or ["."], finder(options), warn)
+    finder = find_settings(options)
     results = check_all(
-        found,
+        targets(options.paths or ["."], finder, warn),
         jobs=options.jobs,
         cache=not options.no_cache,
         with_fixes=options.output_format in ("json", "full"),
     )
+    if not results:
+        from mpslint.selectors import require_known
+
+        require_known(finder.for_folder("."))
     return report(options, results, {})
 
 
@@ -62,7 +66,7 @@ def _stdin(options: argparse.Namespace) -> FileResult:
     from mpslint.checking import check_bytes, guarded
 
     name = options.stdin_filename or "-"
-    settings = finder(options).for_file(name)
+    settings = find_settings(options).for_file(name)
     data = sys.stdin.buffer.read()
     result = guarded(name, lambda: check_bytes(name, data, settings, named=True))
     _STDIN[name] = data
@@ -83,13 +87,12 @@ def report(
     from mpslint.output import render
 
     def read(path: str) -> str:
+        from mpslint.opening import text_on_disk
         from mpslint.reading import read_bytes
-        from mpslint.source import SourceFile
 
         if path in texts:
             return texts[path]
-        data = _STDIN[path] if path in _STDIN else read_bytes(path)
-        return SourceFile(path, data).text
+        return text_on_disk(path, _STDIN[path] if path in _STDIN else read_bytes(path))
 
     look = style(options, read)
     findings = any(result.findings for result in results)

@@ -13,7 +13,7 @@ from mpslint.cli.options import (
     add_paths,
     add_running,
     add_settings,
-    finder,
+    find_settings,
     parser,
     warn,
 )
@@ -23,7 +23,7 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
@@ -96,12 +96,14 @@ def fix(options: argparse.Namespace) -> int:
     work = _plan(options)
     if options.diff:
         return _diff(options, work)
+    from mpslint.opening import text_on_disk
+
     outcome = _verify(options, work, script)
     written = work.planned if outcome is None or outcome.may_write else {}
     failures = _write(written)
     done = {path: planned for path, planned in written.items() if path not in failures}
     results = [_final(result, done, failures) for result in work.results]
-    texts = {path: planned.result.text for path, planned in done.items()}
+    texts = {path: text_on_disk(path, planned.after) for path, planned in done.items()}
     if options.show_fixes:
         _show_fixes(options, done)
     if options.report:
@@ -138,7 +140,7 @@ def _plan(options: argparse.Namespace) -> Work:
     from mpslint.reading import read_bytes
     from mpslint.runner import check_all
 
-    found = list(targets(options.paths or ["."], finder(options), warn))
+    found = list(targets(options.paths or ["."], find_settings(options), warn))
     checked = check_all(found, jobs=options.jobs, cache=not options.no_cache, with_fixes=False)
     settings = {target.path: target.settings for target in found}
     work = Work([], {}, {})
@@ -191,12 +193,27 @@ def _write(planned: dict[str, Planned]) -> dict[str, str]:
     from mpslint.writer import replace
 
     failures = {}
-    for path, file in planned.items():
+    for path, file in _without_twins(planned):
         try:
-            replace(path, file.source.data, file.after)
+            replace(path, file.before, file.after)
         except CannotWrite as error:
             failures[path] = str(error)
     return failures
+
+
+def _without_twins(planned: dict[str, Planned]) -> Iterator[tuple[str, Planned]]:
+    """One name of each file: writing to a hard link changes what its other names hold."""
+    seen = set()
+    for path, file in planned.items():
+        try:
+            status = os.stat(path)
+        except OSError:
+            yield path, file  # writing will say why
+            continue
+        key = (status.st_dev, status.st_ino, file.after)
+        if status.st_nlink == 1 or key not in seen:
+            yield path, file
+        seen.add(key)
 
 
 def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str]) -> FileResult:
@@ -217,6 +234,3 @@ def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
         print(f"{shown_path(path)}:", file=out)
         for (code, name), number in sorted(numbers.items()):
             print(f"  {number} x {code} ({name})", file=out)
-
-
-__all__: Sequence[str] = ["Usage", "fix", "run", "run_plain"]

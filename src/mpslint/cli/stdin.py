@@ -33,7 +33,7 @@ def fix_stdin(options: argparse.Namespace) -> int:
         return FINDINGS if planned.changed and not options.exit_zero else OK
     _emit(planned.after)
     for finding in planned.result.remaining:
-        place = f"{name}:{finding.row}:{finding.column}"
+        place = f"{name}:{finding.place}"
         print(f"{place}: {finding.code} {finding.message}", file=sys.stderr)
     return FINDINGS if planned.result.remaining and not options.exit_zero else OK
 

@@ -18,5 +18,5 @@ def render(results: Sequence[FileResult], style: Style) -> str:
     lines = []
     for result in results:
         path = paint(shown_path(result.path), "bold", style)
-        lines += [f"{path}:{f.row}:{f.column}: {head(f, style)}\n" for f in result.findings]
+        lines += [f"{path}:{f.place}: {head(f, style)}\n" for f in result.findings]
     return "".join(lines)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.model import Applicability
+from mpslint.model import Applicability, placed
+from mpslint.opening import line_of, source_of_text
 from mpslint.output import shown_path
 from mpslint.output.text import fixable, head, paint
-from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.output import Style
     from mpslint.results import FileResult
+    from mpslint.source import SourceFile
 
 _WIDE = 110
 """Longer source lines are cut around the token."""
@@ -34,7 +35,7 @@ def _source(result: FileResult, style: Style) -> SourceFile | None:
     if style.read is None:
         return None
     try:
-        return SourceFile.from_text(style.read(result.path), result.path)
+        return source_of_text(style.read(result.path), result.path)
     except (MpslintError, OSError):
         return None
 
@@ -43,10 +44,10 @@ def _block(path: str, finding: Finding, source: SourceFile | None, style: Style)
     shown = shown_path(path)
     width = len(str(max([finding.row, *(label.row for label in finding.labels)])))
     yield head(finding, style)
-    yield f"{' ' * width}{paint('-->', 'blue', style)} {shown}:{finding.row}:{finding.column}"
+    yield f"{' ' * width}{paint('-->', 'blue', style)} {shown}:{finding.place}"
     bar = paint("|", "blue", style)
-    if source is not None and finding.row <= len(source.starts):
-        line = source.line(finding.row)
+    line = line_of(source, finding.cell, finding.row) if source is not None else None
+    if line is not None:
         last = finding.end_column if finding.end_row == finding.row else len(line) + 1
         number = paint(f"{finding.row:>{width}}", "blue", style)
         text, caret = _cut(line, finding.column, max(last, finding.column + 1))
@@ -54,7 +55,8 @@ def _block(path: str, finding: Finding, source: SourceFile | None, style: Style)
         yield f"{number} {bar} {text}"
         yield f"{' ' * width} {bar} {paint(caret, 'red', style)}"
     for label in finding.labels:
-        yield f"{' ' * width} {bar} {shown}:{label.row}:{label.column}: {label.message}"
+        place = placed(label.cell, label.row, label.column)
+        yield f"{' ' * width} {bar} {shown}:{place}: {label.message}"
     advice = _help(finding, style)
     if advice:
         yield f"{' ' * width} = {advice}"

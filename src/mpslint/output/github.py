@@ -32,7 +32,7 @@ def _command(path: str, finding: Finding) -> str:
         "endColumn": finding.end_column,
     }
     shown = ",".join(f"{key}={_property(str(value))}" for key, value in fields.items())
-    text = f"{path}:{finding.row}:{finding.column}: {finding.code} {finding.message}"
+    text = f"{path}:{finding.place}: {finding.code} {finding.message}"
     return f"::error {shown}::{_data(text)}\n"
 
 

@@ -10,7 +10,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from mpslint.source import SourceFile
+from mpslint.opening import position, source_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.model import Finding, Fix
     from mpslint.output import Style
     from mpslint.results import FileResult
+    from mpslint.source import SourceFile
 
 
 def render(results: Sequence[FileResult], style: Style) -> str:
@@ -27,7 +28,7 @@ def render(results: Sequence[FileResult], style: Style) -> str:
         for finding in result.findings:
             fix = finding.fix
             if fix is not None and source is None and style.read is not None:
-                source = SourceFile.from_text(style.read(result.path), result.path)
+                source = source_of_text(style.read(result.path), result.path)
             rows.append(_row(result.path, finding, fix, source))
     if not rows:
         return "[]\n"
@@ -42,12 +43,17 @@ def _row(path: str, finding: Finding, fix: Fix | None, source: SourceFile | None
         "name": finding.name,
         "message": finding.message,
         "filename": path if path == "-" else os.path.abspath(path),
+        "cell": finding.cell,
         "location": _place(finding.row, finding.column),
         "end_location": _place(finding.end_row, finding.end_column),
         "severity": finding.severity.label,
         "confidence": finding.confidence.label,
         "fix": None if fix is None or source is None else _fix(fix, source),
-        "related": [{"location": _place(r, c), "message": m} for r, c, m in finding.labels],
+        "related": [
+            {"location": _place(label.row, label.column), "message": label.message}
+            | ({} if label.cell is None else {"cell": label.cell})
+            for label in finding.labels
+        ],
         "url": rule_url(finding.name),
     }
 
@@ -59,8 +65,8 @@ def _fix(fix: Fix, source: SourceFile) -> dict[str, Any]:
         "edits": [
             {
                 "content": edit.text,
-                "location": _place(*source.position(edit.start)),
-                "end_location": _place(*source.position(edit.end)),
+                "location": _place(*position(source, edit.start)[1:]),
+                "end_location": _place(*position(source, edit.end)[1:]),
             }
             for edit in fix.edits
         ],

@@ -15,8 +15,8 @@ adjacency = adjacency.to_sparse_csr().to(device)
 Use instead: the COO layout, which MPS has from torch 2.9, or a dense tensor.
 
 ## What is not flagged
-COO tensors, data known or supposed to be on the CPU (quantisation after training runs there), and
-code that runs only on CUDA.
+COO tensors, data known or supposed to be on the CPU (quantisation after training runs there), data
+that is made wherever another tensor is (`device=x.device`), and code that runs only on CUDA.
 
 ## Fix safety
 There is no fix.
@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import only_for_cuda
 
 _MAKERS = [
     "quantize_per_tensor",
@@ -59,7 +60,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in calls:
         if context.guards.has(call, "cuda", "no-mps", "cpu", "caught"):
             continue
-        if _on_a_device(context, call):
+        if _on_a_device(context, call) and not only_for_cuda(context, call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else "this function"
             kind = "quantised" if "quantize" in name else "compressed-sparse"
             yield context.finding(
@@ -77,10 +78,17 @@ def _on_a_device(context: Context, call: ast.Call) -> bool:
     sources = [*call.args]
     if isinstance(call.func, ast.Attribute) and call.func.attr.startswith("to_sparse"):
         sources = [call.func.value]
-    devices = [k.value for k in call.keywords if k.arg == "device"]
+    devices = [k.value for k in call.keywords if k.arg == "device" and not _of_a_tensor(k.value)]
     if any("mps" in (context.values.device_types(d) or ()) for d in devices):
         return True
     return any("mps" in (context.values.of(item).devices or ()) for item in sources)
+
+
+def _of_a_tensor(device: ast.expr) -> bool:
+    """`x.device`: wherever the data is, which nobody here has chosen."""
+    if not isinstance(device, ast.Attribute) or device.attr != "device":
+        return False
+    return not (isinstance(device.value, ast.Name) and device.value.id == "self")
 
 
 def _can_be_mps(context: Context, parent: ast.AST) -> bool:

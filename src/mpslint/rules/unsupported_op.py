@@ -21,7 +21,7 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ## What is not flagged
 Data known to be on the CPU, code that does not run on MPS, files that switch the fallback on,
 pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
-variants that depend on an argument's value (`norm(p="nuc")`). Tests that name no device. Methods
+variants that depend on an argument's value (`norm(p="nuc")`). Tests. Methods
 such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
 that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
 an older release.
@@ -83,7 +83,7 @@ def _report(
     context: Context, rule: Rule, call: ast.Call, token: ast.expr, name: str, since: Release
 ) -> Iterator[Finding]:
     newest = context.settings.max_torch
-    if falls_back(context) or (_is_test(context) and not context.placement.file_uses_devices):
+    if falls_back(context) or _is_test(context):
         return
     never = since == NEVER or (newest is not None and since > newest)
     when = "up to torch 2.15, the newest known" if never else f"before torch {release_text(since)}"
@@ -100,7 +100,8 @@ def _report(
 
 def _is_test(context: Context) -> bool:
     path = context.source.path.replace("\\", "/")
-    return "/tests/" in path or path.rsplit("/", 1)[-1].startswith("test_")
+    folders, _, name = path.rpartition("/")
+    return name.startswith("test_") or bool({"test", "tests"} & set(folders.split("/")[-3:]))
 
 
 def _on_cpu(context: Context, call: ast.Call, name: str) -> Fix | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.cuda_packages import about_kernels
+from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MPS_SETTLED = ("mps", "mps-attribute", "darwin", "caught")
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
-_CUDA_WORD = re.compile(r"cuda|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn", re.I)
+_CUDA_WORD = re.compile(r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn", re.I)
 _GPU_NUMBER = re.compile(
     r"(^|_)(gpus?|n_?gpus?|ngpus?|num_gpus?|gpu_ids?|device_ids?|cuda(_device)?)$", re.I
 )
@@ -44,15 +45,16 @@ def unsettled(
 
 
 def only_for_cuda(context: Context, node: ast.AST) -> bool:
-    """Whether code is written for CUDA alone, though no test of CUDA stands around it.
+    """Whether code is written for CUDA alone, though no test of CUDA settles it.
 
     It says so in the name of its function, class or file, defines GPU kernels, goes through the
-    CUDA devices one by one, or runs for a GPU that somebody has numbered.
+    CUDA devices one by one, runs for a GPU that somebody has numbered, or below an exit for
+    machines that have neither CUDA nor one of its likes.
     """
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            if _CUDA_WORD.search(parent.name):
+            if _CUDA_WORD.search(parent.name) or _marked(parent):
                 return True
         elif isinstance(parent, ast.If):
             if any(child is item for item in parent.body) and _names_a_gpu(parent.test):
@@ -61,6 +63,8 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
             iterable = _iterated(parent, child)
             if iterable is not None and _counts_devices(context, iterable):
                 return True
+        if isinstance(child, ast.stmt) and _behind_exit(context, child):
+            return True
         child = parent
     return _cuda_file(context)
 
@@ -74,6 +78,34 @@ def about_cuda(context: Context, node: ast.AST) -> bool:
         isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _CUDA_WORD.search(parent.name)
         for parent in context.index.ancestors(node)
     )
+
+
+def _marked(definition: ast.AST) -> bool:
+    """`@withCUDA`, `@requires_cuda` and their like."""
+    for decorator in getattr(definition, "decorator_list", ()):
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if _CUDA_WORD.search(_word(function) or ""):
+            return True
+    return False
+
+
+def _behind_exit(context: Context, statement: ast.stmt) -> bool:
+    """Behind `if not (torch.cuda.is_available() or ...): return` in its block."""
+    for item in context.index.block(statement):
+        if item is statement:
+            return False
+        if not isinstance(item, ast.If) or not leaves(item.body):
+            continue
+        test = item.test
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            parts = test.operand.values if isinstance(test.operand, ast.BoolOp) else [test.operand]
+            if any(_asks_for_cuda(context, part) for part in parts):
+                return True
+    return False
+
+
+def _asks_for_cuda(context: Context, test: ast.expr) -> bool:
+    return isinstance(test, ast.Call) and (context.resolve(test.func) == "torch.cuda.is_available")
 
 
 def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
@@ -93,33 +125,38 @@ def _cuda_file(context: Context) -> bool:
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:
-    """`range(torch.cuda.device_count())`, which is empty without CUDA."""
-    return (
-        isinstance(iterable, ast.Call)
-        and isinstance(iterable.func, ast.Name)
-        and iterable.func.id == "range"
-        and any(
-            isinstance(argument, ast.Call)
-            and context.resolve(argument.func) == "torch.cuda.device_count"
-            for argument in iterable.args
-        )
-    )
+    """`range(torch.cuda.device_count())`, which is empty without CUDA, and `range(num_gpus)`."""
+    if not isinstance(iterable, ast.Call) or _word(iterable.func) != "range":
+        return False
+    for argument in iterable.args:
+        if isinstance(argument, ast.Call):
+            if context.resolve(argument.func) == "torch.cuda.device_count":
+                return True
+        elif _GPU_NUMBER.search(_word(argument) or ""):
+            return True
+    return False
 
 
 def _names_a_gpu(test: ast.expr) -> bool:
-    """`args.gpu is not None`, `device_id > 0`, `kind == Kind.CUDA`."""
+    """`args.gpu is not None`, `device_id > 0`, `kind == Kind.CUDA`, `IS_CUDA or IS_ROCM`."""
     if isinstance(test, ast.BoolOp):
-        return isinstance(test.op, ast.And) and any(_names_a_gpu(item) for item in test.values)
+        every = isinstance(test.op, ast.Or)
+        return (all if every else any)(_names_a_gpu(item) for item in test.values)
+    if isinstance(test, ast.Name | ast.Attribute):
+        return bool(_CUDA_WORD.search(_word(test) or ""))
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     operator, right = test.ops[0], test.comparators[0]
     if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
         return right.attr in _GPU_MEMBERS
-    word = test.left.attr if isinstance(test.left, ast.Attribute) else None
-    if isinstance(test.left, ast.Name):
-        word = test.left.id
-    if word is None or not _GPU_NUMBER.search(word) or not isinstance(right, ast.Constant):
+    if not _GPU_NUMBER.search(_word(test.left) or "") or not isinstance(right, ast.Constant):
         return False
     if isinstance(operator, ast.IsNot):
         return right.value is None
     return isinstance(operator, ast.Gt | ast.GtE) and right.value in (0, 1)
+
+
+def _word(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else None

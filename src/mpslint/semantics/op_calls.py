@@ -55,7 +55,7 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
         return types is None or "mps" in types
     for argument in [*call.args, *(k.value for k in call.keywords)]:
         value = context.values.of(argument)
-        if value.kind is Kind.NDARRAY or (value.kind is Kind.TENSOR and value.on_cpu):
+        if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
     return True
 

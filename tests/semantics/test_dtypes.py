@@ -1,0 +1,100 @@
+"""Dtypes of arrays and tensors are known where they are certain, and nowhere else."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from mpslint.semantics.context import Context
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+HEAD = "import numpy as np\nimport torch\nfrom torch import double\n"
+
+
+def ask(text: str) -> tuple[Context, ast.expr]:
+    """The context of `text` and its last expression."""
+    source = SourceFile.from_text(HEAD + text)
+    tree = source.parse()
+    last = tree.body[-1]
+    assert isinstance(last, ast.Expr)
+    return Context(source, tree, Settings()), last.value
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("torch.float64", "float64"),
+        ("double", "float64"),
+        ("float", "float64"),
+        ("complex", "complex128"),
+        ("torch.half", "float16"),
+        ("torch.DoubleTensor", "float64"),
+        ("wide = torch.double\nwide", "float64"),
+        ("np.float64", None),
+        ("float = torch.float32\nfloat", "float32"),
+        ("torch.nn.Linear", None),
+    ],
+)
+def test_a_dtype_is_read_under_its_usual_name(text: str, dtype: str | None) -> None:
+    context, node = ask(text)
+    assert context.dtypes.torch_dtype(node) == dtype
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("np.zeros(3)", "float64"),
+        ("np.zeros(3, np.float32)", "float32"),
+        ("np.ones(3, dtype='f8')", "float64"),
+        ("np.random.rand(3)", "float64"),
+        ("np.random.rand()", None),
+        ("np.random.uniform(0, 1)", None),
+        ("np.random.uniform(0, 1, 3)", "float64"),
+        ("rng = np.random.default_rng(0)\nrng.normal(size=3)", "float64"),
+        ("rng = object()\nrng.normal(size=3)", None),
+        ("np.arange(3)", None),
+        ("np.arange(0.0, 1.0)", "float64"),
+        ("np.array([1, 2.5])", "float64"),
+        ("np.array([1, 2])", "int64"),
+        ("np.array([x])", None),
+        ("np.zeros(3).astype(np.float32)", "float32"),
+        ("np.zeros(3).reshape(3, 1).T", "float64"),
+        ("np.zeros(3)[None, :2]", "float64"),
+        ("np.zeros(3)[0]", None),
+        ("2 * np.linspace(0, 1, 3) ** 2", "float64"),
+        ("np.zeros(3) * unknown", None),
+        ("np.stack([np.zeros(3) for _ in range(2)])", "float64"),
+        ("np.stack([np.zeros(3), unknown])", None),
+        ("np.cos(np.ones(3))", "float64"),
+        ("np.load('x.npy')", None),
+        ("a = np.zeros(3)\nif x:\n    a = np.zeros(3, np.float32)\na", None),
+    ],
+)
+def test_the_dtype_of_an_array(text: str, dtype: str | None) -> None:
+    context, node = ask(text)
+    assert context.dtypes.array(node) == dtype
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype"),
+    [
+        ("torch.zeros(3)", None),
+        ("torch.zeros(3, dtype=torch.float64)", "float64"),
+        ("torch.from_numpy(np.zeros(3))", "float64"),
+        ("torch.tensor([1.0])", None),
+        ("torch.tensor(np.zeros(3)).float()", "float32"),
+        ("torch.ones(3).double().unsqueeze(0)", "float64"),
+        ("torch.ones(3, dtype=double).to('cpu')", "float64"),
+        ("torch.ones(3, dtype=double).to(torch.float32)", "float32"),
+        ("torch.ones(3, dtype=double).to(other)", None),
+        ("torch.ones(3, dtype=double) / 3", "float64"),
+        ("torch.ones(3, dtype=double) * other", None),
+        ("torch.DoubleTensor([1])", "float64"),
+        ("x = torch.ones(3).double()\nx = x[1:]\nx", "float64"),
+    ],
+)
+def test_the_dtype_of_a_tensor(text: str, dtype: str | None) -> None:
+    context, node = ask(text)
+    assert context.dtypes.tensor(node) == dtype

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mpslint.semantics.devices import DEVICE_NAME, Devices
 from mpslint.semantics.guards import Guards
-from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.index import FUNCTIONS, Index, N
 from mpslint.semantics.names import Names
 from mpslint.semantics.values import Kind, Value, Values
 
@@ -65,7 +65,7 @@ class Chains:
     # expressions
 
     def _expressions(self) -> Iterator[Chain]:
-        for node in self._index.of(ast.IfExp):
+        for node in self._near_literals(ast.IfExp):
             body, orelse = self._device(node.body), self._device(node.orelse)
             if body is None or orelse is None:
                 continue
@@ -149,8 +149,20 @@ class Chains:
     # statements
 
     def _statements(self) -> Iterator[Chain]:
-        for node in self._index.of(ast.If):
+        for node in self._near_literals(ast.If):
             yield from self._statement(node)
+
+    def _near_literals(self, kind: type[N]) -> list[N]:
+        """The conditions of one kind around written-out CUDA devices: all that can be chains."""
+        found: dict[N, None] = {}
+        for literal in self._devices.literals:
+            if literal.backend == "cuda":
+                for parent in self._index.ancestors(literal.node):
+                    if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+                        break
+                    if isinstance(parent, kind):
+                        found[parent] = None
+        return list(found)
 
     def _statement(self, node: ast.If) -> Iterator[Chain]:
         for block, other, inverted in (

@@ -65,8 +65,12 @@ def unified_diff(planned: Planned, shown: str) -> Iterator[str]:
     """
     after = texts_by_cell(planned.result.source)
     for cell, text in texts_by_cell(planned.source).items():
-        name = shown if cell is None else f"{shown}:cell {cell}"
-        yield from _diff(SourceFile.from_text(text), SourceFile.from_text(after[cell]), name)
+        if cell is None:
+            yield from _diff(SourceFile.from_text(text), SourceFile.from_text(after[None]), shown)
+        else:
+            # The last line of a cell has no newline by custom: not worth a remark.
+            pair = (SourceFile.from_text(f"{part}\n") for part in (text, after[cell]))
+            yield from _diff(*pair, f"{shown}:cell {cell}")
 
 
 def _diff(before: SourceFile, after: SourceFile, name: str) -> Iterator[str]:

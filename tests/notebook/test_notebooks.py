@@ -1,0 +1,176 @@
+"""Notebooks are checked and fixed cell by cell; nothing but the cells' code changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import FIXTURES, Cli
+
+from mpslint.errors import BadSource
+from mpslint.fixing import Planned, plan, unified_diff
+from mpslint.linter import lint
+from mpslint.notebook.source import NotebookSource
+from mpslint.opening import located, open_source
+from mpslint.settings import Settings
+
+NOTEBOOKS = FIXTURES / "notebooks"
+GOOD = ("basic", "tight", "magics")
+
+
+def data(name: str) -> bytes:
+    return (NOTEBOOKS / f"{name}.ipynb").read_bytes()
+
+
+def source(name: str) -> NotebookSource:
+    found = open_source(f"{name}.ipynb", data(name))
+    assert isinstance(found, NotebookSource)
+    return found
+
+
+def fixed(name: str) -> Planned:
+    planned = plan(f"{name}.ipynb", data(name), Settings(), unsafe=False)
+    assert isinstance(planned, Planned), planned
+    assert planned.result.error is None
+    return planned
+
+
+def cells(raw: bytes) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(raw)["cells"]]
+
+
+def without_sources(raw: bytes) -> Any:
+    whole = json.loads(raw)
+    for cell in whole["cells"]:
+        if cell["cell_type"] == "code":
+            cell["source"] = None
+    return whole
+
+
+def test_a_name_from_an_earlier_cell_is_known_in_a_later_one() -> None:
+    planned = fixed("basic")
+    assert "model = nn.Linear(8, 2).to(device)" in cells(planned.after)[2]
+    assert "x = torch.rand(4, 8).to(device)" in cells(planned.after)[4]
+    assert cells(planned.after)[1].count("device = torch.device(") == 3
+
+
+def test_magics_and_shell_lines_are_kept() -> None:
+    after = cells(fixed("basic").after)
+    assert after[1].startswith("%matplotlib inline\nimport torch\n")
+    assert after[4].startswith("%%time\nfor step")
+    assert "    !nvidia-smi --loop=1 \\\n        --query\n" in after[4]
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_nothing_but_sources_differs_after_a_fix(name: str) -> None:
+    after = fixed(name).after
+    assert after != data(name)
+    assert without_sources(after) == without_sources(data(name))
+
+
+def test_a_notebook_in_the_usual_layout_stays_in_it() -> None:
+    after = fixed("basic").after
+    rewritten = json.dumps(json.loads(after), indent=1, ensure_ascii=False) + "\n"
+    assert after == rewritten.encode()
+
+
+def test_odd_layout_and_escapes_outside_the_edit_stay_as_they_were() -> None:
+    before, after = data("tight"), fixed("tight").after
+    head, tail = before.index(b"device = "), before.index(b"\\nprint(")
+    assert after.startswith(before[:head])
+    assert after.endswith(before[tail:])
+    assert b"\\u0022cuda\\u0022" in before
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_a_second_fix_changes_nothing(name: str) -> None:
+    once = fixed(name).after
+    again = plan(f"{name}.ipynb", once, Settings(), unsafe=False)
+    assert isinstance(again, Planned)
+    assert not again.changed
+
+
+def test_findings_name_cell_row_and_column() -> None:
+    found = source("basic")
+    places = [(f.code, f.place) for f in located(found, lint(found, Settings()))]
+    assert ("MPS102", "cell 3:1:25") in places
+    assert ("MPS102", "cell 5:3:26") in places
+    assert ("MPS201", "cell 6:1:1") in places
+
+
+def test_cells_of_other_programs_are_not_read() -> None:
+    read = source("magics")
+    assert sorted(read.cell_texts()) == [2, 3]
+    assert read.unread == [(4, "row 1: syntax error: invalid syntax")]
+
+
+def test_what_only_looks_like_a_magic_is_python() -> None:
+    text = source("magics").text
+    assert "\n%not a magic\n!nor this\n" in text
+    assert "\n         % 7)" in text
+    assert "torch.load?" not in text
+    assert "!ls" not in text
+
+
+def test_a_notebook_in_another_language_is_passed_over_in_silence(cli: Cli) -> None:
+    ran = cli("check", NOTEBOOKS / "julia.ipynb", "--isolated", "--no-cache")
+    assert (ran.code, ran.err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("broken", ":1:63: not valid JSON"), ("version3", "no cells of notebook format 4")],
+)
+def test_what_is_no_notebook_gets_one_clear_line(name: str, reason: str) -> None:
+    with pytest.raises(BadSource) as raised:
+        source(name)
+    assert reason in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_check_shows_the_line_of_the_cell(cli: Cli) -> None:
+    ran = cli("check", NOTEBOOKS / "magics.ipynb", "--isolated", "--no-cache")
+    assert "magics.ipynb:cell 3:5:1\n" in ran.out
+    assert "5 | torch.cuda.empty_cache()" in ran.out
+    assert "cell 4 is left out: row 1: syntax error" in ran.err
+
+
+def test_json_output_carries_the_cell(cli: Cli) -> None:
+    path = NOTEBOOKS / "magics.ipynb"
+    ran = cli("check", path, "--isolated", "--no-cache", "--output-format", "json")
+    last = json.loads(ran.out)[-1]
+    assert (last["cell"], last["location"]) == (3, {"row": 5, "column": 1})
+    assert last["fix"]["edits"][0]["location"] == {"row": 5, "column": 1}
+
+
+def test_a_walk_takes_notebooks_up_and_fix_writes_them(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "basic.ipynb", project)
+    assert cli("check", "--isolated", "--no-cache").code == 1
+    cli("fix", "--isolated", "--no-cache", "--no-verify", ".")
+    assert (project / "basic.ipynb").read_bytes() == fixed("basic").after
+    assert cli("check", "--isolated", "--no-cache").code == 0
+
+
+def test_a_diff_goes_cell_by_cell_and_writes_nothing(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "basic.ipynb", project)
+    ran = cli("fix", "--diff", "--isolated", "--no-cache", "basic.ipynb")
+    assert "--- basic.ipynb:cell 3\n" in ran.out
+    assert "-torch.cuda.synchronize()\n" in ran.out
+    assert "No newline" not in ran.out
+    assert (project / "basic.ipynb").read_bytes() == data("basic")
+
+
+def test_the_cache_remembers_cells(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "basic.ipynb", project)
+    first = cli("check", "--isolated", "--output-format", "concise")
+    assert cli("check", "--isolated", "--output-format", "concise") == first
+    assert "basic.ipynb:cell 3:1:25" in first.out
+
+
+def test_a_diff_of_a_notebook_is_empty_where_nothing_changes() -> None:
+    planned = plan("b.ipynb", fixed("basic").after, Settings(), unsafe=False)
+    assert isinstance(planned, Planned)
+    assert list(unified_diff(planned, "b.ipynb")) == []

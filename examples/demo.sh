@@ -10,7 +10,8 @@ cd "$work" || exit 2
 PATH="$bin:$PATH"
 export CUDA_VISIBLE_DEVICES=
 
-say() { printf '\n\033[1m== %s\033[0m\n' "$1"; }
+if [ -t 1 ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); else bold='' plain=''; fi
+say() { printf '\n%s== %s%s\n' "$bold" "$1" "$plain"; }
 
 say '1. The script needs CUDA'
 echo '$ python train.py'

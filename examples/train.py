@@ -4,7 +4,6 @@ import time
 
 import torch
 from torch import nn
-from torch.cuda.amp import GradScaler, autocast
 from torch.utils.data import DataLoader, TensorDataset
 
 EPOCHS = 5
@@ -32,28 +31,26 @@ def evaluate(model, loader):
 def main():
     torch.manual_seed(0)
     torch.cuda.manual_seed_all(0)
-    train = DataLoader(TensorDataset(*spirals(2000)), batch_size=100, shuffle=True, pin_memory=True)
-    test = DataLoader(TensorDataset(*spirals(500)), batch_size=250)
+    train = DataLoader(TensorDataset(*spirals(2000)), 100, shuffle=True, pin_memory=True)
+    test = DataLoader(TensorDataset(*spirals(500)), 250)
 
     model = nn.Sequential(
         nn.Linear(2, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)
     ).cuda()
     criterion = nn.CrossEntropyLoss().cuda()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    scaler = GradScaler()
 
     for epoch in range(EPOCHS):
         model.train()
         torch.cuda.synchronize()
         start = time.perf_counter()
         for points, labels in train:
-            points, labels = points.cuda(non_blocking=True), labels.cuda(non_blocking=True)
+            points = points.cuda(non_blocking=True)
+            labels = labels.cuda(non_blocking=True)
             optimizer.zero_grad()
-            with autocast():
-                loss = criterion(model(points), labels)
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            scaler.update()
+            loss = criterion(model(points), labels)
+            loss.backward()
+            optimizer.step()
         torch.cuda.synchronize()
         seconds = time.perf_counter() - start
         accuracy = evaluate(model, test)

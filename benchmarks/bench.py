@@ -1,0 +1,220 @@
+"""What mpslint costs, beside other tools, in one run: `make bench`, or
+
+    python benchmarks/bench.py [--corpus FOLDER] [--rounds N] [--sample N] [--write]
+
+FOLDER holds real Python files (default: those of the installed torch package). TorchFix and a
+flake8 without mpslint are installed into virtual environments of their own below `.bench`; what
+cannot be installed is left out, and the table says so. `--write` puts the tables into
+`benchmarks/README.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.util
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from measure import Command, interleaved, median, table
+
+HERE = Path(__file__).resolve().parent
+BENCH = HERE.parent / ".bench"
+PYTHON = sys.executable
+SCRIPT = HERE.parent / "examples" / "train.py"
+START = "<!-- measured -->"
+
+
+def mpslint(*arguments: str) -> list[str]:
+    return [PYTHON, "-m", "mpslint", *arguments]
+
+
+def venv(name: str, *packages: str) -> Path | None:
+    """The `bin` folder of an environment with these packages; None if they cannot be had."""
+    home = BENCH / name
+    bin_ = home / ("Scripts" if os.name == "nt" else "bin")
+    if not (home / ".done").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        subprocess.run([PYTHON, "-m", "venv", str(home)], check=True)
+        install = [str(bin_ / "python"), "-m", "pip", "install", "--quiet", *packages]
+        if subprocess.run(install, stdout=subprocess.DEVNULL).returncode:
+            print(f"note: {' '.join(packages)} cannot be installed here; left out", file=sys.stderr)
+            return None
+        (home / ".done").touch()
+    return bin_
+
+
+def default_corpus() -> Path:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        sys.exit("no torch here: name a folder of Python files with --corpus FOLDER")
+    return Path(spec.origin).parent
+
+
+def copy_python(source: Path, target: Path, every: int = 1, times: int = 1) -> int:
+    """Copy every `every`-th Python file, `times` times over; bytes copied."""
+    total = 0
+    for number, path in enumerate(sorted(source.rglob("*.py"))):
+        if number % every or not path.is_file():
+            continue
+        for copy in range(times):
+            place = target / f"copy{copy}" / path.relative_to(source)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+            total += path.stat().st_size
+    return total
+
+
+def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
+    tree = work / "tree"
+    size = copy_python(corpus, tree)
+    cache = {"MPSLINT_CACHE_DIR": str(work / "cache"), "RUFF_CACHE_DIR": str(work / "ruff")}
+    check = ["check", "--isolated", "--output-format", "concise"]
+    ruff = [PYTHON, "-m", "ruff", "check", "--isolated"]
+    commands = [
+        Command("ruff, default rules", [*ruff, "--no-cache", str(tree)]),
+        Command("ruff, F rules", [*ruff, "--no-cache", "--select", "F", str(tree)]),
+        Command("ruff, cached", [*ruff, str(tree)], env=cache),
+        Command("mpslint check, cold", mpslint(*check, "--no-cache", "--jobs", "1", str(tree))),
+        Command("mpslint check, warm", mpslint(*check, "--jobs", "1", str(tree)), env=cache),
+        Command(
+            "mpslint fix --diff",
+            mpslint("fix", "--no-verify", "--isolated", "--no-cache", "--diff", str(tree)),
+        ),
+        *[
+            Command(f"floor: {what}", [PYTHON, str(HERE / "floors.py"), what, str(tree)])
+            for what in ("read", "triggers", "ast", "libcst")
+        ],
+    ]
+    files = sum(1 for _ in tree.rglob("*.py"))
+    title = f"{files} files, {size / 1e6:.1f} MB"
+    return table(title, interleaved(commands, rounds), "ruff, default rules")
+
+
+def beside_others(corpus: Path, work: Path, rounds: int, every: int) -> str:
+    """TorchFix and flake8 are slow: every `every`-th file."""
+    tree = work / "sample"
+    size = copy_python(corpus, tree, every)
+    torchfix, alone = venv("torchfix", "torchfix"), venv("flake8", "flake8")
+    check = ["check", "--isolated", "--no-cache", "--jobs", "1", "--output-format", "concise"]
+    flake8 = ["-m", "flake8", "--isolated", "-j1"]
+    commands = [Command("mpslint check, cold", mpslint(*check, str(tree)))]
+    if alone is not None:
+        commands.append(
+            Command("flake8 alone", [str(alone / "python"), *flake8, "--select", "E9", str(tree)])
+        )
+        commands.append(
+            Command("flake8 with mpslint", [PYTHON, *flake8, "--select", "E9,MPS", str(tree)])
+        )
+    if torchfix is not None:
+        commands.append(
+            Command("TorchFix", [str(torchfix / "torchfix"), "--select", "ALL", str(tree)])
+        )
+    files = sum(1 for _ in tree.rglob("*.py"))
+    title = f"every {every}th file: {files} files, {size / 1e6:.1f} MB"
+    return table(title, interleaved(commands, rounds, warmup=0), "mpslint check, cold")
+
+
+def starting(work: Path, rounds: int) -> str:
+    clean = work / "clean.py"
+    clean.write_text("import os\n\n\ndef f(x):\n    return os.path.join(x, 'y')\n" * 20)
+    torchfix = venv("torchfix", "torchfix")
+    check = ["check", "--isolated", "--no-cache"]
+    base = "python -c 'import argparse, json, re'"
+    commands = [
+        Command(base, [PYTHON, "-c", "import argparse, json, re"]),
+        Command("mpslint --version", mpslint("--version")),
+        Command("mpslint check, file without torch", mpslint(*check, str(clean))),
+        Command("mpslint check, script with findings", mpslint(*check, str(SCRIPT))),
+        Command(
+            "ruff, the same script", [PYTHON, "-m", "ruff", "check", "--no-cache", str(SCRIPT)]
+        ),
+    ]
+    if torchfix is not None:
+        commands.append(
+            Command(
+                "TorchFix, the same script",
+                [str(torchfix / "torchfix"), "--select", "ALL", str(SCRIPT)],
+            )
+        )
+    return table("Start-up", interleaved(commands, max(rounds, 7)), base)
+
+
+def growing(corpus: Path, work: Path) -> str:
+    lines = [
+        "### How cost grows",
+        "",
+        "| corpus | MB | CPU s | CPU s per MB | peak MB |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    for times in (1, 4, 16):
+        tree = work / f"grown{times}"
+        size = copy_python(corpus, tree, 10, times) / 1e6
+        argv = mpslint("check", "--isolated", "--no-cache", "--jobs", "1", "--exit-zero", str(tree))
+        run = median(interleaved([Command("x", argv)], 1, warmup=0)["x"])
+        lines.append(
+            f"| {times} x | {size:.1f} | {run.cpu:.2f} | {run.cpu / size:.3f} | {run.peak:.0f} |"
+        )
+        shutil.rmtree(tree)
+    return "\n".join([*lines, ""])
+
+
+def one_huge_file(work: Path) -> str:
+    huge = work / "huge.py"
+    body = (
+        "def step{n}(model, x):\n    y = model(x)\n    torch.cuda.synchronize()\n    return y\n\n\n"
+    )
+    huge.write_text("import torch\n\n\n" + "".join(body.format(n=n) for n in range(33_334)))
+    parse = "import ast,sys; ast.parse(open(sys.argv[1]).read())"
+    runs = interleaved(
+        [
+            Command("ast.parse", [PYTHON, "-c", parse, str(huge)]),
+            Command(
+                "mpslint check",
+                mpslint("check", "--isolated", "--no-cache", "--exit-zero", str(huge)),
+            ),
+        ],
+        1,
+        warmup=0,
+    )
+    return table("One file of 200,000 lines", runs, "ast.parse")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sample", type=int, default=40, help="take every Nth file for TorchFix")
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    corpus = (arguments.corpus or default_corpus()).resolve()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        parts = [
+            f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+            f"{datetime.date.today()}. Medians of {arguments.rounds} interleaved rounds; ratios are "
+            "medians of the CPU ratios round by round.",
+            "",
+            starting(work, arguments.rounds),
+            over_a_corpus(corpus, work, arguments.rounds),
+            beside_others(corpus, work, max(1, arguments.rounds - 1), arguments.sample),
+            growing(corpus, work),
+            one_huge_file(work),
+        ]
+    text = "\n".join(parts)
+    print(text)
+    if arguments.write:
+        page = HERE / "README.md"
+        head = page.read_text().split(START)[0]
+        page.write_text(f"{head}{START}\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Write the pages that follow from the rules: `python docs/generate.py`.
+
+`docs/rules/NAME.md` for every rule, `docs/rules/README.md` as their index, and the table of rules
+in the project's README. A test keeps all of them equal to what this writes.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mpslint.model import Applicability
+from mpslint.rules.registry import Rule, all_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+GROUPS = {
+    "1": "Choosing a device",
+    "2": "CUDA-only APIs",
+    "3": "Between device and host",
+    "4": "Dtypes and correctness",
+    "5": "Operators without a kernel",
+    "6": "Timing and performance",
+    "7": "Memory",
+    "8": "One device for everything",
+}
+BEGIN, END = "<!-- rules: begin -->", "<!-- rules: end -->"
+
+
+def fixability(rule: Rule) -> str:
+    if rule.fix is None:
+        return "no"
+    return {
+        Applicability.SAFE: "safe",
+        Applicability.UNSAFE: "unsafe",
+        Applicability.DISPLAY: "shown",
+    }[rule.fix]
+
+
+def page(rule: Rule) -> str:
+    """One rule's page: its facts, then the docstring of its module."""
+    summary, _, rest = rule.docs.partition("\n")
+    state = "on" if rule.default else "opt-in"
+    facts = (
+        f"**{rule.code}** · severity: {rule.severity.label} · fix: {fixability(rule)} · "
+        f"by default: {state}"
+    )
+    return f"# {rule.name} ({rule.code})\n\n{summary}\n\n{facts}\n\n{rest.strip()}\n"
+
+
+def index() -> str:
+    lines = ["# Rules", "", "`mpslint rule CODE` prints a rule's page.", ""]
+    for digit, title in GROUPS.items():
+        lines += [
+            f"## {digit}xx: {title}",
+            "",
+            "| code | rule | severity | fix | default | what it finds |",
+            "| --- | --- | --- | --- | --- | --- |",
+        ]
+        for rule in all_rules():
+            if rule.code[3] == digit:
+                lines.append(
+                    f"| {rule.code} | [{rule.name}]({rule.name}.md) | {rule.severity.label} "
+                    f"| {fixability(rule)} | {'on' if rule.default else 'opt-in'} "
+                    f"| {rule.summary} |"
+                )
+        lines.append("")
+    return "\n".join(lines)
+
+
+def readme_table() -> str:
+    lines = ["| group | rules |", "| --- | --- |"]
+    for digit, title in GROUPS.items():
+        names = [
+            f"[{rule.code}](docs/rules/{rule.name}.md) {rule.name}"
+            for rule in all_rules()
+            if rule.code[3] == digit
+        ]
+        lines.append(f"| {title} | {', '.join(names)} |")
+    return "\n".join(lines)
+
+
+def pages() -> dict[Path, str]:
+    """Every generated file with the text it should have."""
+    folder = ROOT / "docs" / "rules"
+    found = {folder / f"{rule.name}.md": page(rule) for rule in all_rules()}
+    found[folder / "README.md"] = index()
+    readme = ROOT / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    if BEGIN in text and END in text:
+        head, _, rest = text.partition(BEGIN)
+        found[readme] = f"{head}{BEGIN}\n{readme_table()}\n{END}{rest.partition(END)[2]}"
+    return found
+
+
+def main() -> None:
+    folder = ROOT / "docs" / "rules"
+    folder.mkdir(exist_ok=True)
+    wanted = pages()
+    for stale in set(folder.glob("*.md")) - set(wanted):
+        stale.unlink()
+    for path, text in wanted.items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -15,8 +15,9 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, Callable, Optional, Sequence
+from typing import Any
 
 from . import stopping
 from .options import EXIT_UNAVAILABLE, Options, from_environment
@@ -65,9 +66,9 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
     def find_spec(
         self,
         fullname: str,
-        path: Optional[Sequence[str]],
-        target: Optional[ModuleType] = None,
-    ) -> Optional[importlib.machinery.ModuleSpec]:
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
         if fullname != "torch":
             return None
         sys.meta_path.remove(self)
@@ -113,7 +114,7 @@ def watch_import_of_torch(options: Options) -> None:
         sys.meta_path.insert(0, _TorchFinder(after))
 
 
-def children_folder(options: Options) -> Optional[str]:
+def children_folder(options: Options) -> str | None:
     """A folder in which child processes leave what they did; removed after the merge."""
     return tempfile.mkdtemp(prefix="mpslint-children-") if options.report else None
 

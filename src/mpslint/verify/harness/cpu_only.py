@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import torch
 
 
-def _answers() -> Dict[str, Dict[str, Any]]:
+def _answers() -> dict[str, dict[str, Any]]:
     return {
         "cuda": {"is_available": lambda: False, "device_count": lambda: 0},
         "xpu": {"is_available": lambda: False, "device_count": lambda: 0},

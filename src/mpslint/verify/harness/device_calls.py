@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Callable, List
+from typing import Any
 
 import torch
 
@@ -42,7 +43,7 @@ _ACTIONS = {
 
 
 def _text(args: Any, kwargs: Any) -> str:
-    values: List[str] = [str(value) for value in args if isinstance(value, (int, str, torch.device))]
+    values: list[str] = [str(value) for value in args if isinstance(value, (int, str, torch.device))]
     values += [
         f"{key}={value}"
         for key, value in sorted(kwargs.items())
@@ -61,7 +62,7 @@ def _recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _watch(module: ModuleType, prefix: str, names: List[str]) -> None:
+def _watch(module: ModuleType, prefix: str, names: list[str]) -> None:
     for name in names:
         function = getattr(module, name, None)
         if isinstance(function, type):

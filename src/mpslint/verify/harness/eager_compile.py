@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -17,7 +18,7 @@ def install() -> None:
     original = torch.compile
 
     @functools.wraps(original)
-    def compile_eagerly(model: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
+    def compile_eagerly(model: Callable[..., Any] | None = None, **options: Any) -> Any:
         RECORDER.note(NOTE)
         if model is None:
             return lambda function: compile_eagerly(function, **options)

@@ -6,9 +6,8 @@ import os
 import sys
 import sysconfig
 from types import CodeType, FrameType, TracebackType
-from typing import Dict, Optional, Tuple
 
-Location = Tuple[str, int]
+Location = tuple[str, int]
 
 NOWHERE: Location = ("<unknown>", 0)
 
@@ -16,8 +15,8 @@ _INTERNAL, _LIBRARY, _USER = 0, 1, 2
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
-_ranks: Dict[CodeType, int] = {}
-_torch_folder: Optional[str] = None
+_ranks: dict[CodeType, int] = {}
+_torch_folder: str | None = None
 
 
 def _rank(code: CodeType) -> int:
@@ -55,8 +54,8 @@ def user_location(depth: int = 1) -> Location:
     Falls back to the innermost frame of an installed library, then to :data:`NOWHERE` (autograd's
     device thread has no Python frames of the user at all).
     """
-    frame: Optional[FrameType] = sys._getframe(depth)
-    library: Optional[Location] = None
+    frame: FrameType | None = sys._getframe(depth)
+    library: Location | None = None
     while frame is not None:
         code = frame.f_code
         rank = _ranks.get(code)
@@ -70,11 +69,11 @@ def user_location(depth: int = 1) -> Location:
     return library or NOWHERE
 
 
-def traceback_location(traceback: Optional[TracebackType]) -> Location:
+def traceback_location(traceback: TracebackType | None) -> Location:
     """Like :func:`user_location`, for the frames of a traceback."""
-    library: Optional[Location] = None
-    user: Optional[Location] = None
-    last: Optional[Location] = None
+    library: Location | None = None
+    user: Location | None = None
+    last: Location | None = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
         place = (code.co_filename, traceback.tb_lineno)

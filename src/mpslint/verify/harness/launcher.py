@@ -7,19 +7,20 @@ import signal
 import sys
 import traceback
 import types
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from . import bootstrap, stopping
 from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
 from .recorder import RECORDER
 from .report import ReportWriter, describe_error
 
-Ending = Tuple[str, int, Optional[Dict[str, Any]]]
+Ending = tuple[str, int, dict[str, Any] | None]
 
 _SIGNALS = ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGQUIT")
 
 
-def run_as_main(script: str, args: List[str]) -> None:
+def run_as_main(script: str, args: list[str]) -> None:
     """Execute ``script`` the way ``python script args`` does, in a fresh ``__main__`` module."""
     path = os.path.abspath(script)
     with open(path, "rb") as stream:
@@ -72,7 +73,7 @@ class Run:
             ending = ("error", 1, describe_error(error))
         return self.conclude(*self._judge(*ending))
 
-    def _judge(self, outcome: str, code: int, error: Optional[Dict[str, Any]]) -> Ending:
+    def _judge(self, outcome: str, code: int, error: dict[str, Any] | None) -> Ending:
         if RECORDER.unavailable is not None:
             return "unavailable", EXIT_UNAVAILABLE, error
         if RECORDER.limits:
@@ -83,7 +84,7 @@ class Run:
             return "no-torch", EXIT_NO_TORCH, error
         return outcome, code, error
 
-    def conclude(self, outcome: str, code: int, error: Optional[Dict[str, Any]]) -> int:
+    def conclude(self, outcome: str, code: int, error: dict[str, Any] | None) -> int:
         """Write the report and hand back the exit code."""
         bootstrap.merge_children(self.options)
         script_code = None if outcome in ("unavailable", "no-torch", "limit") else code
@@ -147,7 +148,7 @@ class Run:
         traceback.print_exception(type(error), error, start or error.__traceback__)
 
 
-def main(argv: List[str]) -> int:
+def main(argv: list[str]) -> int:
     """Entry point; returns the exit code that the report's contract defines."""
     options = parse(argv)
     if not os.path.isfile(options.script):

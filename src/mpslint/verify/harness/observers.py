@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable, Dict, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 
@@ -47,7 +48,7 @@ def _on_device(tensors: Iterator[torch.Tensor]) -> int:
     return sum(1 for tensor in tensors if tensor.device.type == _device)
 
 
-def digest(tensors: Iterator[torch.Tensor], step: int) -> Dict[str, Any]:
+def digest(tensors: Iterator[torch.Tensor], step: int) -> dict[str, Any]:
     """L2 norm and sum over all elements, in double precision."""
     squares = total = 0.0
     for tensor in tensors:

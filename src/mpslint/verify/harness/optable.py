@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-Version = Tuple[int, int]
+Version = tuple[int, int]
 
 _DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "mps_kernels.json")
 _KEY_LINE = re.compile(r"^  (\w+):\s*(.*)$")
@@ -25,9 +26,9 @@ class Operator:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.dispatch: Set[str] = set()
+        self.dispatch: set[str] = set()
         self.structured = False
-        self.delegate: Optional[str] = None
+        self.delegate: str | None = None
         self.device_check = True
 
     @property
@@ -72,10 +73,10 @@ def _read_key(operator: Operator, key: str, value: str) -> None:
         operator.device_check = value != "NoCheck"
 
 
-def load(lines: Iterable[str]) -> Dict[str, Operator]:
+def load(lines: Iterable[str]) -> dict[str, Operator]:
     """Read the subset of YAML that native_functions.yaml uses."""
-    operators: Dict[str, Operator] = {}
-    current: Optional[Operator] = None
+    operators: dict[str, Operator] = {}
+    current: Operator | None = None
     in_dispatch = False
     for line in lines:
         if line.startswith("- func:"):
@@ -102,14 +103,14 @@ class Releases(NamedTuple):
     """What changed between releases; see ``data/mps_kernels.json``."""
 
     newest: Version
-    kernel_since: Dict[str, Version]
-    always_fallback_from: List[Tuple[Version, Set[str]]]
+    kernel_since: dict[str, Version]
+    always_fallback_from: list[tuple[Version, set[str]]]
 
 
 def load_releases() -> Releases:
     """Read the packaged table."""
     with open(_DATA, encoding="utf-8") as stream:
-        data: Dict[str, Any] = json.load(stream)
+        data: dict[str, Any] = json.load(stream)
     since = {
         name: parse_version(version)
         for version, names in data["kernel_since"].items()
@@ -125,12 +126,12 @@ def load_releases() -> Releases:
 class OperatorTable:
     """The kernels of one backend in one release."""
 
-    def __init__(self, operators: Dict[str, Operator], releases: Releases, version: Version) -> None:
+    def __init__(self, operators: dict[str, Operator], releases: Releases, version: Version) -> None:
         self.operators = operators
         self.releases = releases
         self.version = version
 
-    def registered(self, key: str) -> Set[str]:
+    def registered(self, key: str) -> set[str]:
         """Operators with a kernel for ``key`` in the installed torch, structured groups expanded."""
         found = set()
         for name, operator in self.operators.items():
@@ -139,7 +140,7 @@ class OperatorTable:
                 found.add(name)
         return found
 
-    def mps_kernels(self) -> Set[str]:
+    def mps_kernels(self) -> set[str]:
         """Operators with an MPS kernel in the simulated release."""
         names = self.registered("MPS")
         since = self.releases.kernel_since
@@ -151,9 +152,9 @@ class OperatorTable:
                 names.add(name)
         return names - self.mps_always_fallback()
 
-    def mps_always_fallback(self) -> Set[str]:
+    def mps_always_fallback(self) -> set[str]:
         """Operators that run on the CPU, with a warning, without being asked to."""
-        found: Set[str] = set()
+        found: set[str] = set()
         for first, names in self.releases.always_fallback_from:
             if first <= self.version:
                 found = names
@@ -169,7 +170,7 @@ class OperatorTable:
         return operator is not None and (operator.structured or operator.delegate is not None)
 
 
-def open_table(installed: str, simulated: Optional[str]) -> OperatorTable:
+def open_table(installed: str, simulated: str | None) -> OperatorTable:
     """The table for release ``simulated`` (default: the installed one).
 
     Raises ValueError for releases that the packaged data do not reach.

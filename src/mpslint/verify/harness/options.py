@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import List, NamedTuple, Optional
+from typing import NamedTuple
 
 ENVIRONMENT_KEY = "MPSLINT_HARNESS"
 
@@ -18,17 +18,17 @@ class Options(NamedTuple):
     """What to run and how; ``steps`` and ``seconds`` of 0 mean no limit."""
 
     device: str
-    report: Optional[str] = None
+    report: str | None = None
     real: bool = False
     steps: int = 3
     seconds: float = 0.0
-    torch_version: Optional[str] = None
+    torch_version: str | None = None
     spawn: bool = False
     trace: bool = False
-    record: Optional[str] = None
+    record: str | None = None
     script: str = ""
-    args: List[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
-    children: Optional[str] = None
+    args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
+    children: str | None = None
 
     @property
     def kind(self) -> str:
@@ -52,7 +52,7 @@ def _version(text: str) -> str:
     return ".".join(parts[:2])
 
 
-def parse(argv: List[str]) -> Options:
+def parse(argv: list[str]) -> Options:
     """Read the command line; raises SystemExit(2) with a usage line when it is wrong."""
     parser = argparse.ArgumentParser(
         prog="mpslint.verify.harness",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from .frames import Location, user_location
 
@@ -27,29 +27,29 @@ class Recorder:
         self.forwards = 0
         self.switches = 0
         self.parameters_on_device = 0
-        self.syncs: Counter[Tuple[str, int, str]] = Counter()
-        self.copies: Dict[Tuple[str, int, str], List[int]] = {}
-        self.fallbacks: Counter[Tuple[str, str, int]] = Counter()
+        self.syncs: Counter[tuple[str, int, str]] = Counter()
+        self.copies: dict[tuple[str, int, str], list[int]] = {}
+        self.fallbacks: Counter[tuple[str, str, int]] = Counter()
         self.limits: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
-        self.losses: List[float] = []
-        self.digests: List[Dict[str, Any]] = []
-        self.calls: List[List[str]] = []
-        self.events: List[Dict[str, Any]] = []
-        self.step_rows: List[Dict[str, Any]] = []
-        self.self_test: Dict[str, Any] = {"passed": 0, "failed": []}
-        self.simulates: Optional[str] = None
-        self.unavailable: Optional[str] = None
-        self._last_totals: Dict[str, float] = {}
+        self.losses: list[float] = []
+        self.digests: list[dict[str, Any]] = []
+        self.calls: list[list[str]] = []
+        self.events: list[dict[str, Any]] = []
+        self.step_rows: list[dict[str, Any]] = []
+        self.self_test: dict[str, Any] = {"passed": 0, "failed": []}
+        self.simulates: str | None = None
+        self.unavailable: str | None = None
+        self._last_totals: dict[str, float] = {}
 
-    def sync(self, name: str, count: int = 1, place: Optional[Location] = None) -> None:
+    def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:
         """The host waited for the device ``count`` times."""
         file, line = place or user_location(2)
         self.syncs[(file, line, name)] += count
         if self.trace:
             self.event("sync", name, (file, line))
 
-    def copy(self, direction: str, size: int, place: Optional[Location] = None) -> None:
+    def copy(self, direction: str, size: int, place: Location | None = None) -> None:
         """``size`` bytes were copied; ``direction`` is ``h2d``, ``d2h`` or ``d2d``."""
         file, line = place or user_location(2)
         row = self.copies.setdefault((file, line, direction), [0, 0])
@@ -88,7 +88,7 @@ class Recorder:
         place: Location,
         duration: float = 0.0,
         size: int = 0,
-        began: Optional[float] = None,
+        began: float | None = None,
     ) -> None:
         """Add one row to the timeline (only called with ``--trace``)."""
         if len(self.events) >= MAX_EVENTS:
@@ -107,7 +107,7 @@ class Recorder:
             }
         )
 
-    def totals(self) -> Dict[str, float]:
+    def totals(self) -> dict[str, float]:
         """Running totals, from which the rows per training step are made."""
         copied = {"h2d": 0, "d2h": 0, "d2d": 0}
         moved = 0
@@ -130,7 +130,7 @@ class Recorder:
         self.steps += 1
         if len(self.step_rows) < MAX_STEPS:
             now = self.totals()
-            row: Dict[str, Any] = {"step": self.steps}
+            row: dict[str, Any] = {"step": self.steps}
             for key, value in now.items():
                 row[key] = round(value - self._last_totals.get(key, 0), 6)
             self.step_rows.append(row)

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 import traceback as traceback_module
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from .frames import traceback_location
 from .options import Options
@@ -18,7 +18,7 @@ from .recorder import RECORDER, Recorder
 SCHEMA = 1
 
 
-def describe_error(error: BaseException) -> Dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """Type, message, place in the user's code and traceback text of an exception."""
     file, line = traceback_location(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
@@ -33,7 +33,7 @@ def describe_error(error: BaseException) -> Dict[str, Any]:
     }
 
 
-def _rows(recorder: Recorder) -> Dict[str, List[Dict[str, Any]]]:
+def _rows(recorder: Recorder) -> dict[str, list[dict[str, Any]]]:
     syncs = [
         {"file": file, "line": line, "op": name, "count": count}
         for (file, line, name), count in recorder.syncs.most_common()
@@ -51,12 +51,12 @@ def _rows(recorder: Recorder) -> Dict[str, List[Dict[str, Any]]]:
     return {"syncs": syncs, "copies": copies, "fallbacks": fallbacks}
 
 
-def _torch_version() -> Optional[str]:
+def _torch_version() -> str | None:
     version = getattr(sys.modules.get("torch"), "__version__", None)
     return str(version) if version else None
 
 
-def _memory() -> Dict[str, int]:
+def _memory() -> dict[str, int]:
     from .simulator import memory
 
     memory.TRACKER.sweep()
@@ -71,11 +71,11 @@ class ReportWriter:
         self.process = os.getpid()
         self._lock = threading.RLock()
         self._written = False
-        self._children: List[Dict[str, Any]] = []
+        self._children: list[dict[str, Any]] = []
 
     def build(
-        self, outcome: str, exit_code: Optional[int], error: Optional[Dict[str, Any]]
-    ) -> Dict[str, Any]:
+        self, outcome: str, exit_code: int | None, error: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """The report as plain data; ``outcome`` is one of the words of the schema."""
         recorder = RECORDER
         return {
@@ -110,8 +110,8 @@ class ReportWriter:
     def write(
         self,
         outcome: str,
-        exit_code: Optional[int] = None,
-        error: Optional[Dict[str, Any]] = None,
+        exit_code: int | None = None,
+        error: dict[str, Any] | None = None,
     ) -> None:
         """Write the report atomically; later calls, and calls in forked children, do nothing."""
         if os.getpid() != self.process or not self.options.report:
@@ -124,7 +124,7 @@ class ReportWriter:
             write_json(self.options.report, data)
 
 
-def write_json(path: str, data: Dict[str, Any]) -> None:
+def write_json(path: str, data: dict[str, Any]) -> None:
     """Replace ``path`` by ``data`` in one step, so that no reader sees half a file."""
     folder = os.path.dirname(path) or "."
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".report-", suffix=".json")

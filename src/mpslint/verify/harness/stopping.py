@@ -11,7 +11,7 @@ import ctypes
 import os
 import threading
 import time
-from typing import Callable, Optional
+from collections.abc import Callable
 
 GRACE_SECONDS = 10.0
 FORWARDS_PER_STEP = 8
@@ -81,7 +81,7 @@ class Stopper:
         threading.Thread(target=target, name="mpslint-stopper", daemon=True).start()
 
 
-STOPPER: Optional[Stopper] = None
+STOPPER: Stopper | None = None
 
 
 def install(stopper: Stopper) -> None:

@@ -13,7 +13,7 @@ import torch
 from .. import optable
 from ..bootstrap import Unavailable
 from ..recorder import RECORDER
-from . import accelerator_names, generator, native, registry, selftest, storage
+from . import accelerator_names, generator, native, registry, retag, selftest, storage
 from .memory import TRACKER
 from .state import SIM, SPECS
 
@@ -32,7 +32,7 @@ def _refuse_real_devices() -> None:
         )
 
 
-def install(device: str, torch_version: Optional[str], fallback: bool) -> None:
+def install(device: str, torch_version: str | None, fallback: bool) -> None:
     """Install the device into this process; raises Unavailable when it does not hold.
 
     ``torch_version`` selects the operator table (mps only), ``fallback`` is what
@@ -49,6 +49,7 @@ def install(device: str, torch_version: Optional[str], fallback: bool) -> None:
         raise Unavailable(str(error)) from error
     SIM.version = table.version
     RECORDER.simulates = _describe(table.version)
+    retag.check_capsule_layout()
     native.install()
     registry.install(table)
     generator.install()

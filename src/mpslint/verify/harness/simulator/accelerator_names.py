@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 
@@ -12,19 +12,19 @@ from .sync_debug import wait
 TOTAL_MEMORY = 16 << 30
 
 
-def _statistics() -> Dict[str, Any]:
+def _statistics() -> dict[str, Any]:
     now, peak = TRACKER.current(), TRACKER.peak
     row = {"current": now, "peak": peak, "allocated": peak, "freed": peak - now}
     return {"all": dict(row)}
 
 
-def device_statistics(index: int = 0) -> Dict[str, Any]:
+def device_statistics(index: int = 0) -> dict[str, Any]:
     """The nested dictionary that ``torch.accelerator.memory_stats`` flattens."""
     names = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes")
     return {name: _statistics() for name in names}
 
 
-def synchronize(index: Optional[int] = None) -> None:
+def synchronize(index: int | None = None) -> None:
     """torch.accelerator.synchronize"""
     wait("torch.accelerator.synchronize")
 
@@ -36,7 +36,7 @@ def memory_info(index: int = 0) -> Any:
 
 def install() -> None:
     """Provide the ``torch._C._accelerator_*`` functions that need a device."""
-    names: Dict[str, Any] = {
+    names: dict[str, Any] = {
         "_accelerator_synchronizeDevice": synchronize,
         "_accelerator_emptyCache": lambda: None,
         "_accelerator_emptyHostCache": lambda: None,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import torch
 
 Tensor = torch.Tensor
 
 
-def _require_one_device(query: Tensor, key: Tensor, value: Tensor, mask: Optional[Tensor]) -> None:
+def _require_one_device(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     for other in (key, value, mask):
         if other is not None and other.device != query.device:
             raise RuntimeError(
@@ -23,11 +23,11 @@ def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attn_mask: Optional[Tensor] = None,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     *,
-    scale: Optional[float] = None,
+    scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
     """query (..., L, E), key (..., S, E), value (..., S, Ev) to (..., L, Ev)."""

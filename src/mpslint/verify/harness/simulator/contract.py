@@ -7,7 +7,7 @@ compared with an NVIDIA H200 (torch 2.11).
 
 from __future__ import annotations
 
-from typing import Dict, Optional, Sequence, Tuple
+from collections.abc import Sequence
 
 import torch
 
@@ -25,7 +25,7 @@ def _no_such_dtype(name: str) -> str:
     return f"Trying to convert {name} to the MPS backend but it does not have support for that dtype."
 
 
-MPS_REFUSED_DTYPES: Dict[torch.dtype, str] = {
+MPS_REFUSED_DTYPES: dict[torch.dtype, str] = {
     torch.float64: _FLOAT64,
     torch.complex128: _no_such_dtype("ComplexDouble"),
 }
@@ -91,7 +91,7 @@ BAD_FORK = (
 )
 
 
-def refuse_device(device: Optional[torch.device]) -> None:
+def refuse_device(device: torch.device | None) -> None:
     """Refuse indices past the only device, and CUDA in a forked process."""
     if SIM.name != "cuda":
         return
@@ -153,7 +153,7 @@ def mixed_devices(
     operator: str,
     tensors: Sequence[Tensor],
     argument: str,
-    places: Tuple[torch.device, torch.device],
+    places: tuple[torch.device, torch.device],
     checked: bool,
     structured: bool,
 ) -> RuntimeError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import types
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import torch
 
@@ -82,19 +82,19 @@ def _exchange(index: int) -> int:
 class _Runtime(types.SimpleNamespace):
     """Stands in for the cudart bindings."""
 
-    class cudaError:  # noqa: N801 - the name that torch uses
+    class cudaError:
         success = 0
 
-    def cudaMemGetInfo(self, device: int) -> Tuple[int, int]:  # noqa: N802
+    def cudaMemGetInfo(self, device: int) -> tuple[int, int]:
         return TOTAL_MEMORY - TRACKER.current(), TOTAL_MEMORY
 
-    def cudaGetErrorString(self, code: int) -> str:  # noqa: N802
+    def cudaGetErrorString(self, code: int) -> str:
         return "no error"
 
-    def cudaProfilerStart(self) -> int:  # noqa: N802
+    def cudaProfilerStart(self) -> int:
         return 0
 
-    def cudaProfilerStop(self) -> int:  # noqa: N802
+    def cudaProfilerStop(self) -> int:
         return 0
 
 
@@ -111,11 +111,11 @@ class _NoGraph:
         _no_graphs()
 
 
-def _to_only_device(tensors: List[torch.Tensor]) -> List[torch.Tensor]:
+def _to_only_device(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
     return [tensor.to(SIM.device) for tensor in tensors]
 
 
-def _c_functions() -> Dict[str, Any]:
+def _c_functions() -> dict[str, Any]:
     visibility = _Visibility()
     return {
         "_has_cuda": True,
@@ -163,7 +163,7 @@ def wait_without_warning(name: str) -> None:
     RECORDER.sync(name)
 
 
-def _python_names() -> Dict[str, Any]:
+def _python_names() -> dict[str, Any]:
     return {
         "_cudart": _Runtime(),
         "default_generators": (default_generator(),),

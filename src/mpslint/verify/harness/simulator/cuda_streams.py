@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Optional, Tuple
+from typing import Any
 
 import torch
 
@@ -18,12 +18,12 @@ class _Current:
     made = 0
 
 
-def default(index: int = 0) -> Tuple[int, int, int]:
+def default(index: int = 0) -> tuple[int, int, int]:
     """(stream id, device index, device type) of the default stream."""
     return 0, 0, _CUDA_TYPE
 
 
-def current(index: int = 0) -> Tuple[int, int, int]:
+def current(index: int = 0) -> tuple[int, int, int]:
     """(stream id, device index, device type) of the current stream."""
     return _Current.stream_id, 0, _CUDA_TYPE
 
@@ -37,7 +37,7 @@ class Stream:
     """Takes the place of ``torch.cuda.Stream``."""
 
     def __init__(
-        self, device: Any = None, priority: int = 0, stream_id: Optional[int] = None, **rest: Any
+        self, device: Any = None, priority: int = 0, stream_id: int | None = None, **rest: Any
     ) -> None:
         if device is not None:
             with torch.cuda.device(device):
@@ -98,7 +98,7 @@ class Event:
         external: bool = False,
     ) -> None:
         self.enable_timing = enable_timing
-        self.recorded_at: Optional[float] = None
+        self.recorded_at: float | None = None
 
     def record(self, stream: Any = None) -> None:
         self.recorded_at = time.perf_counter()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ from ..recorder import RECORDER
 from .kernel import Details, make_kernel
 from .state import SIM, limit
 
-_kernels: Dict[Any, Callable[..., Any]] = {}
+_kernels: dict[Any, Callable[..., Any]] = {}
 
 
 class _Warned:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 
@@ -22,7 +22,7 @@ def _keys(name: str) -> int:
     return int(torch._C.DispatchKeySet(key).raw_repr())
 
 
-_KEY_BITS: Dict[str, int] = {"CPU": _keys("CPU"), "MPS": _keys("MPS"), "CUDA": _keys("CUDA")}
+_KEY_BITS: dict[str, int] = {"CPU": _keys("CPU"), "MPS": _keys("MPS"), "CUDA": _keys("CUDA")}
 
 
 def layout_is_known() -> bool:
@@ -81,7 +81,7 @@ def wrong_generator(expected: str, found: str) -> RuntimeError:
     )
 
 
-_default: Optional[Any] = None
+_default: Any | None = None
 _shared = os.environ.get("MPSLINT_SHARED_GENERATOR") == "1"
 
 

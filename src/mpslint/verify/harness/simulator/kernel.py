@@ -3,12 +3,13 @@ as tensors of the device again."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 
 from ..recorder import RECORDER
-from . import contract, generator, sync_debug
+from . import contract, fast_path, generator, timeline
 from .retag import CPU_KEYS, to_device, to_host
 from .state import SIM
 from .sync_debug import wait
@@ -21,7 +22,7 @@ Tensor = torch.Tensor
 _cpu = torch.device("cpu")
 
 # operands that the real kernels read on the host
-HOST_ARGUMENTS: Dict[str, Set[str]] = {
+HOST_ARGUMENTS: dict[str, set[str]] = {
     "_ctc_loss": {"targets"},
     "_ctc_loss_backward": {"targets"},
     "_ctc_loss.Tensor": {"input_lengths", "target_lengths"},
@@ -42,9 +43,9 @@ INDEX_OPERATORS = {
 class Details(NamedTuple):
     """What a kernel needs to know beside its schema."""
 
-    host_operator: Optional[Kernel] = None
-    rule: Optional[Rule] = None
-    sync: Optional[str] = None
+    host_operator: Kernel | None = None
+    rule: Rule | None = None
+    sync: str | None = None
     sync_count: int = 1
     checked: bool = False
     structured: bool = False
@@ -60,7 +61,7 @@ class Plan:
         self.name = name
         self.details = details
         self.host_operator: Kernel = details.host_operator or operator._op
-        self.names: List[str] = [argument.name for argument in arguments]
+        self.names: list[str] = [argument.name for argument in arguments]
         self.out_names = {argument.name for argument in arguments if argument.is_out}
         self.host_names = HOST_ARGUMENTS.get(name, set())
         self.is_index = name in INDEX_OPERATORS
@@ -72,7 +73,7 @@ class Plan:
         self.generator = generators[0] if generators else None
 
     @staticmethod
-    def _aliased_argument(result: Any, arguments: Sequence[Any]) -> Optional[int]:
+    def _aliased_argument(result: Any, arguments: Sequence[Any]) -> int | None:
         info = result.alias_info
         if info is None or not info.is_write:
             return None
@@ -83,7 +84,7 @@ class Plan:
                 found = index
         return found
 
-    def argument(self, index: int, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+    def argument(self, index: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """Argument number ``index``, however it was passed."""
         return args[index] if index < len(args) else kwargs.get(self.names[index])
 
@@ -95,8 +96,8 @@ class Conversion:
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
-        self.first: Optional[torch.device] = None
-        self.bad: Optional[Tuple[torch.device, str]] = None
+        self.first: torch.device | None = None
+        self.bad: tuple[torch.device, str] | None = None
         self.strict = plan.details.checked
         # a Python number where the schema has a tensor
         self.number = False
@@ -120,7 +121,7 @@ class Conversion:
             self.bad = (device, name)
         return tensor
 
-    def indices(self, values: Sequence[Any], args: Sequence[Any]) -> List[Any]:
+    def indices(self, values: Sequence[Any], args: Sequence[Any]) -> list[Any]:
         owner = args[0]
         if owner.device.type != SIM.name:
             raise RuntimeError(
@@ -132,9 +133,9 @@ class Conversion:
             for value in values
         ]
 
-    def positional(self, args: Sequence[Any]) -> List[Any]:
+    def positional(self, args: Sequence[Any]) -> list[Any]:
         plan = self.plan
-        converted: List[Any] = []
+        converted: list[Any] = []
         for index, value in enumerate(args):
             if isinstance(value, Tensor):
                 converted.append(self.tensor(value, plan.names[index]))
@@ -152,8 +153,8 @@ class Conversion:
                 converted.append(value)
         return converted
 
-    def keyword(self, kwargs: Dict[str, Any]) -> Dict[str, Any]:
-        converted: Dict[str, Any] = {}
+    def keyword(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        converted: dict[str, Any] = {}
         for key, value in kwargs.items():
             if key in self.plan.out_names:
                 converted[key] = value
@@ -173,7 +174,7 @@ class Conversion:
     def check(self, args: Sequence[Any]) -> None:
         if self.bad is None or self.first is None:
             return
-        tensors: List[Tensor] = []
+        tensors: list[Tensor] = []
         for value in args:
             if isinstance(value, Tensor):
                 tensors.append(value)
@@ -186,7 +187,7 @@ class Conversion:
         )
 
 
-def results(plan: Plan, value: Any, args: Sequence[Any], kwargs: Dict[str, Any]) -> Any:
+def results(plan: Plan, value: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Give the caller device tensors; in-place results are the arguments themselves."""
     if isinstance(value, Tensor):
         alias = plan.returned[0] if plan.returned else None
@@ -194,7 +195,7 @@ def results(plan: Plan, value: Any, args: Sequence[Any], kwargs: Dict[str, Any])
     if type(value) not in (tuple, list):
         return value
     single_list = len(plan.returned) == 1
-    converted: List[Any] = []
+    converted: list[Any] = []
     for index, item in enumerate(value):
         alias = None if single_list else plan.returned[index]
         if alias is not None:
@@ -220,8 +221,8 @@ def move_into(target: Tensor, source: Tensor) -> None:
     )
 
 
-def _host_outputs(plan: Plan, args: Sequence[Any], kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    outputs: Dict[str, Any] = {}
+def _host_outputs(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    outputs: dict[str, Any] = {}
     for name in plan.out_names:
         target = kwargs.get(name)
         if isinstance(target, Tensor):
@@ -245,7 +246,7 @@ def _host_outputs(plan: Plan, args: Sequence[Any], kwargs: Dict[str, Any]) -> Di
 
 
 def _run_with_outputs(
-    plan: Plan, host_args: List[Any], host_kwargs: Dict[str, Any], args: Any, kwargs: Any
+    plan: Plan, host_args: list[Any], host_kwargs: dict[str, Any], args: Any, kwargs: Any
 ) -> Any:
     outputs = _host_outputs(plan, args, kwargs)
     try:
@@ -270,11 +271,10 @@ def _run_with_outputs(
 
 
 def full_kernel(plan: Plan) -> Kernel:
-    """A kernel for any schema."""
+    """A kernel for any schema; counting the operation is left to the caller."""
     rule, sync, count = plan.details.rule, plan.details.sync, plan.details.sync_count
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        RECORDER.ops += 1
         conversion = Conversion(plan)
         host_args = conversion.positional(args)
         host_kwargs = conversion.keyword(kwargs)
@@ -294,7 +294,7 @@ def full_kernel(plan: Plan) -> Kernel:
     return kernel
 
 
-def _run_with_number(plan: Plan, host_args: List[Any], host_kwargs: Dict[str, Any]) -> Any:
+def _run_with_number(plan: Plan, host_args: list[Any], host_kwargs: dict[str, Any]) -> Any:
     """Wrapped numbers reach Python as numbers: the overload for scalars promotes types rightly."""
     try:
         return plan.operator.overloadpacket(*host_args, **host_kwargs)
@@ -306,6 +306,16 @@ def _run_with_number(plan: Plan, host_args: List[Any], host_kwargs: Dict[str, An
             for index, value in enumerate(host_args)
         ]
         return plan.host_operator(*as_tensors, **host_kwargs)
+
+
+def counted(inner: Kernel) -> Kernel:
+    """Count one device operation per call."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        RECORDER.ops += 1
+        return inner(*args, **kwargs)
+
+    return kernel
 
 
 def with_generator(plan: Plan, inner: Kernel) -> Kernel:
@@ -342,6 +352,12 @@ def make_kernel(operator: Any, name: str, details: Details) -> Kernel:
     plan = Plan(operator, name, details)
     kernel = full_kernel(plan)
     if plan.generator is not None:
-        kernel = with_generator(plan, kernel)
+        kernel = counted(with_generator(plan, kernel))
+    elif fast_path.applies(plan):
+        kernel = fast_path.make(plan, kernel)
+    else:
+        kernel = counted(kernel)
+    if RECORDER.trace:
+        kernel = timeline.traced(name, kernel)
     kernel.__name__ = "simulated_" + name.replace(".", "_")
     return kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import torch
 
@@ -44,14 +44,14 @@ class _LegacyType(type):
         return torch.tensor(*args, dtype=cls.dtype, device=SIM.device)
 
 
-def _types() -> Dict[str, Any]:
+def _types() -> dict[str, Any]:
     return {
         name: _LegacyType(name, (), {"dtype": dtype, "__module__": "torch.cuda"})
         for name, dtype in _DTYPES.items()
     }
 
 
-def _find(kind: Any, known: Dict[str, Any]) -> Any:
+def _find(kind: Any, known: dict[str, Any]) -> Any:
     if isinstance(kind, _LegacyType):
         return kind
     if isinstance(kind, str) and kind.startswith("torch.cuda."):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import List, Tuple
 
 import torch
 
@@ -21,7 +20,7 @@ class Tracker:
     def __init__(self) -> None:
         self.allocated = 0
         self.peak = 0
-        self._live: List[Tuple[int, int]] = []
+        self._live: list[tuple[int, int]] = []
         self._lock = threading.Lock()
 
     def add(self, tensor: torch.Tensor) -> None:
@@ -39,7 +38,7 @@ class Tracker:
         """Drop storages that were freed."""
         with self._lock:
             before, self._live = self._live, []
-            kept: List[Tuple[int, int]] = []
+            kept: list[tuple[int, int]] = []
             total = 0
             for row in before:
                 if _expired(row[0]):

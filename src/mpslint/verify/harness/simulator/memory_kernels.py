@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -23,10 +24,10 @@ _cpu = torch.device("cpu")
 
 def empty(
     size: Sizes,
-    dtype: Optional[torch.dtype] = None,
+    dtype: torch.dtype | None = None,
     layout: Any = None,
-    device: Optional[torch.device] = None,
-    pin_memory: Optional[bool] = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
     memory_format: Any = None,
 ) -> Tensor:
     """aten::empty.memory_format"""
@@ -39,10 +40,10 @@ def empty(
 def empty_strided(
     size: Sizes,
     stride: Sizes,
-    dtype: Optional[torch.dtype] = None,
+    dtype: torch.dtype | None = None,
     layout: Any = None,
-    device: Optional[torch.device] = None,
-    pin_memory: Optional[bool] = None,
+    device: torch.device | None = None,
+    pin_memory: bool | None = None,
 ) -> Tensor:
     """aten::empty_strided"""
     contract.refuse_dimensions(len(size))
@@ -50,8 +51,8 @@ def empty_strided(
     return to_device(_aten.empty_strided.default(size, stride, dtype=dtype, device=_cpu))
 
 
-def _contiguous_strides(size: Sizes) -> List[int]:
-    strides: List[int] = []
+def _contiguous_strides(size: Sizes) -> list[int]:
+    strides: list[int] = []
     step = 1
     for length in reversed(size):
         strides.append(step)
@@ -132,7 +133,7 @@ def local_scalar_dense(self: Tensor) -> Any:
 
 def _unchanged(operator: Any) -> Callable[..., Any]:
     """View kernels only compute sizes: the CPU's work on any device."""
-    redispatch = operator.redispatch
+    redispatch = operator._handle.redispatch_boxed
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         return redispatch(CPU_KEYS, *args, **kwargs)
@@ -153,9 +154,9 @@ _VIEWS = (
 )  # fmt: skip
 
 
-def kernels() -> Dict[str, Callable[..., Any]]:
+def kernels() -> dict[str, Callable[..., Any]]:
     """Name to kernel."""
-    table: Dict[str, Callable[..., Any]] = {
+    table: dict[str, Callable[..., Any]] = {
         "empty.memory_format": empty,
         "empty_strided": empty_strided,
         "copy_": copy,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import time
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 
@@ -23,7 +23,7 @@ class _Events:
     """Events by number; the value is when they were recorded."""
 
     def __init__(self) -> None:
-        self.times: Dict[int, Optional[float]] = {}
+        self.times: dict[int, float | None] = {}
         self.last = 0
 
     def acquire(self, timing: bool = False) -> int:
@@ -52,7 +52,7 @@ def _profile(*args: Any) -> None:
     RECORDER.note("torch.mps.profiler recorded nothing")
 
 
-def _functions() -> Dict[str, Any]:
+def _functions() -> dict[str, Any]:
     events = _Events()
     return {
         "_has_mps": True,

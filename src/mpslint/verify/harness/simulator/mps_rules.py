@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
@@ -52,7 +53,7 @@ def convolution(args: Sequence[Any]) -> None:
         raise RuntimeError("Output channels > 65536 not supported at the MPS device. ")
 
 
-RULES: Dict[str, Callable[[Sequence[Any]], None]] = {
+RULES: dict[str, Callable[[Sequence[Any]], None]] = {
     "_adaptive_avg_pool2d": adaptive_average_pool,
     "adaptive_avg_pool2d.out": adaptive_average_pool,
     "linear": linear,

@@ -9,7 +9,7 @@ nothing.
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -38,7 +38,7 @@ _DO_NOTHING = (
     "recordEvent", "waitForEvent", "synchronizeEvent",
 )  # fmt: skip
 
-_guards: List[Any] = []
+_guards: list[Any] = []
 
 
 class _Tiny(NamedTuple):
@@ -56,7 +56,7 @@ def _registry() -> Any:
     return array
 
 
-def _tiny_functions(cpu_guard: int, names: List[str]) -> _Tiny:
+def _tiny_functions(cpu_guard: int, names: list[str]) -> _Tiny:
     tiny = _Tiny(
         zero=slot(cpu_guard, names.index("type")),
         one=slot(cpu_guard, names.index("deviceCount")),
@@ -68,7 +68,7 @@ def _tiny_functions(cpu_guard: int, names: List[str]) -> _Tiny:
     return tiny
 
 
-def _install_guard(registry: Any, names: List[str], tiny: _Tiny) -> None:
+def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
     kinds = torch._C._autograd.DeviceType
     kind = kinds.MPS if SIM.is_mps else kinds.CUDA
     base: Any = torch._C._acc.DeviceGuard  # type: ignore[attr-defined]
@@ -97,7 +97,7 @@ def _install_guard(registry: Any, names: List[str], tiny: _Tiny) -> None:
     )
 
 
-def _hook_slots() -> Dict[str, int]:
+def _hook_slots() -> dict[str, int]:
     base = virtual_functions(
         "ATen/detail/AcceleratorHooksInterface.h", "AcceleratorHooksInterface"
     )
@@ -113,7 +113,7 @@ def _install_hooks(tiny: _Tiny) -> None:
     getter = getattr(library("libtorch_cpu.so"), _HOOK_GETTERS[SIM.name])
     getter.restype = ctypes.c_void_p
     slots = _hook_slots()
-    functions: Dict[int, int] = {}
+    functions: dict[int, int] = {}
     for names, target in (
         (_ANSWER_ONE, tiny.one),
         (_ANSWER_ZERO, tiny.zero),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Dict, List, Optional, Set
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -13,14 +14,14 @@ from .kernel import Details, make_kernel
 from .mps_rules import RULES
 from .state import SIM, limit
 
-_libraries: List[torch.library.Library] = []
+_libraries: list[torch.library.Library] = []
 
 # Left to their decompositions: the Mac build takes another path by #ifdef, or the decomposition
 # is the same arithmetic and spares a second forward pass in the backward.
 _COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
 
 
-def find_operator(name: str) -> Optional[Any]:
+def find_operator(name: str) -> Any | None:
     """``add.Tensor`` to its OpOverload, None where this torch has no such operator."""
     base, _, overload = name.partition(".")
     packet = getattr(torch.ops.aten, base, None)
@@ -40,8 +41,8 @@ class Registrar:
     def __init__(self, table: OperatorTable) -> None:
         self.table = table
         self.key = SIM.spec.key
-        self.library = torch.library.Library("aten", "IMPL")  # noqa: TOR901
-        self.done: Set[str] = set()
+        self.library = torch.library.Library("aten", "IMPL")
+        self.done: set[str] = set()
         self.host_kernels = table.registered("CPU")
         self.substitutes = substitutes.table(SIM.name)
         self.syncs = sync_points.table(SIM.name)
@@ -72,14 +73,14 @@ class Registrar:
         )
         self.add(name, make_kernel(operator, name, details))
 
-    def names(self) -> Set[str]:
+    def names(self) -> set[str]:
         """Operators with a kernel on the simulated backend."""
         if SIM.is_mps:
             return self.table.mps_kernels()
         return self.table.registered("CUDA")
 
     def everything(self) -> None:
-        by_hand: Dict[str, Callable[..., Any]] = memory_kernels.kernels()
+        by_hand: dict[str, Callable[..., Any]] = memory_kernels.kernels()
         if not SIM.is_mps:
             by_hand["record_stream"] = lambda *args: None
         for name, kernel in by_hand.items():
@@ -104,7 +105,7 @@ class Registrar:
 def install(table: OperatorTable) -> int:
     """Register all kernels; returns how many."""
     registrar = Registrar(table)
-    rest = torch.library.Library("_", "IMPL", SIM.spec.key)  # noqa: TOR901
+    rest = torch.library.Library("_", "IMPL", SIM.spec.key)
     _libraries.extend([registrar.library, rest])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,10 +19,11 @@ Tensor = torch.Tensor
 
 _export = torch._C._to_dlpack  # type: ignore[attr-defined]
 _import = torch._C._from_dlpack  # type: ignore[attr-defined]
-_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_pointer.restype = ctypes.c_void_p
-_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _int_at = ctypes.c_int32.from_address
+_address_at = ctypes.c_uint64.from_address
+# A capsule is an object header and then the pointer. Reading it there takes half the time of
+# PyCapsule_GetPointer; check_capsule_layout compares the two before anything relies on it.
+_CAPSULE_POINTER = object.__basicsize__
 
 # struct DLTensor { void* data; struct { int32_t device_type; int32_t device_id; } device; ... }
 _DEVICE_TYPE_OFFSET = 8
@@ -46,9 +47,22 @@ def expect_complex() -> None:
     _Flags.complex_seen = True
 
 
+def check_capsule_layout() -> None:
+    """Raise RuntimeError where capsules are laid out in another way."""
+    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    get_pointer.restype = ctypes.c_void_p
+    get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    capsule = _export(torch.zeros(1))
+    address = _address_at(id(capsule) + _CAPSULE_POINTER).value
+    if get_pointer(capsule, b"dltensor") != address:
+        raise RuntimeError("capsules of this Python have another layout")
+    if _int_at(address + _DEVICE_TYPE_OFFSET).value != _KDL_CPU:
+        raise RuntimeError("DLPack tensors of this torch have another layout")
+
+
 def _retag(tensor: Tensor, code: int) -> Tensor:
     capsule = _export(tensor)
-    _int_at(_pointer(capsule, b"dltensor") + _DEVICE_TYPE_OFFSET).value = code
+    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + _DEVICE_TYPE_OFFSET).value = code
     result: Tensor = _import(capsule)
     return result
 
@@ -69,7 +83,7 @@ def to_host(tensor: Tensor) -> Tensor:
     if _Flags.complex_seen and (tensor.is_conj() or tensor.is_neg()):
         return _to_host_with_bits(tensor)
     capsule = _export(tensor)
-    _int_at(_pointer(capsule, b"dltensor") + 8).value = _KDL_CPU
+    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = _KDL_CPU
     view: Tensor = _import(capsule)
     shape = view.shape
     if 1 in shape or 0 in shape:
@@ -103,7 +117,7 @@ def to_device(tensor: Tensor) -> Tensor:
     if tensor.dtype in _SPECIAL_DTYPES:
         tensor = _checked(tensor)
     capsule = _export(tensor)
-    _int_at(_pointer(capsule, b"dltensor") + 8).value = SIM.spec.dlpack_code
+    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = SIM.spec.dlpack_code
     view: Tensor = _import(capsule)
     shape = view.shape
     if 1 in shape or 0 in shape:

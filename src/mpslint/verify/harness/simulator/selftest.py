@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, Callable, Dict, List, Tuple, Type
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -12,7 +13,7 @@ from .state import SIM
 Check = Callable[[], Any]
 
 
-def _raises(action: Check, kind: Type[BaseException], text: str) -> bool:
+def _raises(action: Check, kind: type[BaseException], text: str) -> bool:
     try:
         action()
     except kind as error:
@@ -49,10 +50,10 @@ def _wrapped_number() -> bool:
     return (torch.ones((), dtype=torch.float16, device=SIM.name) * 2.5).dtype == torch.float16
 
 
-def _checks() -> Dict[str, Check]:
+def _checks() -> dict[str, Check]:
     name = SIM.name
     x = torch.ones(2, 3, device=name)
-    checks: Dict[str, Check] = {
+    checks: dict[str, Check] = {
         "device": lambda: x.device == SIM.device and getattr(x, "is_" + name),
         "type": lambda: type(x) is torch.Tensor,
         "round trip": lambda: x.cpu().tolist() == [[1.0] * 3] * 2,
@@ -76,8 +77,8 @@ def _checks() -> Dict[str, Check]:
     return checks
 
 
-def _mps_checks() -> Dict[str, Check]:
-    checks: Dict[str, Check] = {
+def _mps_checks() -> dict[str, Check]:
+    checks: dict[str, Check] = {
         "no float64": lambda: _raises(
             lambda: torch.zeros(1, dtype=torch.float64, device="mps"), TypeError, "float64"
         ),
@@ -94,10 +95,10 @@ def _mps_checks() -> Dict[str, Check]:
     return checks
 
 
-def run() -> Tuple[int, List[str]]:
+def run() -> tuple[int, list[str]]:
     """Number of checks passed, and a line for each that failed."""
     passed = 0
-    failed: List[str] = []
+    failed: list[str] = []
     state = torch.get_rng_state()
     for name, check in _checks().items():
         try:

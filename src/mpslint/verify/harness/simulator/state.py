@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, NamedTuple, Tuple
+from typing import NamedTuple
 
 import torch
 
@@ -18,7 +18,7 @@ class DeviceSpec(NamedTuple):
     key: str
 
 
-SPECS: Dict[str, DeviceSpec] = {
+SPECS: dict[str, DeviceSpec] = {
     "mps": DeviceSpec("mps", 8, 13, "MPS"),
     "cuda": DeviceSpec("cuda", 2, 1, "CUDA"),
 }
@@ -41,7 +41,7 @@ class Simulation:
     name: str = ""
     spec: DeviceSpec
     device: torch.device
-    version: Tuple[int, int] = (0, 0)
+    version: tuple[int, int] = (0, 0)
     fallback: bool = False
     in_forked_child: bool = False
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
 Tensor = torch.Tensor
 Sizes = Sequence[int]
 Mask = Sequence[bool]
-Triple = Tuple[Optional[Tensor], Optional[Tensor], Optional[Tensor]]
+Triple = tuple[Tensor | None, Tensor | None, Tensor | None]
 
 _aten = torch.ops.aten
 
@@ -27,12 +28,12 @@ def attention_for_mps(
     query: Tensor,
     key: Tensor,
     value: Tensor,
-    attn_mask: Optional[Tensor] = None,
+    attn_mask: Tensor | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
-    dropout_mask: Optional[Tensor] = None,
+    dropout_mask: Tensor | None = None,
     *,
-    scale: Optional[float] = None,
+    scale: float | None = None,
 ) -> Any:
     """softmax(query @ key.T * scale + mask) @ value, and the weights."""
     return _aten._scaled_dot_product_attention_math.default(
@@ -43,7 +44,7 @@ def attention_for_mps(
 def convolution(
     x: Tensor,
     weight: Tensor,
-    bias: Optional[Tensor],
+    bias: Tensor | None,
     stride: Sizes,
     padding: Sizes,
     dilation: Sizes,
@@ -81,7 +82,7 @@ def convolution_backward(
 def mps_convolution(
     x: Tensor,
     weight: Tensor,
-    bias: Optional[Tensor],
+    bias: Tensor | None,
     padding: Sizes,
     stride: Sizes,
     dilation: Sizes,
@@ -101,9 +102,9 @@ def lstm_cell(
     input_gates: Tensor,
     hidden_gates: Tensor,
     cell: Tensor,
-    input_bias: Optional[Tensor] = None,
-    hidden_bias: Optional[Tensor] = None,
-) -> Tuple[Tensor, Tensor, Tensor]:
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """One LSTM step; gates (batch, 4 * hidden) in the order i, f, g, o."""
     gates = input_gates + hidden_gates
     if input_bias is not None and hidden_bias is not None:
@@ -115,8 +116,8 @@ def lstm_cell(
 
 
 def lstm_cell_backward(
-    grad_hidden: Optional[Tensor],
-    grad_cell: Optional[Tensor],
+    grad_hidden: Tensor | None,
+    grad_cell: Tensor | None,
     cell: Tensor,
     new_cell: Tensor,
     workspace: Tensor,
@@ -145,9 +146,9 @@ def gru_cell(
     input_gates: Tensor,
     hidden_gates: Tensor,
     hidden: Tensor,
-    input_bias: Optional[Tensor] = None,
-    hidden_bias: Optional[Tensor] = None,
-) -> Tuple[Tensor, Tensor]:
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """One GRU step; gates (batch, 3 * hidden) in the order reset, update, new."""
     if input_bias is not None and hidden_bias is not None:
         input_gates = input_gates + input_bias
@@ -163,7 +164,7 @@ def gru_cell(
 
 def gru_cell_backward(
     grad: Tensor, workspace: Tensor, has_bias: bool
-) -> Tuple[Tensor, Tensor, Tensor, Optional[Tensor], Optional[Tensor]]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None, Tensor | None]:
     """Gradients of :func:`gru_cell`: input gates, hidden gates, hidden state, both biases."""
     reset, update, new, hidden, h_new = workspace.chunk(5, 1)
     grad_update = grad * (hidden - new) * update * (1 - update)
@@ -179,7 +180,7 @@ def depthwise_convolution(
     x: Tensor,
     weight: Tensor,
     kernel_size: Sizes,
-    bias: Optional[Tensor],
+    bias: Tensor | None,
     stride: Sizes,
     padding: Sizes,
     dilation: Sizes,
@@ -193,7 +194,7 @@ def slow_convolution2d(
     x: Tensor,
     weight: Tensor,
     kernel_size: Sizes,
-    bias: Optional[Tensor],
+    bias: Tensor | None,
     stride: Sizes,
     padding: Sizes,
 ) -> Any:
@@ -205,17 +206,17 @@ def _always(value: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: value
 
 
-COMMON: Dict[str, Callable[..., Any]] = {
+COMMON: dict[str, Callable[..., Any]] = {
     "_efficientzerotensor": zero_tensor,
     "convolution_overrideable": convolution,
     "convolution_backward_overrideable": convolution_backward,
 }
-MPS: Dict[str, Callable[..., Any]] = {
+MPS: dict[str, Callable[..., Any]] = {
     "linear_backward": linear_backward,
     "_scaled_dot_product_attention_math_for_mps": attention_for_mps,
     "_mps_convolution": mps_convolution,
 }
-CUDA: Dict[str, Callable[..., Any]] = {
+CUDA: dict[str, Callable[..., Any]] = {
     "_fused_sdp_choice": _always(0),
     "_thnn_fused_lstm_cell": lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
@@ -229,9 +230,9 @@ for _name in ("_use_miopen_ctc_loss", "_use_cudnn_ctc_loss"):
     CUDA[_name] = CUDA[f"{_name}.Tensor"] = _always(False)
 
 
-def table(device: str) -> Dict[str, Callable[..., Any]]:
+def table(device: str) -> dict[str, Callable[..., Any]]:
     """Substitutes for ``mps`` or ``cuda``."""
     return {**COMMON, **(MPS if device == "mps" else CUDA)}
 
 
-__all__: List[str] = ["table"]
+__all__: list[str] = ["table"]

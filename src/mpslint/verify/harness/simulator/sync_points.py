@@ -5,25 +5,26 @@ Counts on CUDA were measured with ``set_sync_debug_mode("warn")`` on an NVIDIA H
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
 
 from .state import SIM
 from .sync_debug import wait
 
-SyncPoint = Tuple[str, int]
+SyncPoint = tuple[str, int]
 
 _SHAPE = "result size depends on the data"
 
-_COMMON: Dict[str, SyncPoint] = {
+_COMMON: dict[str, SyncPoint] = {
     "nonzero": (_SHAPE, 1),
     "masked_select": (_SHAPE, 1),
     "_unique2": (_SHAPE, 1),
     "unique_dim": (_SHAPE, 1),
     "unique_consecutive": (_SHAPE, 1),
 }
-_CUDA: Dict[str, SyncPoint] = {
+_CUDA: dict[str, SyncPoint] = {
     "bincount": (_SHAPE, 2),
     "histc": ("reads the range", 2),
     "repeat_interleave.Tensor": (_SHAPE, 2),
@@ -34,7 +35,7 @@ _CUDA: Dict[str, SyncPoint] = {
 }
 
 
-def table(device: str) -> Dict[str, SyncPoint]:
+def table(device: str) -> dict[str, SyncPoint]:
     """Operator name to (reason, number of waits)."""
     return dict(_COMMON) if device == "mps" else {**_COMMON, **_CUDA}
 
@@ -65,4 +66,4 @@ def indexing(indices: Sequence[Any], written: Any) -> None:
             wait("indexing by a mask")
 
 
-RULES: Dict[str, Callable[[Sequence[Any]], None]] = {"equal": equal}
+RULES: dict[str, Callable[[Sequence[Any]], None]] = {"equal": equal}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 import re
-from typing import Any, Dict, List
+from typing import Any
 
 import torch
 
 _ROOT = os.path.dirname(torch.__file__)
-_keep_alive: List[Any] = []
+_keep_alive: list[Any] = []
 
 # offset-to-top and typeinfo stand before the address that an object points to (Itanium C++ ABI)
 _PREFIX = 2
@@ -25,7 +25,7 @@ def library(name: str) -> ctypes.CDLL:
     return ctypes.CDLL(os.path.join(_ROOT, "lib", name))
 
 
-def virtual_functions(header: str, struct: str) -> List[str]:
+def virtual_functions(header: str, struct: str) -> list[str]:
     """Names of the virtual functions that ``struct`` declares, in order."""
     with open(os.path.join(_ROOT, "include", header), encoding="utf-8") as stream:
         text = stream.read()
@@ -47,7 +47,7 @@ def slot(instance: int, index: int) -> int:
     return int(ctypes.c_void_p.from_address(address_of_vtable(instance) + 8 * index).value or 0)
 
 
-def replace_slots(instance: int, count: int, functions: Dict[int, int]) -> None:
+def replace_slots(instance: int, count: int, functions: dict[int, int]) -> None:
     """Give ``instance`` a copy of its vtable in which some slots point elsewhere."""
     old = address_of_vtable(instance)
     table = (ctypes.c_void_p * (count + _PREFIX))()

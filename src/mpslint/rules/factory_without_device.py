@@ -1,0 +1,106 @@
+"""A tensor made in `forward` without `device=` is on the CPU and meets one that is not.
+
+## What it does
+Flags factories such as `torch.zeros`, `torch.arange` and `torch.eye` without `device=` in the
+`forward` of a module, where what they make is combined with an argument (or given to a layer of the
+module) before anything moves it.
+
+## Why is this bad?
+The module and its input are on the device by then: `Expected all tensors to be on the same device`.
+
+## Example
+```python
+def forward(self, x):
+    return x + self.embedding(torch.arange(x.size(1)))
+```
+Use instead:
+```python
+def forward(self, x):
+    return x + self.embedding(torch.arange(x.size(1), device=x.device))
+```
+
+## What is not flagged
+What is moved afterwards (`.to(x.device)`, `.type_as(x)`); `zeros_like`, `x.new_zeros` and their
+like; 0-dim tensors, which may meet any device; indices (`x[torch.arange(n)]` may be on the CPU);
+what only shapes or Python code use; factories under `torch.device(...)` or after
+`set_default_device`; scripts that run their modules themselves and never use a device.
+
+## Fix safety
+Unsafe: `device=` of the argument it meets.
+
+## References
+- https://pytorch.org/docs/stable/tensor_attributes.html#torch.device
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import partial
+
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.text import insert
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.creations import Creations
+from mpslint.semantics.index import FunctionNode
+from mpslint.semantics.value import Kind
+from mpslint.semantics.values import FACTORIES
+
+
+@rule(
+    "MPS803",
+    "factory-without-device",
+    severity=Severity.BREAKS,
+    triggers=(b"def forward",),
+    fix=Applicability.UNSAFE,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not context.placement.file_uses_devices and _is_run_here(context):
+        return
+    creations = Creations(context.index, context.names, context.flow, context.values)
+    for name in sorted(FACTORIES):
+        for call in context.index.calls.get(name, ()):
+            function = creations.forward(call)
+            if function is None or context.guards.has(call, "cpu"):
+                continue
+            met = creations.meets_argument(call, function)
+            if met is None:
+                continue
+            yield context.finding(
+                rule,
+                call.func,
+                "makes a CPU tensor that meets one of the module's device",
+                confidence=Confidence.INFERRED,
+                labels=(context.label(met, "they meet here"),),
+                applicability=Applicability.UNSAFE,
+                fix=partial(_fix, context, call, function),
+            )
+
+
+def _is_run_here(context: Context) -> bool:
+    """Whether this file makes modules of its own classes outside of them: on the CPU, then."""
+    for klass in context.index.of(ast.ClassDef):
+        if context.values.is_module_class(klass):
+            for call in context.index.calls.get(klass.name, ()):
+                if context.index.enclosing(call, ast.ClassDef) is None:
+                    return True
+    return False
+
+
+def _fix(context: Context, call: ast.Call, function: FunctionNode) -> Fix | None:
+    for parameter in (*function.args.posonlyargs, *function.args.args)[1:]:
+        if context.values.annotation(parameter.annotation).kind in (Kind.TENSOR, Kind.UNKNOWN):
+            end = context.source.span(call)[1] - 1
+            before = context.source.text[:end].rstrip()
+            text = f"device={parameter.arg}.device"
+            if before.endswith(","):
+                text = f" {text},"
+            elif not before.endswith("("):
+                text = f", {text}"
+            return Fix(
+                f"Create it on the device of `{parameter.arg}`",
+                (insert(len(before), text),),
+                Applicability.UNSAFE,
+            )
+    return None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import ast
 
     from mpslint.model import Finding
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -53,12 +54,18 @@ def screen_for(settings: Settings, path: str) -> Screen:
 
 
 def lint(
-    source: SourceFile, settings: Settings, tree: ast.Module | None = None, *, noqa: bool = True
+    source: SourceFile,
+    settings: Settings,
+    tree: ast.Module | None = None,
+    *,
+    noqa: bool = True,
+    elsewhere: Elsewhere | None = None,
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
     `tree` is the file's stdlib tree where somebody has it already (flake8); without `noqa`
     comments of that kind silence nothing (flake8's `--disable-noqa`).
+    `elsewhere` tells of names that the file imports from its project.
     Raises `BadSource` when the file does not parse.
     """
     rules = screen_for(settings, source.path).select(source.data)
@@ -66,7 +73,8 @@ def lint(
         return []
     from mpslint.semantics.context import Context
 
-    context = Context(source, tree if tree is not None else source.parse(), settings)
+    tree = tree if tree is not None else source.parse()
+    context = Context(source, tree, settings, elsewhere)
     findings = [
         finding
         for rule in rules

@@ -22,6 +22,8 @@ from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
+    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.value import Value
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
     from mpslint.settings import Settings
@@ -33,10 +35,18 @@ _NO_NAMES: frozenset[str] = frozenset()
 class Context:
     """One file as the rules see it; every part is made when first asked for."""
 
-    def __init__(self, source: SourceFile, tree: ast.Module, settings: Settings) -> None:
+    def __init__(
+        self,
+        source: SourceFile,
+        tree: ast.Module,
+        settings: Settings,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
         self.source = source
         self.tree = tree
         self.settings = settings
+        self.elsewhere = elsewhere
+        """The other files of the project, where somebody asked for them (`mpslint fix`)."""
         self.index = Index(tree)
         self._names: Names | None = None
         self._flow: Flow | None = None
@@ -75,7 +85,8 @@ class Context:
     @property
     def values(self) -> Values:
         if self._values is None:
-            self._values = Values(self.index, self.names, self.flow, self.guards)
+            told = self.device_elsewhere if self.elsewhere is not None else None
+            self._values = Values(self.index, self.names, self.flow, self.guards, told)
         return self._values
 
     @property
@@ -163,6 +174,12 @@ class Context:
                 if qualified is not None:
                     self._local_names.setdefault(canonical(qualified), set()).add(name)
         return self._local_names
+
+    def device_elsewhere(self, qualified: str, called: bool) -> Value | None:
+        """The device that an imported name holds, or returns when `called`."""
+        if self.elsewhere is None or qualified.startswith("torch."):
+            return None
+        return self.elsewhere.device(self.source.path, qualified, called=called)
 
     # reporting
 

@@ -298,7 +298,7 @@ class CallValues:
             return None
         for item in klass.body:
             if isinstance(item, FUNCTIONS) and item.name == function.attr:
-                return self._returned(item)
+                return self.returned(item)
         return None
 
     def local_call(self, node: ast.Call) -> Value | None:
@@ -309,7 +309,7 @@ class CallValues:
             if len(bindings) == 1 and bindings[0].kind == "def":
                 function = bindings[0].node
                 assert isinstance(function, FUNCTIONS)
-                return self._returned(function)
+                return self.returned(function)
             if len(bindings) == 1 and bindings[0].kind == "class":
                 klass = bindings[0].node
                 assert isinstance(klass, ast.ClassDef)
@@ -348,7 +348,8 @@ class CallValues:
         bindings = self._names.bindings(last, called) if isinstance(called, ast.Name) else []
         return all(b.kind not in ("def", "class", "import") for b in bindings)
 
-    def _returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+    def returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+        """What a call of `function` gives."""
         if self._returns is None:
             self._returns = {}
             for item in self._index.of(ast.Return):

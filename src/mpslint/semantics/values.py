@@ -53,11 +53,20 @@ MAX_DEPTH = 24
 class Values:
     """Values of expressions, computed on demand and remembered."""
 
-    def __init__(self, index: Index, names: Names, flow: Flow, guards: Guards) -> None:
+    def __init__(
+        self,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        guards: Guards,
+        elsewhere: Callable[[str, bool], Value | None] | None = None,
+    ) -> None:
+        """`elsewhere` tells of imported names: (qualified name, whether it is called)."""
         self._index = index
         self._names = names
         self._flow = flow
         self._guards = guards
+        self._elsewhere = elsewhere
         self._known: dict[ast.AST, Value] = {}
         self.busy: set[ast.AST] = set()
         """Nodes whose value is being worked out: what comes back to one of them is a cycle."""
@@ -128,6 +137,10 @@ class Values:
                 return OTHER
             if _is_class_name(qualified):
                 return Value(Kind.CLASS)
+        if qualified is not None and self._elsewhere is not None:
+            found = self._elsewhere(qualified, False)
+            if found is not None:
+                return found
         base = self.of(node.value)
         if base.kind is Kind.TENSOR:
             if node.attr in ("data", "grad", "T", "mT", "H", "real", "imag"):
@@ -177,6 +190,10 @@ class Values:
             value = self._calls.library_call(node, qualified)
             if value is not None:
                 return value
+            if self._elsewhere is not None and not node.args and not node.keywords:
+                value = self._elsewhere(qualified, True)
+                if value is not None:
+                    return value
         if isinstance(node.func, ast.Attribute):
             value = self._calls.method_call(node, node.func)
             if value is not None:
@@ -189,11 +206,19 @@ class Values:
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
         """What `binding` gives to `name`."""
+        if binding.kind == "import" and self._elsewhere is not None and binding.qualified:
+            found = self._elsewhere(binding.qualified, False)
+            if found is not None:
+                return found
         return self._bindings.bound(binding, name)
 
     def drawn(self, iterable: ast.expr | None, position: int | None, nested: bool) -> Value:
         """One element of an iterable (its `position`-th part, where it is unpacked)."""
         return self._bindings.drawn(iterable, position, nested)
+
+    def returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
+        """What a call of a function of this file gives."""
+        return self._calls.returned(function)
 
     def element(self, node: ast.expr) -> Value:
         """What every element of a list, tuple, set or dictionary is."""

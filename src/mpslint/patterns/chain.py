@@ -6,7 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.gates import stays_behind
+from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.selection import in_style, torch_name
+from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,
@@ -17,6 +20,7 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.chains import Chain
@@ -28,13 +32,19 @@ _MESSAGE = "Choose MPS where it is there"
 def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     """The fix for a selection without MPS; None where its arms cannot be copied."""
     torch = torch_name(context, chain.node)
-    if torch is None:
+    if torch is None or not wants_mps(context):
         return None
+    styled = _in_style(context, chain)
+    if styled is not None:
+        return Fix("Select the device as the project does", styled, Applicability.SAFE)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
-    return Fix(_MESSAGE, edits, Applicability.SAFE) if edits else None
+    if not edits:
+        return None
+    level = Applicability.UNSAFE if stays_behind(context) else Applicability.SAFE
+    return Fix(_MESSAGE, edits, level)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:
@@ -58,45 +68,45 @@ def mps_arm(context: Context, arm: ast.expr) -> str | None:
     return None
 
 
-def mps_test(context: Context, chain: Chain, torch: str) -> str:
-    """The test for MPS, with whatever else the user was asked (`--no-cuda`)."""
-    test = f"{torch}.backends.mps.is_available()"
-    asked = user_switch(context, chain.test, inverted=chain.inverted)
-    return f"{asked} and {test}" if asked else test
-
-
-def user_switch(context: Context, test: ast.expr, *, inverted: bool) -> str | None:
-    """What a CUDA test asks beside the machine: `not args.no_cuda` of `not args.no_cuda and
-    torch.cuda.is_available()`, read through the flag's only assignment. None: nothing."""
-    source = context.source
-    if inverted:
-        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            return user_switch(context, test.operand, inverted=False)
-        if "asked-cuda" in context.guards.implied(test, False):
-            return f"not {_operand(context, test)}"
+def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
+    """The test for MPS, with whatever else the user was asked (`--no-cuda`); None: not clear."""
+    parts = asked(context, chain.test, not chain.inverted)
+    if parts is None:
         return None
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
-        rest = [v for v in test.values if not context.guards.implied(v, True) & {"cuda"}]
-        parts = [_operand(context, value) for value in rest]
-        nested = [user_switch(context, v, inverted=False) for v in test.values if v not in rest]
-        return " and ".join([*parts, *(n for n in nested if n)]) or None
-    if isinstance(test, ast.Name):
-        bindings = context.flow.reaching(test)
-        values = [b.value for b in bindings if b.kind in ("assign", "annotate")]
-        if len(bindings) == 1 and len(values) == 1 and values[0] is not None:
-            if "cuda" in context.guards.implied(values[0], True):
-                return user_switch(context, values[0], inverted=False)
-        return source.segment(test) if not _is_machine(context, test) else None
-    if isinstance(test, ast.Attribute):
-        assigned = context.guards.assigned(test)
-        if len(assigned) == 1 and "cuda" in context.guards.implied(assigned[0], True):
-            return user_switch(context, assigned[0], inverted=False)
-        return source.segment(test) if not _is_machine(context, test) else None
-    return None
+    return joined([*parts, mps_available(context, torch)])
 
 
-def _is_machine(context: Context, test: ast.expr) -> bool:
-    return "cuda" in context.guards.implied(test, True)
+def _in_style(context: Context, chain: Chain) -> tuple[Edit, ...] | None:
+    """The whole selection in the project's style, where it asks nobody but the machine."""
+    if not isinstance(chain.node, ast.IfExp) or chain.asked_only:
+        return None
+    if asked(context, chain.test, not chain.inverted) != [] or not _plain_cuda(context, chain):
+        return None
+    found = in_style(context, chain.node)
+    if found is None:
+        return None
+    node: ast.expr = chain.node
+    parent = context.index.parents[node]
+    as_string = context.values.of(node).kind is Kind.DEVICE_STRING
+    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
+        if len(parent.args) == 1 and not parent.keywords and not found[0].is_string:
+            node, as_string = parent, False
+    start, end = context.source.span(node)
+    if holds_comment(context.source, start, end):
+        return None
+    text = found[0].as_string() if as_string else found[0].expression
+    if found[0].compound and not as_string:
+        text = f"({text})" if needs_parentheses(node, context.index.parents[node]) else text
+    return (*found[1], replace_span(context.source, start, end, text))
+
+
+def _plain_cuda(context: Context, chain: Chain) -> bool:
+    """Whether the CUDA arm is the current CUDA device, with no index of its own."""
+    return any(
+        literal.backend == "cuda" and literal.index is None and not literal.computed_index
+        for literal in context.devices.literals
+        if context.index.within(literal.node, chain.cuda_arm)
+    )
 
 
 def _operand(context: Context, node: ast.expr) -> str:
@@ -128,6 +138,8 @@ def _expression(
     if mps is None or holds_comment(source, start, end):
         return None
     cpu, test = source.segment(chain.cpu_arm), mps_test(context, chain, torch)
+    if test is None:
+        return None
     if chain.inverted:
         pieces = [source.segment(chain.cuda_arm), _turned(context, chain, torch)]
     else:
@@ -180,8 +192,8 @@ def _in_parentheses(context: Context, start: int, end: int) -> bool:
 def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tuple[Edit, ...] | None:
     if chain.inverted or chain.asked_only or not _plain_arm(context, chain, node):
         return _into_cpu_arm(context, chain, torch)
-    mps = mps_arm(context, chain.cuda_arm)
-    if mps is None:
+    mps, test = mps_arm(context, chain.cuda_arm), mps_test(context, chain, torch)
+    if mps is None or test is None:
         return None
     source = context.source
     arm_statement = context.index.statement(chain.cuda_arm)
@@ -195,17 +207,27 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     body_indent = source.indentation(arm_statement.lineno)
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if offset == len(source.text) and not source.text.endswith(("\n", "\r")) else ""
-    text = f"{lead}{indent}elif {mps_test(context, chain, torch)}:{newline}{body_indent}{head}{mps}{newline}"
+    text = f"{lead}{indent}elif {test}:{newline}{body_indent}{head}{mps}{newline}"
     return (insert(offset, text),)
 
 
 def _plain_arm(context: Context, chain: Chain, node: ast.If) -> bool:
-    """Whether all that the CUDA arm does for the rest of the program is to choose the device."""
+    """Whether all that the arms do for the rest of the program is to choose the device."""
     statement = context.index.statement(chain.cuda_arm)
     if statement not in node.body:
         return False
-    others = [item for item in node.body if item is not statement]
-    return not any(isinstance(item, ast.Assign | ast.AnnAssign | ast.AugAssign) for item in others)
+    chosen = {statement}
+    if chain.cpu_arm is not None:
+        chosen.add(context.index.statement(chain.cpu_arm))
+    return all(
+        item in chosen or _only_says_so(item)
+        for item in (*node.body, *(node.orelse if chain.cpu_arm is not None else ()))
+    )
+
+
+def _only_says_so(statement: ast.stmt) -> bool:
+    """A call for its effect (`print`, `set_device`), or nothing."""
+    return isinstance(statement, ast.Pass | ast.Expr)
 
 
 def _into_cpu_arm(context: Context, chain: Chain, torch: str) -> tuple[Edit, ...] | None:
@@ -214,12 +236,12 @@ def _into_cpu_arm(context: Context, chain: Chain, torch: str) -> tuple[Edit, ...
         return None
     source = context.source
     arm = chain.cpu_arm
-    literal = _cpu_literal(arm)
-    if literal is None:
+    literal, test = _cpu_literal(arm), mps_test(context, chain, torch)
+    if literal is None or test is None:
         return None
     text = source.segment(literal)
     mark = '"' if '"' in text else "'"
-    selected = f"{mark}mps{mark} if {mps_test(context, chain, torch)} else {text}"
+    selected = f"{mark}mps{mark} if {test} else {text}"
     if needs_parentheses(literal, context.index.parents[literal]):
         selected = f"({selected})"
     return (replace(source, literal, selected),)

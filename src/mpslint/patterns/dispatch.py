@@ -1,7 +1,8 @@
 """Dispatch blocks: the CUDA call on CUDA, its MPS counterpart on MPS, nothing elsewhere.
 
 Never a bare `torch.accelerator.*`: it raises without an accelerator, memory calls assert on MPS
-in torch 2.9 to 2.12, and `synchronize` does not wait on MPS in 2.6.
+in torch 2.9 to 2.12, and `synchronize` does not wait on MPS in 2.6. Behind its own test, and only
+in style `accelerator`, which supports no such torch, it takes the place of both calls.
 """
 
 from __future__ import annotations
@@ -10,11 +11,15 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_ON_ACCELERATORS = ("synchronize", "empty_cache")
+"""Calls that `torch.accelerator` makes for every backend (style `accelerator`, torch 2.13)."""
 
 
 def dispatch_statement(
@@ -52,12 +57,19 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | Non
             return None
         start, indent = header, indent + unit
         lead = newline + indent
-    lines = [
-        f"if {torch}.cuda.is_available():",
-        f"{indent}{unit}{body}",
-        f"{indent}elif {torch}.backends.mps.is_available():",
-        f"{indent}{unit}{mps_call.format(torch=torch)}",
-    ]
+    last = body.removesuffix("()").rpartition(".")[2] if not call.args else ""
+    if context.settings.style == "accelerator" and last in _ON_ACCELERATORS and not call.keywords:
+        lines = [
+            f"if {torch}.accelerator.is_available():",
+            f"{indent}{unit}{torch}.accelerator.{last}()",
+        ]
+    else:
+        lines = [f"if {cuda_available(torch)}:", f"{indent}{unit}{body}"]
+        if wants_mps(context):
+            lines += [
+                f"{indent}elif {mps_available(context, torch, module=True)}:",
+                f"{indent}{unit}{mps_call.format(torch=torch)}",
+            ]
     return replace_span(source, start, end, lead + newline.join(lines))
 
 
@@ -83,7 +95,8 @@ def dispatch_expression(context: Context, call: ast.Call, mps_text: str, other: 
     torch = torch_name(context, call)
     if torch is None:
         return None
-    return (
-        f"{context.source.segment(call)} if {torch}.cuda.is_available() "
-        f"else {mps_text.format(torch=torch)} if {torch}.backends.mps.is_available() else {other}"
-    )
+    on_cuda = f"{context.source.segment(call)} if {cuda_available(torch)} else "
+    if not wants_mps(context):
+        return f"{on_cuda}{other}"
+    test = mps_available(context, torch, module=True)
+    return f"{on_cuda}{mps_text.format(torch=torch)} if {test} else {other}"

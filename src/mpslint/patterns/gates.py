@@ -12,17 +12,28 @@ stands right behind the flag.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.chain import user_switch
+from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.calls import is_cuda_move, overrides_cuda, rewrite_call
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
-from mpslint.patterns.selection import Reference, reference, torch_name, wrapped_chain
+from mpslint.patterns.selection import (
+    Reference,
+    free_name,
+    reference,
+    settles_too_early,
+    torch_name,
+    wrapped_chain,
+)
 from mpslint.patterns.statements import dedent_body, delete_statement
+from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, holds_comment, insert, quote, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.devices import DeviceName
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _KEY = "gates"
@@ -43,37 +54,49 @@ def open_gates(context: Context) -> Fix | None:
     return found if isinstance(found, Fix) else None
 
 
+def stays_behind(context: Context) -> bool:
+    """Whether something is moved where CUDA is and no safe fix moves it to MPS: a device that is
+    opened to MPS would leave it on the CPU."""
+    if _find_gates(context) == [] and find_aliases(context) == []:
+        return False
+    fix = open_gates(context)
+    return fix is None or fix.applicability < Applicability.SAFE
+
+
 def _open_gates(context: Context) -> Fix | None:
     gates = _find_gates(context)
     aliases = find_aliases(context)
     if gates is None or aliases is None or not (gates or aliases):
         return None
     edits: list[Edit] = []
+    level = Applicability.SAFE
     for gate in gates:
         device = _device_for(context, gate.node.test)
         rewritten = _rewrite(context, gate, device) if device is not None else None
         if device is None or rewritten is None:
             return None
         edits += [*device.edits, *rewritten]
+        level = min(level, device.level)
     for alias in aliases:
         device = _device_for(context, alias.test)
         converted = convert_alias(context, alias, device) if device is not None else None
         if device is None or converted is None:
             return None
         edits += [*device.edits, *converted]
+        level = min(level, device.level)
     edits += _dead_flag(context, gates, aliases)
-    return Fix("Move to the selected device", tuple(dict.fromkeys(edits)), Applicability.SAFE)
+    if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
+        level = Applicability.UNSAFE
+    return Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
 
 
 # finding
 
 
 def _find_gates(context: Context) -> list[Gate] | None:
-    """The gates around every guarded `.cuda()` of the file; None where one is not understood."""
+    """The gates around every guarded move of the file; None where one is not understood."""
     found: dict[ast.AST, list[ast.Call]] = {}
-    for call in context.index.calls.get("cuda", ()):
-        if not isinstance(call.func, ast.Attribute) or context.resolve(call.func):
-            continue
+    for call in _moves(context):
         if not context.guards.at(call) & _GUARDED:
             continue
         gate = _conditional(context, call) or context.chains.gate(call)
@@ -87,6 +110,16 @@ def _find_gates(context: Context) -> list[Gate] | None:
             return None
         gates.append(Gate(node, tuple(calls)))
     return gates
+
+
+def _moves(context: Context) -> Iterator[ast.Call]:
+    """`x.cuda()`, and `x.to("cuda")` below a test for CUDA."""
+    for call in context.index.calls.get("cuda", ()):
+        if isinstance(call.func, ast.Attribute) and not context.resolve(call.func):
+            yield call
+    for call in context.index.calls.get("to", ()):
+        if is_cuda_move(call) and context.chains.gate(call) is not None:
+            yield call
 
 
 def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:
@@ -106,6 +139,8 @@ def _is_idiom(context: Context, node: ast.If | ast.IfExp, calls: list[ast.Call])
     """Whether all that the test decides is where things live."""
     if isinstance(node, ast.IfExp):
         return _unmoved(node.body) == ast.dump(node.orelse)
+    if not all(any(context.index.within(call, item) for item in node.body) for call in calls):
+        return False  # `if not cuda: ... else: x.cuda()`
     bare = [_unmoved(statement) for statement in node.body]
     if node.orelse and not all(isinstance(item, ast.Pass) for item in node.orelse):
         return bare == [ast.dump(statement) for statement in node.orelse]
@@ -115,8 +150,10 @@ def _is_idiom(context: Context, node: ast.If | ast.IfExp, calls: list[ast.Call])
 def _only_moves(statement: ast.stmt) -> bool:
     """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`: nothing, but for the place."""
     if isinstance(statement, ast.Expr):
-        return _is_move(statement.value) and not any(
-            isinstance(n, ast.Call) and n is not statement.value for n in ast.walk(statement.value)
+        value = statement.value
+        return is_cuda_move(value) and not any(
+            isinstance(n, ast.Call)
+            for n in ast.walk(value.func.value)  # type: ignore[attr-defined]
         )
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return False
@@ -126,14 +163,9 @@ def _only_moves(statement: ast.stmt) -> bool:
         if len(target.elts) != len(value.elts):
             return False
         pairs = list(zip(target.elts, value.elts, strict=True))
-    return all(_is_move(right) and _same(left, right.func.value) for left, right in pairs)  # type: ignore[attr-defined]
-
-
-def _is_move(value: ast.expr) -> bool:
-    return (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr == "cuda"
+    return all(
+        is_cuda_move(right) and _same(left, right.func.value)  # type: ignore[attr-defined]
+        for left, right in pairs
     )
 
 
@@ -144,7 +176,8 @@ def _same(target: ast.expr, value: ast.expr) -> bool:
 class _Unmoved(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "cuda":
+        if is_cuda_move(node):
+            assert isinstance(node.func, ast.Attribute)
             return node.func.value
         return node
 
@@ -161,34 +194,60 @@ def _unmoved(node: ast.AST) -> str:
 
 def _device_for(context: Context, test: ast.expr) -> Reference | None:
     """A device that is CUDA exactly where the test holds on a machine with CUDA."""
-    switch = user_switch(context, test, inverted=False)
-    if switch is None:
+    switches = asked(context, test)
+    if switches is None:
+        return None
+    if not switches:
         return reference(context, test)
     at_hand = context.devices.at_hand(test)
-    if at_hand is not None:
+    if at_hand is not None and _asks(context, at_hand) == set(switches):
         return Reference(at_hand.text, at_hand.is_string, ())
-    return _behind_flag(context, test, switch)
+    return _behind_flag(context, test, joined(switches))
+
+
+def _asks(context: Context, device: DeviceName) -> set[str] | None:
+    """What the selection of a device asks the user; None where that is not in sight."""
+    for binding in device.bindings:
+        if binding.kind != "assign" or binding.value is None:
+            return None
+        for node in ast.walk(binding.value):
+            if isinstance(node, ast.IfExp):
+                switches = asked(context, node.test, _names_cuda(node.body))
+                return set(switches) if switches is not None else None
+        holder = context.index.parents[binding.node]
+        if _names_cuda(binding.value) and isinstance(holder, ast.If):
+            inside = any(item is binding.node for item in holder.body)
+            switches = asked(context, holder.test, inside)
+            return set(switches) if switches is not None else None
+    return None
+
+
+def _names_cuda(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value
+        for node in ast.walk(value)
+    )
 
 
 def _behind_flag(context: Context, test: ast.expr, switch: str) -> Reference | None:
     """A selection that asks the user's flag, placed right behind the flag's assignment."""
     torch = torch_name(context, test)
     definition = _definition(context, test)
-    name = context.settings.device_name
+    name = free_name(context, test)
     source = context.source
-    if definition is None or torch is None or not alone_on_lines(source, definition):
+    if definition is None or torch is None or name is None:
         return None
-    if any(bound == name for bound, _ in context.names.every_binding()):
+    if not alone_on_lines(source, definition) or settles_too_early(context, definition):
         return None
     flag, mark = source.segment(test), quote(source)
     machine = f"{torch}.cuda.is_available()"
     known = "cuda" in context.guards.implied(test, True)
     cuda = flag if known else f"{flag} and {machine}"
     indent = source.indentation(definition.lineno)
-    text = (
-        f"{mark}cuda{mark} if {cuda} else "
-        f"{mark}mps{mark} if {switch} and {torch}.backends.mps.is_available() else {mark}cpu{mark}"
-    )
+    text = f"{mark}cuda{mark} if {cuda} else "
+    if wants_mps(context):
+        text += f"{mark}mps{mark} if {switch} and {mps_available(context, torch)} else "
+    text += f"{mark}cpu{mark}"
     head = f"{name} = {torch}.device("
     laid_out = wrapped_chain(context, text, indent, len(indent) + len(head) + 1)
     if laid_out.startswith("("):
@@ -224,8 +283,6 @@ def _definition(context: Context, test: ast.expr) -> ast.stmt | None:
 
 
 def _rewrite(context: Context, gate: Gate, device: Reference) -> list[Edit] | None:
-    from mpslint.patterns.moves import rewrite_call
-
     inner: list[Edit] = []
     for call in gate.moves:
         edits = rewrite_call(context, call, device)
@@ -268,7 +325,7 @@ def _dead_flag(context: Context, gates: list[Gate], aliases: list[Alias]) -> lis
             continue
         statement = bindings[0].node
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            if user_switch(context, statement.value, inverted=False) is None:
+            if asked(context, statement.value) == []:
                 edit = delete_statement(context, statement)
                 edits += [edit] if edit is not None else []
     return edits

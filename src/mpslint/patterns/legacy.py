@@ -15,6 +15,7 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+
 class Alias(NamedTuple):
     """A name for the tensor type of whichever device is there."""
 

@@ -6,8 +6,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.selection import chain, reference, torch_name, wrapped_chain
-from mpslint.patterns.text import holds_comment, needs_parentheses, replace
+from mpslint.patterns.selection import (
+    Reference,
+    chain,
+    in_style,
+    reference,
+    several_gpus,
+    settles_too_early,
+    torch_name,
+    wrapped_chain,
+)
+from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -15,78 +24,70 @@ if TYPE_CHECKING:
 
 _IN_PLACE = ("assignment", "return")
 _DEFAULTS = ("parameter", "option", "field", "item")
-_STRING_METHODS = (
-    "startswith",
-    "split",
-    "lower",
-    "replace",
-    "endswith",
-    "format",
-    "strip",
-    "upper",
-)
+_TORCH_SLOTS = ("factory", "to", "device", "generator", "default-device", "map-location")
+"""Slots where torch takes a string as well as a device."""
 
 
 def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | None:
     """The fix for a CUDA literal in a device slot; None where a human must choose."""
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
-        message = "Select the device"
-    else:
-        if several_gpus(context) or (literal.computed_index and slot.kind != "device"):
-            return None
-        edits = (
-            name_default(context, literal, slot)
-            if slot.kind in _DEFAULTS
-            else name_device(context, literal, slot)
-        )
-        message = "Use the selected device"
-    return Fix(message, edits, Applicability.SAFE) if edits else None
-
-
-def several_gpus(context: Context) -> bool:
-    """Whether the file names more than one CUDA device, so that one name cannot stand for all."""
-    indices = {
-        literal.index or 0
-        for literal in context.devices.literals
-        if literal.backend == "cuda" and context.devices.slot(literal.node) is not None
-    }
-    return len(indices) > 1
-
-
-def name_default(context: Context, literal: Literal, slot: Slot) -> tuple[Edit, ...] | None:
-    """A default value becomes the selected device: a string again where a string is expected."""
-    found = reference(context, literal.node)
+        level = Applicability.SAFE
+        if settles_too_early(context, literal.node):
+            level = Applicability.UNSAFE
+        return Fix("Select the device", edits, level) if edits else None
+    if several_gpus(context) or (literal.computed_index and slot.kind != "device"):
+        return None
+    found = reference(context, literal.node, literal.index)
     if found is None:
         return None
-    keeps_string = not found.is_string and (
-        slot.kind in ("option", "item") or _wants_string(context, slot)
-    )
-    text = f"str({found.text})" if keeps_string else found.text
-    return (*found.edits, replace(context.source, literal.node, text))
+    write = name_default if slot.kind in _DEFAULTS else name_device
+    edits = write(context, literal, slot, found)
+    if edits is None:
+        return None
+    return Fix("Use the selected device", (*found.edits, *edits), found.level)
 
 
-def _wants_string(context: Context, slot: Slot) -> bool:
-    """Whether the code treats what it is given as a string: annotated, compared, taken apart."""
-    if slot.kind == "field":
-        statement = slot.node
-        annotation = statement.annotation if isinstance(statement, ast.AnnAssign) else None
-        return annotation is not None and "str" in context.source.segment(annotation)
-    parameter = slot.node
-    if not isinstance(parameter, ast.arg):
-        return True
-    if parameter.annotation is not None:
-        return "device" not in context.source.segment(parameter.annotation).lower()
-    for use in context.index.names.get(parameter.arg, ()):
-        scope = context.names.owner(parameter.arg, use)
-        if scope is None or not context.index.within(parameter, scope.node):
-            continue
-        parent = context.index.parents[use]
-        if isinstance(parent, ast.Compare | ast.BinOp | ast.FormattedValue | ast.Subscript):
-            return True
-        if isinstance(parent, ast.Attribute) and parent.attr in _STRING_METHODS:
-            return True
-    return False
+def name_default(
+    context: Context, literal: Literal, slot: Slot, device: Reference
+) -> tuple[Edit, ...] | None:
+    """A default value becomes the selected device: a string, unless only devices are wanted."""
+    text = device.text
+    if not device.is_string and not takes_device(context, slot.node):
+        text = f"str({text})"
+    return (replace(context.source, literal.node, text), *_more_choices(context, slot))
+
+
+def takes_device(context: Context, place: ast.AST | None) -> bool:
+    """Whether a parameter or field may as well hold a `torch.device`: it is annotated as one, or
+    all that is done with it is to make and to move tensors."""
+    if isinstance(place, ast.AnnAssign):
+        return "device" in context.source.segment(place.annotation).lower()
+    if not isinstance(place, ast.arg):
+        return False
+    if place.annotation is not None:
+        return "device" in context.source.segment(place.annotation).lower()
+    scope = context.names.own_scope(context.index.parents[context.index.parents[place]])
+    uses = [
+        use
+        for use in context.index.names.get(place.arg, ())
+        if context.names.owner(place.arg, use) is scope
+    ]
+    slots = [context.devices.slot(use) for use in uses]
+    return bool(slots) and all(slot is not None and slot.kind in _TORCH_SLOTS for slot in slots)
+
+
+def _more_choices(context: Context, slot: Slot) -> list[Edit]:
+    """`"mps"` for `choices=["cpu", "cuda"]` of an option, behind `"cuda"`."""
+    if slot.kind != "option":
+        return []
+    lists = [item for item in ast.walk(slot.node) if isinstance(item, ast.List | ast.Tuple)]
+    for choices in lists:
+        words = {item.value: item for item in choices.elts if isinstance(item, ast.Constant)}
+        if "cuda" in words and "mps" not in words and len(words) == len(choices.elts):
+            mark = context.source.segment(words["cuda"])[-1]
+            return [insert(context.source.span(words["cuda"])[1], f", {mark}mps{mark}")]
+    return []
 
 
 def _assigned(context: Context, literal: Literal, slot: Slot) -> bool:
@@ -109,6 +110,9 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     start, end = source.span(node)
     if torch is None or holds_comment(source, start, end) or "\n" in source.text[start:end]:
         return None
+    styled = _in_style(context, node)
+    if styled is not None:
+        return styled
     text = source.segment(node)
     mark = '"' if '"' in text else "'"
     selected = chain(context, torch, mark, cuda=text)
@@ -123,26 +127,68 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     return (replace(source, node, laid_out),)
 
 
+def _in_style(context: Context, node: ast.expr) -> tuple[Edit, ...] | None:
+    """The literal, or the `torch.device(...)` around it, as the project selects its device."""
+    source = context.source
+    if source.segment(node)[1:-1] != "cuda":
+        return None
+    found = in_style(context, node)
+    if found is None:
+        return None
+    parent = context.index.parents[node]
+    if _only_argument(parent, node) and not found[0].is_string:
+        assert isinstance(parent, ast.Call)
+        if context.resolve(parent.func) == "torch.device":
+            around = context.index.parents[parent]
+            text = found[0].expression
+            if found[0].compound and needs_parentheses(parent, around):
+                text = f"({text})"
+            return (*found[1], replace(source, parent, text))
+    return (*found[1], replace(source, node, found[0].as_string()))
+
+
 def _only_argument(parent: ast.AST, node: ast.expr) -> bool:
     return isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
 
 
-def name_device(context: Context, literal: Literal, slot: Slot) -> tuple[Edit, ...] | None:
+def name_device(
+    context: Context, literal: Literal, slot: Slot, device: Reference
+) -> tuple[Edit, ...] | None:
     """The literal, or the `torch.device(...)` around it, becomes the name of the device."""
-    found = reference(context, literal.node)
-    if found is None:
-        return None
     node: ast.expr = literal.node
     call = slot.node
-    if (
-        slot.kind == "device"
-        and isinstance(call, ast.Call)
-        and context.resolve(call.func) == "torch.device"
-    ):
+    text = device.text
+    if isinstance(call, ast.Call) and context.resolve(call.func) == "torch.device":
         if len(call.args) + len(call.keywords) != 1:
             return None
-        node = call
+        outer = context.devices.slot(call)
+        if not device.is_string or (outer is not None and outer.kind in _TORCH_SLOTS):
+            node = call
+    elif slot.kind == "argument" and not device.is_string:
+        if not _passed_to_device(context, literal.node, call):
+            text = f"str({text})"
     start, end = context.source.span(node)
     if holds_comment(context.source, start, end):
         return None
-    return (*found.edits, replace(context.source, node, found.text))
+    return (replace(context.source, node, text),)
+
+
+def _passed_to_device(context: Context, node: ast.expr, call: ast.AST) -> bool:
+    """Whether what is called takes a `torch.device` as well: torch, or a function of this file."""
+    if not isinstance(call, ast.Call):
+        return False
+    if (context.resolve(call.func) or "").startswith("torch."):
+        return True
+    if not isinstance(call.func, ast.Name):
+        return False
+    bindings = context.names.bindings(call.func.id, call.func)
+    function = bindings[0].node if len(bindings) == 1 else None
+    if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    if node in call.args:
+        position = call.args.index(node)
+        return position < len(arguments) and takes_device(context, arguments[position])
+    word = next((item.arg for item in call.keywords if item.value is node), None)
+    named = [item for item in (*arguments, *function.args.kwonlyargs) if item.arg == word]
+    return bool(named) and takes_device(context, named[0])

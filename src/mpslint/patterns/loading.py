@@ -61,11 +61,11 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
         return None
     if holds_comment(context.source, start, end):
         return None
-    found = reference(context, given)
+    found = reference(context, given, literal.index)
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
-    return Fix("Load to the selected device", edits, Applicability.SAFE)
+    return Fix("Load to the selected device", edits, found.level)
 
 
 def goes_to_state_dict(context: Context, call: ast.Call) -> bool:

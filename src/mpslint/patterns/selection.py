@@ -9,16 +9,16 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.model import Edit
+from mpslint.model import Applicability, Edit
+from mpslint.patterns import styles
+from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.devices import DeviceName
 
-_TESTS = {
-    "cuda": "{torch}.cuda.is_available()",
-    "mps": "{torch}.backends.mps.is_available()",
-}
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
 
@@ -29,6 +29,8 @@ class Reference(NamedTuple):
     is_string: bool
     edits: tuple[Edit, ...]
     """What must be added to the file for it; empty where the device is there already."""
+    level: Applicability = Applicability.SAFE
+    """Unsafe where somebody else may have chosen another device than the CUDA one."""
 
     @property
     def type_text(self) -> str:
@@ -78,11 +80,16 @@ def chain(
     `cuda` is the text of the CUDA arm where it is not a plain string (`f"cuda:{rank}"`).
     """
     text = ""
+    tests = _tests(context, torch)
     for backend in order or context.settings.device_order:
         arm = cuda if backend == "cuda" and cuda else f"{mark}{backend}{mark}"
-        if backend in _TESTS:
-            text += f"{arm} if {_TESTS[backend].format(torch=torch)} else "
+        if backend in tests:
+            text += f"{arm} if {tests[backend]} else "
     return f"{text}{mark}cpu{mark}"
+
+
+def _tests(context: Context, torch: str) -> dict[str, str]:
+    return {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
 
 
 def wrapped_chain(context: Context, text: str, indent: str, before: int) -> str:
@@ -103,10 +110,11 @@ def statement(context: Context, torch: str, name: str, indent: str, cuda: str = 
     unit, newline = indent_unit(context.source), context.source.newline
     mark = quote(context.source)
     lines: list[str] = []
+    tests = _tests(context, torch)
     for backend in context.settings.device_order:
-        if backend in _TESTS:
+        if backend in tests:
             word = "elif" if lines else "if"
-            lines.append(f"{indent}{word} {_TESTS[backend].format(torch=torch)}:")
+            lines.append(f"{indent}{word} {tests[backend]}:")
             target = cuda if backend == "cuda" else backend
             lines.append(f"{indent}{unit}{name} = {torch}.device({mark}{target}{mark})")
     lines.append(f"{indent}else:")
@@ -114,25 +122,88 @@ def statement(context: Context, torch: str, name: str, indent: str, cuda: str = 
     return newline.join(lines)
 
 
-def reference(context: Context, node: ast.AST) -> Reference | None:
-    """The device for code at `node`, with the edits that bring it there; None: no safe way."""
+def reference(context: Context, node: ast.AST, index: int | None = None) -> Reference | None:
+    """The device for code at `node`, with the edits that bring it there; None: no way.
+
+    `index` is that of the CUDA device that it takes the place of, None for the current one.
+    """
     at_hand = context.devices.at_hand(node)
-    if at_hand is not None:
+    fits = at_hand is not None and _same_gpu(context, at_hand.indexed, index)
+    if at_hand is not None and fits and follows_machine(context, at_hand):
         return Reference(at_hand.text, at_hand.is_string, ())
+    added = _added(context, node, index)
+    if added is None and at_hand is not None and fits:
+        return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
+    return added
+
+
+def follows_machine(context: Context, device: DeviceName) -> bool:
+    """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
+    if device.attribute is not None:
+        return assigned_cuda(context, device.attribute)
+    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)
+
+
+def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
+    """Whether `cuda` and `cuda:0` are one: the file makes no other GPU the current one."""
+    if indexed == (index is not None):
+        return True
+    return next(context.calls_of("torch.cuda.set_device", "torch.cuda.device"), None) is None
+
+
+def _added(context: Context, node: ast.AST, index: int | None) -> Reference | None:
+    """A selection of its own, after the imports."""
     place = find_place(context, node)
     if place is None:
         return None
     name = free_name(context, node)
-    if name is None:
+    cuda = _cuda_text(context)
+    if name is None or not _same_gpu(context, ":" in cuda, index):
         return None
     source = context.source
     newline = source.newline
-    body = statement(context, place.torch, name, place.indent, _cuda_text(context))
+    styled = None
+    if place.scope is context.tree:
+        styled = styles.selection(context, place.torch, place.offset, cuda)
+    if styled is not None and _comes_before(context, place._replace(offset=styled.offset), node):
+        return _styled(context, name, place, styled)
+    body = statement(context, place.torch, name, place.indent, cuda)
     prefix = f"import torch{newline}" if place.needs_import else ""
     at_end = place.offset == len(source.text) and not source.text.endswith(("\n", "\r"))
     lead = newline if at_end else ""
     gap = newline if place.indent == "" else ""
     return Reference(name, False, (insert(place.offset, f"{lead}{prefix}{gap}{body}{newline}"),))
+
+
+def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[Edit, ...]] | None:
+    """The selection that takes the place of an expression at `node`, with what it needs; None:
+    in place. Inside a function that may itself be the helper it stays in place."""
+    if styles.is_inline(context):
+        return None
+    function = context.index.function(node)
+    if function is not None and "device" in function.name.lower():
+        return None
+    place = find_place(context, node)
+    if place is None or place.scope is not context.tree or place.needs_import:
+        return None
+    found = styles.selection(context, place.torch, place.offset, "cuda")
+    if found is None or not _comes_before(context, place._replace(offset=found.offset), node):
+        return None
+    text = context.source.text
+    unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))
+    lead = context.source.newline if unfinished and found.before else ""
+    return found, ((insert(found.offset, lead + found.before),) if found.before else ())
+
+
+def _styled(context: Context, name: str, place: Place, styled: styles.Selection) -> Reference:
+    """The selection as the project's style has it, bound to `name`."""
+    text, newline = context.source.text, context.source.newline
+    lead = newline if styled.offset == len(text) and not text.endswith(("\n", "\r")) else ""
+    torch = f"import torch{newline}" if place.needs_import and styled.before else ""
+    gap = newline * (2 if "def " in styled.before or styled.offset > place.offset else 1)
+    line = f"{name} = {styled.expression}{newline}"
+    edit = insert(styled.offset, f"{lead}{torch}{styled.before}{gap}{line}")
+    return Reference(name, styled.is_string, (edit,))
 
 
 def _cuda_text(context: Context) -> str:
@@ -147,18 +218,75 @@ def _cuda_text(context: Context) -> str:
     return f"cuda:{only}"
 
 
+def several_gpus(context: Context) -> bool:
+    """Whether the file names more than one CUDA device, so that one name cannot stand for all."""
+    indices = {
+        literal.index or 0
+        for literal in context.devices.literals
+        if literal.backend == "cuda" and context.devices.slot(literal.node) is not None
+    }
+    return len(indices) > 1
+
+
 def find_place(context: Context, node: ast.AST) -> Place | None:
     """After the imports of the module, or of the function where only it imports torch."""
     place = _in_block(context, context.tree.body, context.tree, "")
+    if place is not None:
+        place = _behind_visible_devices(context, place)
     if place is not None and _comes_before(context, place, node):
         return place
     function = context.index.function(node)
     while function is not None:
         place = _in_block(context, function.body, function, None)
         if place is not None and _comes_before(context, place, node):
-            return place
+            return None if settles_too_early(context, place.after) else place
         function = context.index.function(function)
     return None
+
+
+def _behind_visible_devices(context: Context, place: Place) -> Place | None:
+    """`place`, or the place behind `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
+
+    To ask whether CUDA is available settles which GPUs a process sees. None where a function sets
+    the variable, since nobody knows when.
+    """
+    source = context.source
+    for constant in context.index.strings:
+        if constant.value != "CUDA_VISIBLE_DEVICES" or source.span(constant)[0] < place.offset:
+            continue
+        if not _is_set(context, constant):
+            continue
+        item: ast.stmt = context.index.statement(constant)
+        while context.index.parents[item] is not context.tree:
+            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                return None
+            item = context.index.statement(context.index.parents[item])
+        row = item.end_lineno or item.lineno
+        if row >= len(source.starts) or ";" in source.line(row):
+            return None
+        place = place._replace(offset=source.starts[row], after=item)
+    return place
+
+
+def settles_too_early(context: Context, node: ast.AST) -> bool:
+    """Whether `CUDA_VISIBLE_DEVICES` is set after `node`, as far as the order is known."""
+    function, start = context.index.function(node), context.source.span(node)[0]
+    return any(
+        constant.value == "CUDA_VISIBLE_DEVICES"
+        and _is_set(context, constant)
+        and context.source.span(constant)[0] > start
+        and (function is None or context.index.function(constant) is function)
+        for constant in context.index.strings
+    )
+
+
+def _is_set(context: Context, constant: ast.Constant) -> bool:
+    parent = context.index.parents[constant]
+    if isinstance(parent, ast.Subscript):
+        return isinstance(parent.ctx, ast.Store)
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
+        return parent.func.attr in ("setdefault", "putenv")
+    return isinstance(parent, ast.Dict)
 
 
 def _in_block(

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import indent_unit
 
@@ -27,12 +28,18 @@ def synchronise_lines(context: Context, at: ast.AST) -> list[str] | None:
     if torch is None:
         return None
     unit = indent_unit(context.source)
-    return [
-        f"if {torch}.cuda.is_available():",
-        f"{unit}{torch}.cuda.synchronize()",
-        f"elif {torch}.backends.mps.is_available():",
-        f"{unit}{torch}.mps.synchronize()",
-    ]
+    if context.settings.style == "accelerator":
+        return [
+            f"if {torch}.accelerator.is_available():",
+            f"{unit}{torch}.accelerator.synchronize()",
+        ]
+    lines = [f"if {cuda_available(torch)}:", f"{unit}{torch}.cuda.synchronize()"]
+    if wants_mps(context):
+        lines += [
+            f"elif {mps_available(context, torch, module=True)}:",
+            f"{unit}{torch}.mps.synchronize()",
+        ]
+    return lines
 
 
 def _helper(context: Context, at: ast.AST) -> str | None:

@@ -19,7 +19,8 @@ with torch.autocast(device_type=device.type, enabled=device.type != "cpu"):
 ```
 
 ## What is not flagged
-Code behind a test for CUDA.
+Code behind a test for CUDA or about CUDA, and the arm for an old torch beside one that uses
+`torch.amp`.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -39,6 +40,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import drop_unused_import, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
@@ -55,7 +57,9 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for statement in context.index.of(ast.ImportFrom):
         if statement.module and statement.module.startswith("torch.cuda.amp"):
-            if not context.guards.has(statement, "cuda", "caught"):
+            if context.guards.has(statement, "cuda", "caught") or about_cuda(context, statement):
+                continue
+            if not _is_fallback(context, statement):
                 yield context.finding(
                     rule,
                     statement,
@@ -71,6 +75,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 continue
             if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
                 continue
+            if about_cuda(context, node) or _is_fallback(context, node):
+                continue
             parent = context.index.parents[node]
             call = parent if isinstance(parent, ast.Call) and parent.func is node else None
             yield context.finding(
@@ -80,3 +86,28 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE if call else None,
                 fix=partial(portable_call, context, call) if call else None,
             )
+
+
+def _is_fallback(context: Context, node: ast.AST) -> bool:
+    """The arm for an old torch, beside one that uses `torch.amp`."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return False
+        others: list[ast.AST] = []
+        if isinstance(parent, ast.If):
+            inside = any(item is child for item in parent.body)
+            others = list(parent.orelse if inside else parent.body)
+        elif isinstance(parent, ast.Try):
+            others = [item for item in (*parent.body, *parent.handlers) if item is not child]
+        if any(_uses_amp(context, item) for other in others for item in ast.walk(other)):
+            return True
+        child = parent
+    return False
+
+
+def _uses_amp(context: Context, node: ast.AST) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "torch.amp"
+    name = context.resolve(node) if isinstance(node, ast.Attribute) else None
+    return name is not None and (name.startswith("torch.amp.") or name == "torch.autocast")

@@ -40,6 +40,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 
 
 @rule(
@@ -54,6 +55,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     others = list(context.calls_of("torch.mps.empty_cache", "torch.accelerator.empty_cache"))
     for call in context.calls_of("torch.cuda.empty_cache"):
         if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
+            continue
+        if about_cuda(context, call):
             continue
         function = context.index.function(call)
         if any(context.index.function(other) is function for other in others):

@@ -18,7 +18,7 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 ```
 
 ## What is not flagged
-Code behind a test for CUDA, and the CUDA arm of a choice.
+Code behind a test for CUDA or about CUDA, and the CUDA arm of a choice.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -38,6 +38,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import portable_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 
 
 @rule(
@@ -55,6 +56,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if slot is None or slot.kind != "autocast":
             continue
         if context.guards.has(literal.node, "cuda", "asked-cuda", "no-mps"):
+            continue
+        if about_cuda(context, literal.node):
             continue
         call = slot.node
         parent = context.index.parents[literal.node]

@@ -20,8 +20,11 @@ x = torch.zeros(3, device=device)
 
 ## What is not flagged
 Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`), or that
-is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons, dictionary keys, texts, lists of choices; `torch.autocast` (hardcoded-autocast-device)
-and `map_location` (load-map-location); the CUDA arm of a selection (device-chain-missing-mps).
+is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons,
+dictionary keys, texts, lists of choices; one arm of a choice that asks for something else;
+`torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
+a selection (device-chain-missing-mps). A bare move behind a test for CUDA
+(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out.
 
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
@@ -39,6 +42,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.calls import is_cuda_move
+from mpslint.patterns.gates import open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -60,9 +65,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         slot = context.devices.slot(literal.node)
         if slot is None or slot.kind in ("map-location", "autocast"):
             continue
-        if context.guards.has(literal.node, "cuda", "asked-cuda", "no-mps", "caught", "xpu"):
-            continue
         if any(context.index.within(literal.node, arm) for arm in context.chains.arms()):
+            continue
+        if context.guards.has(literal.node, "cuda", "asked-cuda", "no-mps", "caught", "xpu"):
+            gate = _gate(context, literal.node, slot)
+            if gate is not None:
+                yield _gated(context, rule, literal.node, gate)
             continue
         if _is_one_choice(context, literal.node) or about_cuda(context, literal.node):
             continue
@@ -75,12 +83,33 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
+def _gate(context: Context, node: ast.expr, slot: Slot) -> ast.If | None:
+    """The `if cuda:` around `x = x.to("cuda")`."""
+    move = slot.node
+    if slot.kind == "device" and isinstance(move, ast.Call):
+        outer = context.devices.slot(move)
+        move = outer.node if outer is not None and outer.kind == "to" else move
+    return context.chains.gate(node) if is_cuda_move(move) else None
+
+
+def _gated(context: Context, rule: Rule, node: ast.expr, gate: ast.If) -> Finding:
+    return context.finding(
+        rule,
+        node,
+        "a Mac's GPU is never used: things are moved only where CUDA is",
+        severity=Severity.IGNORES,
+        labels=(context.label(gate.test, "decided here"),),
+        applicability=Applicability.SAFE,
+        fix=partial(open_gates, context),
+    )
+
+
 def _is_one_choice(context: Context, node: ast.expr) -> bool:
     """An arm of `a if test else b`: somebody chose; but not where the other arm is what is asked
     for first, `device if device is not None else "cuda"`."""
     child: ast.expr = node
     parent = context.index.parents[node]
-    while isinstance(parent, ast.Call):
+    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
         child, parent = parent, context.index.parents[parent]
     if not isinstance(parent, ast.IfExp) or child is parent.test:
         return False

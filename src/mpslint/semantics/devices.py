@@ -77,6 +77,10 @@ class DeviceName(NamedTuple):
     value: Value
     indexed: bool = False
     """It may name an index (`cuda:0`), which autocast does not take."""
+    bindings: tuple[Binding, ...] = ()
+    """What gives the name its value; empty for `self.device`."""
+    attribute: ast.Attribute | None = None
+    """`self.device` where the class assigns it."""
 
 
 class Devices:
@@ -387,6 +391,10 @@ class Devices:
             # Read from inside a function: every module-level binding may be the one.
             if any(self._conditional(b.node) for b in bindings):
                 return None
+            if not all(self._comes_first(binding.node, node) for binding in bindings):
+                return None
+        elif not self._flow.surely_bound(name, node):
+            return None
         if len(bindings) == 1 and _none_by_default(bindings[0]):
             return None
         probe = ast.Name(id=name, ctx=ast.Load())
@@ -399,7 +407,35 @@ class Devices:
         if not self._usable(value) or any(self._indexed(b.value) for b in bindings):
             return None
         indexed = any(b.value is not None and self._names_index(b.value) for b in bindings)
-        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value, indexed)
+        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value, indexed, bindings)
+
+    def _comes_first(self, binding: ast.AST, node: ast.AST) -> bool:
+        """Whether no statement of the module can call the function around `node` before a
+        module-level binding has run."""
+        reached: set[str] = set()
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+                reached = {parent.name}
+        if not reached:
+            return False
+        body = self._index.tree.body
+        definitions = [item for item in body if isinstance(item, (*FUNCTIONS, ast.ClassDef))]
+        for _ in range(4):
+            reached |= {item.name for item in definitions if self._mentions(item, reached)}  # type: ignore[attr-defined]
+        stop = self._index.statement(binding)
+        for item in body:
+            if self._index.within(stop, item):
+                return True
+            if not isinstance(item, (*FUNCTIONS, ast.ClassDef)) and self._mentions(item, reached):
+                return False
+        return True
+
+    def _mentions(self, item: ast.AST, words: set[str]) -> bool:
+        return any(
+            self._index.within(use, item)
+            for word in words
+            for use in self._index.names.get(word, ())
+        )
 
     def _conditional(self, statement: ast.AST) -> bool:
         """Bound only under `if __name__ == "__main__"` or the like: not there for importers."""
@@ -445,7 +481,8 @@ class Devices:
             ):
                 value = self._values.of(ast.copy_location(call_target, call_target))
                 if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) and self._usable(value):
-                    return DeviceName("self.device", value.kind is Kind.DEVICE_STRING, value)
+                    is_string = value.kind is Kind.DEVICE_STRING
+                    return DeviceName("self.device", is_string, value, attribute=call_target)
         return None
 
 

@@ -75,6 +75,13 @@ class Flow:
         """As `reaching`, for a name that is not written at `at`."""
         return self._reaching(name, at)
 
+    def surely_bound(self, name: str, at: ast.AST) -> bool:
+        """Whether every way to `at` binds `name` first, in the scope of `at` itself."""
+        scope = self._names.owner(name, at)
+        if scope is None or self._names.scope_of(at) is not scope:
+            return False
+        return self._search(scope, name, at, [])
+
     def _reaching(self, name: str, at: ast.AST) -> tuple[Binding, ...]:
         scope = self._names.owner(name, at)
         if scope is None:
@@ -103,7 +110,8 @@ class Flow:
                     node = self._index.parents.get(node)
         return carriers
 
-    def _search(self, scope: Scope, name: str, at: ast.AST, found: list[Binding]) -> None:
+    def _search(self, scope: Scope, name: str, at: ast.AST, found: list[Binding]) -> bool:
+        """Add the bindings that reach `at`; whether one does on every way there."""
         carriers, parents = self._carrying(scope, name), self._index.parents
         child: ast.AST = at
         parent = parents.get(at)
@@ -112,13 +120,15 @@ class Flow:
                 block = _block_of(parent, child)
                 for statement in reversed(block[: _position(block, child)]):
                     if statement in carriers and self._from(statement, carriers, found):
-                        return
+                        return True
             if self._entering(parent, child, carriers, found):
-                return
+                return True
             if parent is scope.node:
-                found += [b for b in scope.bindings[name] if b.kind == "parameter"]
-                return
+                parameters = [b for b in scope.bindings[name] if b.kind == "parameter"]
+                found += parameters
+                return bool(parameters)
             child, parent = parent, parents.get(parent)
+        return False
 
     def _entering(
         self,

@@ -1,0 +1,37 @@
+"""The tests for backends that fixes write, as the oldest supported torch takes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_BACKENDS_SINCE, _MODULE_SINCE = (1, 12), (2, 0)
+"""First releases with `torch.backends.mps`, and with `torch.mps`."""
+
+
+def cuda_available(torch: str) -> str:
+    return f"{torch}.cuda.is_available()"
+
+
+def mps_available(context: Context, torch: str, *, module: bool = False) -> str:
+    """The test for MPS; with `module` one that also answers for `torch.mps` itself."""
+    mark, oldest = _mark(context), context.settings.min_torch
+    test = f"{torch}.backends.mps.is_available()"
+    if module and oldest < _MODULE_SINCE:
+        return f"hasattr({torch}, {mark}mps{mark}) and {test}"
+    if oldest < _BACKENDS_SINCE:
+        return f"hasattr({torch}.backends, {mark}mps{mark}) and {test}"
+    return test
+
+
+def wants_mps(context: Context) -> bool:
+    """Whether the project asks for MPS at all (setting `device-order`)."""
+    return "mps" in context.settings.device_order
+
+
+def _mark(context: Context) -> str:
+    from mpslint.patterns.text import quote
+
+    return quote(context.source)

@@ -1,0 +1,91 @@
+"""Calls that move to CUDA: `.cuda()`, `.to("cuda")`, and their portable form."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Edit
+from mpslint.patterns.selection import Reference, several_gpus
+from mpslint.patterns.text import holds_comment, replace, replace_span
+from mpslint.semantics.values import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def is_cuda_move(node: ast.AST) -> bool:
+    """Whether `node` reads like `x.cuda(...)` or `x.to("cuda", ...)`."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "cuda" or (node.func.attr == "to" and _target(node) is not None)
+
+
+def _target(call: ast.Call) -> ast.expr | None:
+    """`"cuda"` or `torch.device("cuda")`, where `.to(...)` is given that."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    for value in given:
+        inner = value
+        if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
+            inner = value.args[0]
+        if isinstance(inner, ast.Constant) and inner.value in ("cuda", "cuda:0"):
+            return value
+    return None
+
+
+def overrides_cuda(context: Context, call: ast.Call) -> bool:
+    """Whether `.cuda()` may be a method of this file, which `.to()` would not call."""
+    defined = any(
+        binding.kind == "def"
+        and name == "cuda"
+        and isinstance(context.index.parents[binding.node], ast.ClassDef)
+        for name, binding in context.names.every_binding()
+    )
+    assert isinstance(call.func, ast.Attribute)
+    return defined and context.values.of(call.func.value).kind is not Kind.TENSOR
+
+
+def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[Edit, ...] | None:
+    """Edits from `.cuda(...)` or `.to("cuda", ...)` to `.to(device, ...)`."""
+    function = call.func
+    assert isinstance(function, ast.Attribute)
+    source = context.source
+    if function.attr == "to":
+        target = _target(call)
+        if target is None or holds_comment(source, *source.span(target)):
+            return None
+        return (replace(source, target, device.text),)
+    name_start, name_end = context.name_token(function)
+    end = source.span(call)[1]
+    if holds_comment(source, name_end, end):
+        return None
+    arguments = [device.text]
+    for position, argument in enumerate(call.args):
+        if position == 0:
+            if not default_gpu(context, argument):
+                return None
+        else:
+            arguments.append(f"non_blocking={source.segment(argument)}")
+    for keyword in call.keywords:
+        if keyword.arg == "device":
+            if not default_gpu(context, keyword.value):
+                return None
+        elif keyword.arg in ("non_blocking", "memory_format"):
+            arguments.append(f"{keyword.arg}={source.segment(keyword.value)}")
+        else:
+            return None
+    return (replace_span(source, name_start, end, f"to({', '.join(arguments)})"),)
+
+
+def named_index(call: ast.Call) -> int | None:
+    """The GPU that `.cuda(0)` names."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    value = given[0].value if given and isinstance(given[0], ast.Constant) else None
+    return value if isinstance(value, int) else None
+
+
+def default_gpu(context: Context, argument: ast.expr) -> bool:
+    """Whether `.cuda(argument)` means the GPU that the selected device means."""
+    if isinstance(argument, ast.Constant):
+        return argument.value is None or (argument.value == 0 and not several_gpus(context))
+    return False

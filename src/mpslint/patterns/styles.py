@@ -1,0 +1,155 @@
+"""How a project selects its device: in place, by a helper function, or by `torch.accelerator`.
+
+`inline` writes the selection where it is needed. `helper` writes one `get_device()` per file, or
+imports it from the project's helper module. `accelerator` asks torch for the accelerator there
+is. A helper that the file already has, or imports, is used in every style.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.patterns.availability import cuda_available, mps_available
+from mpslint.patterns.text import indent_unit, quote
+from mpslint.semantics.elsewhere import required
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.selected_devices import returns_cuda
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.names import Binding
+
+_HELPER = re.compile(
+    r"_?(get|select|choose|pick|find|detect|infer|default|best|auto)_?\w*device(_?(name|type|str))?$",
+    re.I,
+)
+_NAMES = ("get_device", "select_device", "choose_device")
+_ACCELERATOR = (
+    "{torch}.accelerator.current_accelerator(check_available=True) or {torch}.device({q}cpu{q})"
+)
+
+
+class Selection(NamedTuple):
+    """How this file selects a device where it is not inline."""
+
+    offset: int
+    """Behind what the expression needs; `before` goes there."""
+    before: str
+    """Lines to insert first: an import, a function; empty for nothing."""
+    expression: str
+    is_string: bool = False
+    compound: bool = False
+    """The expression needs parentheses inside another one."""
+
+    def as_string(self) -> str:
+        if self.is_string:
+            return self.expression
+        held = f"({self.expression})" if self.compound else self.expression
+        return f"{held}.type"
+
+
+def selection(context: Context, torch: str, offset: int, cuda: str) -> Selection | None:
+    """The selection in the project's style for module-level code at `offset`; None: inline.
+
+    `cuda` is the device that CUDA machines must get (`cuda`, `cuda:0`).
+    """
+    known = known_helper(context, offset) if cuda == "cuda" else None
+    if known is not None:
+        return known
+    style = context.settings.style
+    if style == "helper" or context.settings.helper_module is not None:
+        return _helper(context, torch, offset, cuda)
+    if style == "accelerator" and cuda == "cuda":
+        text = _ACCELERATOR.format(torch=torch, q=quote(context.source))
+        return Selection(offset, "", text, compound=True)
+    return None
+
+
+def is_inline(context: Context) -> bool:
+    """Whether selections that are there stay in place."""
+    return context.settings.style == "inline" and context.settings.helper_module is None
+
+
+# helpers that are there
+
+
+def known_helper(context: Context, offset: int) -> Selection | None:
+    """A function of this file, or of the project, that returns the machine's device: CUDA
+    wherever there is CUDA. One that comes before `offset` is there for code at `offset`."""
+    module = context.names.module
+    for name in sorted(module.bindings, key=lambda n: (n != "get_device", n)):
+        bindings = module.bindings[name]
+        if len(bindings) != 1 or not _HELPER.match(name):
+            continue
+        found = _device_of(context, bindings[0])
+        if found is None:
+            continue
+        statement = context.index.statement(bindings[0].node)
+        if context.index.parents[statement] is not context.tree:
+            continue
+        row = statement.end_lineno or statement.lineno
+        starts = context.source.starts
+        end = starts[row] if row < len(starts) else len(context.source.text)
+        return Selection(max(end, offset), "", f"{name}()", found is Kind.DEVICE_STRING)
+    return None
+
+
+def _device_of(context: Context, binding: Binding) -> Kind | None:
+    """Whether the helper gives a device or a string; None where it may give something else."""
+    function = binding.node
+    if isinstance(function, FUNCTIONS):
+        if isinstance(function, ast.AsyncFunctionDef) or required(function.args):
+            return None
+        if function.decorator_list or not returns_cuda(context, function):
+            return None
+        value = context.values.returned(function)
+        return value.kind if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) else None
+    if binding.kind == "import" and binding.qualified:
+        found = context.definition_elsewhere(binding.qualified)
+        if found is not None and len(found.bindings) == 1:
+            return _device_of(found.context, found.bindings[0])
+    return None
+
+
+# helpers that fixes write
+
+
+def _helper(context: Context, torch: str, offset: int, cuda: str) -> Selection | None:
+    module = context.elsewhere.helper_import(context) if context.elsewhere is not None else None
+    newline = context.source.newline
+    if module is not None and cuda == "cuda" and not _taken(context, _NAMES[0]):
+        before = f"from {module} import {_NAMES[0]}{newline}"
+        return Selection(offset, before, f"{_NAMES[0]}()")
+    name = next((name for name in _NAMES if not _taken(context, name)), None)
+    if name is None:
+        return None
+    accelerator = context.settings.style == "accelerator"
+    lines = helper_lines(context, torch, name, cuda, accelerator=accelerator)
+    text = newline.join(["", "", *lines]) + newline
+    return Selection(offset, text, f"{name}()")
+
+
+def _taken(context: Context, name: str) -> bool:
+    return any(bound == name for bound, _ in context.names.every_binding()) or bool(
+        context.index.names.get(name)
+    )
+
+
+def helper_lines(
+    context: Context, torch: str, name: str, cuda: str = "cuda", *, accelerator: bool = False
+) -> list[str]:
+    """The function that selects, line by line."""
+    unit, mark = indent_unit(context.source), quote(context.source)
+    lines = [f"def {name}() -> {torch}.device:"]
+    if accelerator and cuda == "cuda":
+        return [*lines, f"{unit}return {_ACCELERATOR.format(torch=torch, q=mark)}"]
+    tests = {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
+    for backend in context.settings.device_order:
+        target = cuda if backend == "cuda" else backend
+        if backend in tests:
+            lines.append(f"{unit}if {tests[backend]}:")
+            lines.append(f"{unit}{unit}return {torch}.device({mark}{target}{mark})")
+    return [*lines, f"{unit}return {torch}.device({mark}cpu{mark})"]

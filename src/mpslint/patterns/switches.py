@@ -1,0 +1,79 @@
+"""What a test for CUDA asks beside the machine: `--no-cuda`, `use_gpu`, `args.cuda`.
+
+A selection that gains an MPS arm asks the same of it, so the test is taken apart: the part that
+asks the machine, and the part that asks the user.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_BACKENDS = ("cuda", "mps", "cpu")
+
+
+def asked(context: Context, test: ast.expr, outcome: bool = True) -> list[str] | None:
+    """The conditions on the user's side when `test` comes out as `outcome`, in source order.
+
+    Flags are read through their only assignment. Empty: only the machine is asked. None: the two
+    sides cannot be told apart.
+    """
+    return _asked(context, test, outcome, test)
+
+
+def joined(parts: list[str]) -> str:
+    """The conditions as one expression; empty for none."""
+    return " and ".join(dict.fromkeys(parts))
+
+
+def _asked(context: Context, test: ast.expr, outcome: bool, at: ast.expr) -> list[str] | None:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _asked(context, test.operand, not outcome, at)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
+        parts = [_asked(context, value, outcome, at) for value in test.values]
+        if any(part is None for part in parts):
+            return None
+        return [text for part in parts if part is not None for text in part]
+    decided = context.guards.behind(test)
+    if decided is not test and "cuda" in context.guards.implied(decided, outcome):
+        parts_behind = _asked(context, decided, outcome, at)
+        if parts_behind is not None and context.source.segment(test) in parts_behind:
+            return None  # `args.cuda = args.cuda and torch.cuda.is_available()`
+        return parts_behind
+    if "cuda" in context.guards.implied(test, outcome):
+        return []
+    if _asks_for_backend(context, test) or not _means_the_same(context, test, at):
+        return None
+    text = context.source.segment(test)
+    if "\n" in text:
+        return None
+    compound = isinstance(test, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr)
+    if outcome:
+        return [f"({text})" if compound else text]
+    return [f"not ({text})" if compound or isinstance(test, ast.Compare) else f"not {text}"]
+
+
+def _asks_for_backend(context: Context, test: ast.expr) -> bool:
+    """`device == "cuda"` and whatever else asks torch or names a backend."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if node.value.split(":")[0] in _BACKENDS:
+                return True
+        if isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("torch."):
+            return True
+    return False
+
+
+def _means_the_same(context: Context, test: ast.expr, at: ast.expr) -> bool:
+    """Whether the names of a flag's definition are those that are seen where it is read."""
+    if context.index.within(test, at):
+        return True
+    names = context.names
+    return all(
+        names.owner(node.id, node) is names.owner(node.id, at)
+        for node in ast.walk(test)
+        if isinstance(node, ast.Name)
+    )

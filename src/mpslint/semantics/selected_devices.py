@@ -1,0 +1,149 @@
+"""Whether a device that a program selects is CUDA wherever the machine has CUDA.
+
+A fix may put such a device in the place of `"cuda"` and `.cuda()`: with CUDA nothing changes. One
+that the user or a caller chooses may be the CPU there, and is no such device.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.names import Binding
+
+_NOT_WITH_CUDA = frozenset({"no-cuda", "mps"})
+"""Facts of code that a machine with CUDA never runs."""
+_DEPTH = 6
+
+
+def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether `node`, evaluated where CUDA is, surely names a CUDA device."""
+    if depth == 0:
+        return False
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.split(":")[0] == "cuda"
+    if isinstance(node, ast.IfExp):
+        return _conditional(context, node, depth)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return picks_cuda(context, node.values[0], depth - 1)  # a device is never false
+    if isinstance(node, ast.Call):
+        if context.resolve(node.func) == "torch.accelerator.current_accelerator":
+            return True
+        if context.resolve(node.func) == "torch.device":
+            return len(node.args) == 1 and picks_cuda(context, node.args[0], depth - 1)
+        return _helper(context, node, depth)
+    if isinstance(node, ast.Name):
+        bindings = context.flow.reaching(node)
+        return bool(bindings) and all(binds_cuda(context, b, depth - 1) for b in bindings)
+    if isinstance(node, ast.Attribute):
+        if node.attr == "type" and isinstance(node.value, ast.Call | ast.BoolOp):
+            return picks_cuda(context, node.value, depth - 1)  # `get_device().type`
+        return assigned_cuda(context, node, depth - 1)
+    return False
+
+
+def binds_cuda(context: Context, binding: Binding, depth: int = _DEPTH) -> bool:
+    """Whether a binding, where it runs on a machine with CUDA, gives its name a CUDA device."""
+    if context.guards.at(binding.node) & _NOT_WITH_CUDA:
+        return True
+    if binding.kind in ("assign", "annotate", "walrus") and binding.value is not None:
+        return picks_cuda(context, binding.value, depth)
+    if binding.kind == "import" and binding.qualified:
+        found = context.definition_elsewhere(binding.qualified)
+        return found is not None and all(
+            binds_cuda(found.context, item, depth - 1) for item in found.bindings
+        )
+    if binding.kind == "parameter" and isinstance(binding.node, ast.arg):
+        return _callers_pass_cuda(context, binding.node, binding.value, depth)
+    return False
+
+
+def assigned_cuda(context: Context, node: ast.Attribute, depth: int = _DEPTH) -> bool:
+    """The same for an attribute: all that this file (for `self`, this class) assigns to it."""
+    values = context.guards.assigned(node)
+    if isinstance(node.value, ast.Name) and node.value.id == "self":
+        klass = context.index.enclosing(node, ast.ClassDef)
+        values = [v for v in values if context.index.enclosing(v, ast.ClassDef) is klass]
+    return bool(values) and all(
+        context.guards.at(value) & _NOT_WITH_CUDA or picks_cuda(context, value, depth)
+        for value in values
+    )
+
+
+def _conditional(context: Context, node: ast.IfExp, depth: int) -> bool:
+    # With CUDA there, a test that would rule CUDA out (or MPS in) has the other outcome.
+    if context.guards.implied(node.test, False) & _NOT_WITH_CUDA:
+        return picks_cuda(context, node.body, depth - 1)
+    if context.guards.implied(node.test, True) & _NOT_WITH_CUDA:
+        return picks_cuda(context, node.orelse, depth - 1)
+    return False
+
+
+def _helper(context: Context, call: ast.Call, depth: int) -> bool:
+    """`get_device()`: a function of this file or its project, without arguments, that selects."""
+    if not isinstance(call.func, ast.Name) or call.args or call.keywords:
+        return False
+    bindings = context.names.bindings(call.func.id, call.func)
+    if len(bindings) == 1 and bindings[0].kind == "import" and bindings[0].qualified:
+        found = context.definition_elsewhere(bindings[0].qualified)
+        if found is None:
+            return False
+        context, bindings = found.context, list(found.bindings)
+    if len(bindings) != 1 or not isinstance(bindings[0].node, FUNCTIONS):
+        return False
+    return returns_cuda(context, bindings[0].node, depth)
+
+
+def returns_cuda(context: Context, function: FunctionNode, depth: int = _DEPTH) -> bool:
+    """Whether a function of this file, called where CUDA is, returns a CUDA device."""
+    returns = [r for r in context.index.of(ast.Return) if context.index.function(r) is function]
+    return bool(returns) and all(
+        context.guards.at(item) & _NOT_WITH_CUDA
+        or (item.value is not None and picks_cuda(context, item.value, depth - 1))
+        for item in returns
+    )
+
+
+def _callers_pass_cuda(
+    context: Context, parameter: ast.arg, default: ast.expr | None, depth: int
+) -> bool:
+    """Whether every use of the function is a call in this file that gives it a CUDA device."""
+    function = context.index.function(parameter)
+    if function is None or depth == 0:
+        return False
+    named: FunctionNode | ast.ClassDef = function
+    holder = context.index.parents[function]
+    if function.name == "__init__" and isinstance(holder, ast.ClassDef):
+        named, holder = holder, context.index.parents[holder]
+    if not isinstance(holder, ast.Module):
+        return False
+    name = named.name
+    uses = [use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)]
+    if not uses or len(context.names.bindings(name, uses[0])) != 1:
+        return False
+    for use in uses:
+        call = context.index.parents[use]
+        if not isinstance(call, ast.Call) or call.func is not use:
+            return False
+        given = _given(function, parameter, call, skip=int(named is not function)) or default
+        if given is None or not picks_cuda(context, given, depth - 1):
+            return False
+    return True
+
+
+def _given(
+    function: FunctionNode, parameter: ast.arg, call: ast.Call, *, skip: int
+) -> ast.expr | None:
+    """What `call` passes for `parameter`; None: nothing, or nobody can tell."""
+    for keyword in call.keywords:
+        if keyword.arg == parameter.arg:
+            return keyword.value
+    positional = [*function.args.posonlyargs, *function.args.args][skip:]
+    if parameter not in positional or any(isinstance(a, ast.Starred) for a in call.args):
+        return None
+    position = positional.index(parameter)
+    return call.args[position] if position < len(call.args) else None

@@ -1,0 +1,232 @@
+"""The parts below the verdict: numbers, tensor files, the copy, the environment, mutants, words."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mpslint.verify import environment, isolation, mutant, numbers, saved, snapshot
+from mpslint.verify.report import Report, Run, overall
+from mpslint.verify.request import BadRequest, Request
+
+
+class TestPrintedNumbers:
+    def test_numbers_are_read_with_their_precision(self) -> None:
+        [line] = numbers.of("step 3 loss 0.1250 rate 1e-3")
+        assert [n.value for n in line] == [3.0, 0.125, 0.001]
+        assert [n.unit for n in line] == [0.0, 1e-4, 1e-3]
+
+    @pytest.mark.parametrize(
+        "line",
+        ["took 3.2 s", "12:03:44 start", "memory 12.5 MB", "using cuda 0", "speed 100 it/s", "5ms"],
+    )
+    def test_lines_about_the_machine_are_left_out(self, line: str) -> None:
+        assert numbers.of(line) == []
+
+    def test_versions_and_words_with_digits_are_no_numbers(self) -> None:
+        assert numbers.of("resnet18 on torch-2.13.0") == []
+
+    def test_two_sides_of_a_rounding_border_are_the_same(self) -> None:
+        one, two = numbers.of("loss 0.7124"), numbers.of("loss 0.7125")
+        assert numbers.different_line(one, two, 1e-5) is None
+        assert numbers.different_line(one, two, 0.0) is not None
+
+    def test_a_thousandth_is_a_difference(self) -> None:
+        one, two = numbers.of("loss 0.7124"), numbers.of("loss 0.7131")
+        assert numbers.different_line(one, two, 1e-5) is not None
+
+    def test_a_missing_line_is_a_difference(self) -> None:
+        assert numbers.different_line(numbers.of("1\n2"), numbers.of("1"), 1e-5) is not None
+
+    def test_nan_equals_nan(self) -> None:
+        assert numbers.close(float("nan"), float("nan"), 0.0)
+        assert not numbers.close(float("nan"), 1.0, 0.1)
+
+
+class TestTensorFiles:
+    def write(self, path: Path, values: bytes) -> None:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("model/data.pkl", b"cuda:0")
+            archive.writestr("model/data/0", values)
+
+    def test_the_same_values_are_the_same_whatever_the_device_is_called(
+        self, tmp_path: Path
+    ) -> None:
+        self.write(tmp_path / "a.pt", b"\0\0\x80?" * 3)
+        found = saved.collect(str(tmp_path), {})
+        assert saved.difference(found, found, exact=True) is None
+        assert [*found["a.pt"]] == ["data/0"]
+
+    def test_other_values_are_noticed(self, tmp_path: Path) -> None:
+        self.write(tmp_path / "a.pt", b"\0\0\x80?")
+        one = saved.collect(str(tmp_path), {})
+        self.write(tmp_path / "a.pt", b"\0\0\x90?")
+        two = saved.collect(str(tmp_path), {})
+        assert saved.difference(one, two, exact=False) == "the tensors saved in a.pt differ"
+
+    def test_a_file_that_is_not_written_is_noticed(self) -> None:
+        part = {"data/0": saved.Part(4, "x", 1.0)}
+        assert saved.difference({"a.pt": part}, {}, exact=False) is not None
+
+    def test_files_that_were_there_before_are_not_the_scripts(self, tmp_path: Path) -> None:
+        self.write(tmp_path / "old.pt", b"1234")
+        assert saved.collect(str(tmp_path), saved.states(str(tmp_path))) == {}
+
+
+class TestSnapshot:
+    def git(self, folder: Path, *args: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b.c"]
+        subprocess.run(
+            ["git", "-C", str(folder), *identity, *args], check=True, capture_output=True
+        )
+
+    def project(self, folder: Path) -> Path:
+        folder.mkdir()
+        (folder / "train.py").write_text("import model\nopen('data/train.bin')\n")
+        (folder / "model.py").write_text("")
+        (folder / "data").mkdir()
+        (folder / "data" / "train.bin").write_bytes(b"1")
+        (folder / "big.log").write_text("ignored")
+        (folder / ".gitignore").write_text("data/\n*.log\n")
+        self.git(folder, "init", "-q")
+        self.git(folder, "add", "train.py", ".gitignore")
+        return folder
+
+    def files(self, folder: Path) -> set[str]:
+        return {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+
+    def test_a_git_project_gives_tracked_new_and_named_files(self, tmp_path: Path) -> None:
+        project = self.project(tmp_path / "p")
+        script = str(project / "train.py")
+        assert snapshot.find_root(script) == os.path.realpath(project)
+        snapshot.take(str(project), script, [], str(tmp_path / "copy"))
+        assert self.files(tmp_path / "copy") == {
+            "train.py", "model.py", "data/train.bin", ".gitignore",
+        }  # fmt: skip
+
+    def test_a_plain_folder_is_copied_whole_but_for_environments(self, tmp_path: Path) -> None:
+        folder = tmp_path / "p"
+        for name in ("train.py", "pkg/a.py", "own-env/pyvenv.cfg", "own-env/lib.py", ".git/HEAD"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("")
+        snapshot.take(str(folder), str(folder / "train.py"), [], str(tmp_path / "copy"))
+        assert self.files(tmp_path / "copy") == {"train.py", "pkg/a.py"}
+
+    def test_a_link_to_outside_is_left_out_and_told(self, tmp_path: Path) -> None:
+        folder = tmp_path / "p"
+        folder.mkdir()
+        (tmp_path / "secret").write_text("token")
+        (folder / "train.py").write_text("")
+        (folder / "link").symlink_to(tmp_path / "secret")
+        taken = snapshot.take(str(folder), str(folder / "train.py"), [], str(tmp_path / "copy"))
+        assert taken.left_out == ("link (a symbolic link to outside)",)
+        assert self.files(tmp_path / "copy") == {"train.py"}
+
+    def test_what_is_over_the_cap_is_left_out_and_told(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "p"
+        folder.mkdir()
+        (folder / "a.py").write_text("")
+        (folder / "z.bin").write_bytes(bytes(100))
+        monkeypatch.setattr(snapshot, "SIZE_CAP", 50)
+        taken = snapshot.take(str(folder), str(folder / "a.py"), [], str(tmp_path / "copy"))
+        assert len(taken.left_out) == 1
+        assert taken.left_out[0].startswith("z.bin")
+
+    def test_a_script_that_git_ignores_brings_its_own_folder(self, tmp_path: Path) -> None:
+        project = self.project(tmp_path / "p")
+        (project / "data" / "try.py").write_text("")
+        assert snapshot.find_root(str(project / "data" / "try.py")) == os.path.realpath(
+            project / "data"
+        )
+
+
+class TestEnvironment:
+    def test_secrets_of_the_caller_are_not_passed_on(self) -> None:
+        source = {"PATH": "/bin", "HF_TOKEN": "x", "PYTORCH_API_KEY": "x", "AWS_SECRET": "x"}
+        env = environment.build(source, "/h", "/t", "/u", ["/p"], {})
+        assert env["PATH"] == "/bin"
+        assert not {"HF_TOKEN", "PYTORCH_API_KEY", "AWS_SECRET"} & set(env)
+
+    def test_trackers_are_switched_off_and_home_is_another(self) -> None:
+        env = environment.build({"HOME": "/me"}, "/h", "/t", "/u", ["/p"], {})
+        assert (env["HOME"], env["TMPDIR"], env["WANDB_MODE"]) == ("/h", "/t", "disabled")
+        assert env["HF_HUB_OFFLINE"] == "1"
+
+    def test_the_fallback_variable_keeps_its_meaning(self) -> None:
+        source = {"PYTORCH_ENABLE_MPS_FALLBACK": "1"}
+        assert environment.allowed(source) == source
+
+    def test_what_the_request_names_is_passed_on(self) -> None:
+        env = environment.build({}, "/h", "/t", "/u", ["/p"], {"DATA": "1", "PYTHONPATH": "x"})
+        assert (env["DATA"], env["PYTHONPATH"]) == ("1", "/p")
+
+
+class TestMutants:
+    TEXT = b'"""Doc."""\nimport torch\n\nd = "mps" if x == "mps" else "cpu"\n\n\n@deco\ndef f():\n    pass\n'
+
+    def test_the_device_name_is_misspelled_where_it_is_chosen(self) -> None:
+        first = mutant.candidates(self.TEXT)[0]
+        assert b'd = "mpz" if x == "mps"' in first.text
+
+    def test_the_early_exit_comes_right_after_the_imports(self) -> None:
+        last = mutant.candidates(self.TEXT)[-1]
+        lines = last.text.decode().splitlines()
+        assert lines[3] == "raise SystemExit(0)"
+        ast.parse(last.text)
+
+    def test_an_early_exit_stands_before_a_decorator(self) -> None:
+        text = b"import torch\n@deco\ndef f(): pass\n"
+        assert mutant.candidates(text)[-1].text.splitlines()[1] == b"raise SystemExit(0)"
+
+    def test_windows_line_ends_stay(self) -> None:
+        assert b"SystemExit(0)\r\n" in mutant.candidates(b"import torch\r\nx = 1\r\n")[-1].text
+
+    def test_a_file_that_does_not_parse_has_none(self) -> None:
+        assert mutant.candidates(b"def") == []
+
+
+class TestReport:
+    def run(self, device: str, verdict: str) -> Run:
+        return Run(device, "real" if device == "cpu" else "simulated", verdict, "why", 1.25)
+
+    def test_the_worst_verdict_counts(self) -> None:
+        runs = (self.run("cpu", "pass"), self.run("mps", "inconclusive"), self.run("cuda", "fail"))
+        assert overall(runs) == ("fail", "simulated cuda: why")
+        assert overall(runs[:2])[0] == "inconclusive"
+        assert overall(runs[:1]) == ("pass", "")
+
+    def test_json_has_the_documented_shape(self) -> None:
+        report = Report("t.py", (self.run("mps", "pass"),), "pass", "")
+        data: dict[str, Any] = json.loads(report.to_json())
+        assert data["script"] == "t.py"
+        wanted = "device kind verdict reason seconds error syncs copies fallbacks".split()
+        assert set(wanted) <= set(data["runs"][0])
+        assert data["runs"][0]["kind"] == "simulated"
+
+    def test_what_is_not_isolated_is_said(self) -> None:
+        measured = {"network": None, "writes": "Landlock", "home": None, "refused": "not permitted"}
+        told = isolation.describe(measured, 1 << 30, 60, 100)
+        assert any(text.startswith("network (not permitted)") for text in told.missing)
+        assert any("only the copy can be written (Landlock)" in text for text in told.in_force)
+        text = Report("t.py", (), "skipped", "", told).to_text()
+        assert "not isolated: network" in text
+
+
+class TestRequest:
+    def test_a_missing_script_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(BadRequest, match=r"nothing\.py: no such script"):
+            Request(str(tmp_path / "nothing.py")).checked()
+
+    def test_an_unknown_device_is_named_with_the_known_ones(self, tmp_path: Path) -> None:
+        (tmp_path / "t.py").write_text("")
+        with pytest.raises(BadRequest, match="'tpu': expected one of cpu, mps, cuda"):
+            Request(str(tmp_path / "t.py"), devices=("tpu",)).checked()

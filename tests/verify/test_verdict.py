@@ -1,0 +1,284 @@
+"""The rules of the verdict, one sentence each, on runs that are made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mpslint.verify import verdict
+from mpslint.verify.launch import Launch
+from mpslint.verify.outcome import classify
+from mpslint.verify.verdict import Basis, Judgement, Stability
+
+from .conftest import LIMIT, ended, launch, raised
+
+SAME_AGAIN = Stability(values=True, unstable_lines=set())
+
+
+def basis(
+    reference: Launch | None,
+    *refused: Launch,
+    stability: Stability = SAME_AGAIN,
+    excuse: str | None = None,
+    steps: int = 3,
+) -> Basis:
+    reasons = tuple(classify(run) for run in refused)
+    return Basis(reference, reasons, lambda: stability, lambda _run: excuse, steps)
+
+
+def judge(patched: Launch, reference: Launch | None = None, **more: Any) -> Judgement:
+    return verdict.judge(patched, basis(reference or launch("cuda"), **more))
+
+
+def test_the_same_steps_and_losses_pass() -> None:
+    judged = judge(launch("mps"))
+    assert judged.verdict == "pass"
+    assert "same numbers" in judged.reason
+
+
+def test_a_patched_script_that_raises_where_the_original_ran_fails() -> None:
+    judged = judge(launch("mps", **raised("ValueError", "no")))
+    assert judged.verdict == "fail"
+    assert "ValueError: no at train.py:7" in judged.reason
+
+
+def test_a_device_error_fails() -> None:
+    error = raised("RuntimeError", "Expected all tensors to be on the same device, but found ...")
+    assert judge(launch("mps", **error)).verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        (raised("FileNotFoundError", "[Errno 2] No such file or directory: 'data.bin'"), "data"),
+        (raised("ModuleNotFoundError", "No module named 'apex'"), "apex"),
+        (raised("EOFError", "EOF when reading a line"), "stdin"),
+        (raised("URLError", "<urlopen error [Errno 101] Network is unreachable>"), "network"),
+    ],
+)
+def test_an_original_that_lacks_something_decides_nothing(error: Any, word: str) -> None:
+    original = launch("cuda", **error)
+    judged = verdict.judge(launch("mps", **error), basis(None, original))
+    assert judged.verdict == "inconclusive"
+    assert word in judged.reason
+
+
+def test_wrong_arguments_decide_nothing() -> None:
+    ending = ended(code=2, stderr="usage: train.py [-h] data\ntrain.py: error: data is required")
+    original = launch("cuda", ending=ending, outcome="exit", exit_code=2)
+    judged = verdict.judge(original, basis(None, original))
+    assert judged.verdict == "inconclusive"
+    assert "arguments" in judged.reason
+
+
+def test_a_new_device_error_fails_although_the_original_lacks_data() -> None:
+    original = launch("cuda", **raised("FileNotFoundError", "data.bin"))
+    patched = launch("mps", **raised("AssertionError", "Torch not compiled with CUDA enabled"))
+    assert verdict.judge(patched, basis(None, original)).verdict == "fail"
+
+
+def test_without_a_run_of_the_original_nothing_passes() -> None:
+    original = launch("cuda", outcome="limit", limits=["CUDA graphs"])
+    judged = verdict.judge(launch("mps"), basis(None, original))
+    assert judged.verdict == "inconclusive"
+    assert "CUDA graphs" in judged.reason
+
+
+def test_a_limit_of_the_simulation_is_neither_pass_nor_fail() -> None:
+    judged = judge(launch("mps", outcome="limit", limits=["sparse tensors"]))
+    assert judged.verdict == "inconclusive"
+    assert "sparse tensors" in judged.reason
+
+
+def test_a_limit_that_the_script_swallowed_still_counts() -> None:
+    assert judge(launch("mps", limits=["Metal shaders"])).verdict == "inconclusive"
+
+
+def test_death_by_a_signal_is_inconclusive() -> None:
+    died = launch("mps", ending=ended(code=-11))._replace(report=None)
+    judged = judge(died)
+    assert judged.verdict == "inconclusive"
+    assert "SIGSEGV" in judged.reason
+
+
+def test_a_process_without_a_report_is_inconclusive() -> None:
+    gone = launch("mps", ending=ended(code=1, stderr="boom"))._replace(report=None)
+    judged = judge(gone)
+    assert judged.verdict == "inconclusive"
+    assert "boom" in judged.reason
+
+
+def test_a_simulator_that_fails_its_self_test_is_inconclusive() -> None:
+    judged = judge(launch("mps", outcome="unavailable", self_test={"failed": ["autograd"]}))
+    assert judged.verdict == "inconclusive"
+    assert "autograd" in judged.reason
+
+
+def test_a_script_without_torch_is_inconclusive() -> None:
+    assert judge(launch("mps", outcome="no-torch")).verdict == "inconclusive"
+
+
+def test_memory_that_ran_out_is_inconclusive() -> None:
+    assert judge(launch("mps", **raised("MemoryError", ""))).verdict == "inconclusive"
+    stopped = launch("mps", ending=ended(code=None, stopped="memory"))
+    assert judge(stopped).verdict == "inconclusive"
+
+
+def test_a_run_that_never_used_the_device_says_so() -> None:
+    judged = judge(launch("mps", device_ops=0, parameters_on_device=0))
+    assert judged.verdict == "inconclusive"
+    assert "never used the device" in judged.reason
+
+
+def test_parameters_left_on_the_cpu_are_noticed() -> None:
+    judged = judge(launch("mps", parameters_on_device=2))
+    assert judged.verdict == "inconclusive"
+    assert "2 of 4 parameters" in judged.reason
+
+
+def test_an_exit_before_training_fails() -> None:
+    quick = launch("mps", outcome="exit", steps=0, forwards=0, losses=[], params_digest=[])
+    judged = judge(quick)
+    assert judged.verdict == "fail"
+    assert "0 optimizer steps instead of 3" in judged.reason
+
+
+def test_one_step_too_few_fails() -> None:
+    short = launch("mps", outcome="exit", steps=2, losses=[0.9, 0.8])
+    assert judge(short).verdict == "fail"
+
+
+def test_a_script_that_ends_where_the_original_goes_on_fails() -> None:
+    reference = launch("cuda", steps=0, forwards=24, losses=[], params_digest=[])
+    patched = launch("mps", steps=0, forwards=3, outcome="finished", losses=[], params_digest=[])
+    assert judge(patched, reference).verdict == "fail"
+
+
+def test_an_endless_loop_fails_where_the_original_was_quick() -> None:
+    endless = launch("mps", ending=ended(code=None, stopped="timeout", seconds=LIMIT))
+    judged = judge(endless)
+    assert judged.verdict == "fail"
+    assert "did not end within 60 s" in judged.reason
+
+
+def test_a_timeout_beside_a_slow_original_is_inconclusive() -> None:
+    endless = launch("mps", ending=ended(code=None, stopped="timeout", seconds=LIMIT))
+    slow = launch("cuda", ending=ended(seconds=40.0))
+    assert judge(endless, slow).verdict == "inconclusive"
+
+
+def test_a_loss_that_is_off_by_a_thousandth_on_cuda_fails() -> None:
+    judged = judge(launch("cuda", losses=[0.9, 0.8008, 0.7]))
+    assert judged.verdict == "fail"
+    assert "loss 2" in judged.reason
+
+
+def test_a_loss_that_is_off_by_a_thousandth_on_mps_does_not_pass() -> None:
+    assert judge(launch("mps", losses=[0.9, 0.8008, 0.7])).verdict == "inconclusive"
+
+
+def test_a_learning_rate_that_is_off_shows_in_the_change_of_the_parameters() -> None:
+    digests = [{"step": 1, "l2": 2.0, "sum": 1.0}, {"step": 2, "l2": 1.8999, "sum": 0.9}]
+    assert judge(launch("mps", params_digest=digests)).verdict == "inconclusive"
+
+
+def test_rounding_on_another_device_passes() -> None:
+    assert judge(launch("mps", losses=[0.9 + 1e-7, 0.8, 0.7])).verdict == "pass"
+
+
+def test_no_numbers_are_claimed_when_the_original_is_not_deterministic() -> None:
+    shaky = Stability(values=False, unstable_lines=set())
+    judged = judge(launch("mps", losses=[0.5, 0.4, 0.3]), stability=shaky)
+    assert judged.verdict == "pass"
+    assert "same numbers" not in judged.reason
+    assert any("not compared" in note for note in judged.notes)
+
+
+def test_a_known_cause_on_another_device_is_told_and_no_numbers_are_claimed() -> None:
+    judged = judge(launch("mps", losses=[0.91, 0.8, 0.7]), excuse="autocast")
+    assert judged.verdict == "pass"
+    assert "same numbers" not in judged.reason
+    assert judged.notes == ("numbers not compared on simulated mps: autocast",)
+
+
+def test_a_known_cause_excuses_nothing_on_the_same_device() -> None:
+    assert judge(launch("cuda", losses=[0.91, 0.8, 0.7]), excuse="autocast").verdict == "fail"
+
+
+def test_other_printed_numbers_are_noticed() -> None:
+    reference = launch("cuda", ending=ended(stdout="accuracy 0.512\n"))
+    patched = launch("mps", ending=ended(stdout="accuracy 0.519\n"))
+    assert judge(patched, reference).verdict == "inconclusive"
+
+
+def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:
+    reference = launch("cuda", ending=ended(stdout="run 123\nloss 0.5\n"))
+    patched = launch("mps", ending=ended(stdout="run 456\nloss 0.5\n"))
+    shaky = Stability(values=True, unstable_lines={0})
+    assert judge(patched, reference, stability=shaky).verdict == "pass"
+
+
+def test_a_missing_device_call_on_cuda_fails() -> None:
+    reference = launch("cuda", device_calls=[["torch.cuda.synchronize", ""]])
+    judged = judge(launch("cuda"), reference)
+    assert judged.verdict == "fail"
+    assert "torch.cuda.synchronize" in judged.reason
+
+
+def test_an_additional_wait_on_cuda_is_told_and_passes() -> None:
+    patched = launch("cuda", device_calls=[["torch.cuda.synchronize", ""]])
+    judged = judge(patched)
+    assert judged.verdict == "pass"
+    assert any("waits" in note for note in judged.notes)
+
+
+def test_another_additional_device_call_on_cuda_fails() -> None:
+    patched = launch("cuda", device_calls=[["torch.cuda.empty_cache", ""]])
+    assert judge(patched).verdict == "fail"
+
+
+class TestWithoutAnOriginal:
+    def alone(self, run: Launch, peer: Launch | None = None, trains: bool = True) -> Judgement:
+        return verdict.judge_alone(run, peer, basis(peer), trains)
+
+    def test_a_script_that_trains_on_the_device_passes(self) -> None:
+        assert self.alone(launch("mps"), launch("cpu")).verdict == "pass"
+
+    def test_a_device_error_fails(self) -> None:
+        run = launch("cpu", **raised("AssertionError", "Torch not compiled with CUDA enabled"))
+        assert self.alone(run).verdict == "fail"
+
+    def test_missing_data_decides_nothing(self) -> None:
+        assert (
+            self.alone(launch("mps", **raised("FileNotFoundError", "x"))).verdict == "inconclusive"
+        )
+
+    def test_an_exit_code_of_its_own_decides_nothing_on_the_cpu(self) -> None:
+        run = launch("cpu", outcome="exit", exit_code=1)
+        judged = self.alone(run)
+        assert judged.verdict == "inconclusive"
+        assert "exits 1 by itself" in judged.reason
+
+    def test_an_error_that_the_cpu_has_too_decides_nothing(self) -> None:
+        error = raised("ValueError", "bad shape")
+        judged = self.alone(launch("mps", **error), launch("cpu", **error))
+        assert judged.verdict == "inconclusive"
+
+    def test_an_error_that_only_the_device_has_fails(self) -> None:
+        run = launch("mps", **raised("ValueError", "bad shape"))
+        assert self.alone(run, launch("cpu")).verdict == "fail"
+
+    def test_a_training_step_that_never_ran_is_noticed(self) -> None:
+        run = launch("mps", steps=0, forwards=1, losses=[], outcome="exit")
+        judged = self.alone(run)
+        assert judged.verdict == "inconclusive"
+        assert "none ran" in judged.reason
+
+    def test_other_numbers_than_on_the_cpu_do_not_pass(self) -> None:
+        run = launch("mps", losses=[0.9, 0.8008, 0.7])
+        assert self.alone(run, launch("cpu")).verdict == "inconclusive"
+
+    def test_a_run_that_never_used_the_device_says_so(self) -> None:
+        judged = self.alone(launch("mps", device_ops=0), launch("cpu"))
+        assert "never used the device" in judged.reason

@@ -21,7 +21,22 @@ def can_move_up(context: Context, write: Write, loaded: ast.stmt) -> bool:
         return False
     if write.text is None or not _only_sets(statement, write):
         return False
+    if not _names_are_ready(context, write, statement, loaded):
+        return False
     return alone_on_lines(context.source, statement) and alone_on_lines(context.source, loaded)
+
+
+def _names_are_ready(context: Context, write: Write, statement: ast.stmt, loaded: ast.stmt) -> bool:
+    """Whether `os` (or `environ`) is imported above `loaded`, or by a line that can move along."""
+    movable = _import_of(context, statement, loaded)
+    for node in ast.walk(statement):
+        if not isinstance(node, ast.Name):
+            continue
+        for binding in context.names.bindings(node.id, write.node):
+            above = isinstance(binding.node, ast.stmt) and binding.node.lineno < loaded.lineno
+            if not above and binding.node is not movable:
+                return False
+    return True
 
 
 def _only_sets(statement: ast.stmt, write: Write) -> bool:

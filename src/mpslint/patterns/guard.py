@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
-from mpslint.patterns.selection import torch_name
+from mpslint.patterns.selection import torch_name, wrapped_chain
 from mpslint.patterns.text import (
     alone_on_lines,
     indent_unit,
@@ -70,6 +70,9 @@ def guard_expression(
         return None
     first = segment if then is None else then.format(torch=torch)
     text = f"{first} if {test.format(torch=torch)} else {other.format(torch=torch)}"
-    if needs_parentheses(node, context.index.parents[node]):
-        text = f"({text})"
-    return Fix(message, (replace(context.source, node, text),), applicability)
+    row, column = context.source.position(context.source.span(node)[0])
+    indent = context.source.indentation(row)
+    whole = text if " if " in segment else wrapped_chain(context, text, indent, column - 1)
+    if whole == text and needs_parentheses(node, context.index.parents[node]):
+        whole = f"({text})"
+    return Fix(message, (replace(context.source, node, whole),), applicability)

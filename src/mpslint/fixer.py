@@ -19,6 +19,7 @@ from mpslint.suppress import comments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -76,17 +77,26 @@ class _Comments:
         )
 
 
-def fix_source(source: SourceFile, settings: Settings, *, unsafe: bool = False) -> FixResult:
-    """Fix `source` to a fixed point. Raises `BadSource` when the file does not parse."""
+def fix_source(
+    source: SourceFile,
+    settings: Settings,
+    *,
+    unsafe: bool = False,
+    elsewhere: Elsewhere | None = None,
+) -> FixResult:
+    """Fix `source` to a fixed point. Raises `BadSource` when the file does not parse.
+
+    `elsewhere` tells of names that the file imports from its project.
+    """
     level = Applicability.UNSAFE if unsafe else Applicability.SAFE
     current = source
     applied: list[Applied] = []
     passes: list[tuple[Edit, ...]] = []
     seen = {source.text}
-    findings = lint(current, settings)
+    findings = lint(current, settings, elsewhere=elsewhere)
     for number in range(1, MAX_PASSES + 1):
         try:
-            edits, landed = _one_pass(current, findings, level)
+            edits, landed = _one_pass(current, findings, level, settings)
         except EditConflict as error:
             return _refused(source, settings, number, f"a fix does not fit the text ({error})")
         if not edits or spliced(current.text, edits) == current.text:
@@ -95,7 +105,7 @@ def fix_source(source: SourceFile, settings: Settings, *, unsafe: bool = False) 
         applied += [_applied(source, current, finding, fix, passes) for finding, fix in landed]
         try:
             current = current.with_edits(edits)
-            findings = lint(current, settings)
+            findings = lint(current, settings, elsewhere=elsewhere)
             current.parse()
         except BadSource as error:
             return _refused(source, settings, number, f"a fix would break the file ({error})")
@@ -107,7 +117,7 @@ def fix_source(source: SourceFile, settings: Settings, *, unsafe: bool = False) 
 
 
 def _one_pass(
-    source: SourceFile, findings: list[Finding], level: Applicability
+    source: SourceFile, findings: list[Finding], level: Applicability, settings: Settings
 ) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]]]:
     """The edits of one pass, and whose they are."""
     edits, written = EditSet(source.text), _Comments(source)
@@ -116,7 +126,7 @@ def _one_pass(
         if finding.applicability is None or finding.applicability < level:
             continue
         fix = finding.fix
-        if fix is None or _applicability(fix, written) < level:
+        if fix is None or _applicability(fix, written, settings) < level:
             continue
         if all(source.accepts(edit) for edit in fix.edits) and edits.add(fix):
             landed.append((finding, fix))
@@ -137,9 +147,12 @@ def _applied(
     return Applied(finding.code, finding.name, row, fix.message, fix.applicability, cell)
 
 
-def _applicability(fix: Fix, written: _Comments) -> Applicability:
-    """The fix's own level, but unsafe at best when a comment would go."""
-    return min(fix.applicability, Applicability.UNSAFE) if written.lost(fix) else fix.applicability
+def _applicability(fix: Fix, written: _Comments, settings: Settings) -> Applicability:
+    """The fix's own level; unsafe at best when a comment would go, or where a project does
+    without CUDA, so that no fix keeps the choices that a CUDA machine made."""
+    if "cuda" not in settings.device_order or written.lost(fix):
+        return min(fix.applicability, Applicability.UNSAFE)
+    return fix.applicability
 
 
 def _refused(source: SourceFile, settings: Settings, passes: int, why: str) -> FixResult:

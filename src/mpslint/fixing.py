@@ -12,8 +12,9 @@ from mpslint.opening import open_source, texts_by_cell
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from mpslint.project import Project
     from mpslint.results import FileResult
     from mpslint.settings import Settings
 
@@ -24,6 +25,8 @@ class Planned(NamedTuple):
     path: str
     source: SourceFile
     result: FixResult
+    new: bool = False
+    """The file does not exist yet."""
 
     @property
     def changed(self) -> bool:
@@ -45,17 +48,34 @@ def worth_fixing(result: FileResult, *, unsafe: bool) -> bool:
     return any(f.applicability is not None and f.applicability >= level for f in result.findings)
 
 
-def plan(path: str, data: bytes, settings: Settings, *, unsafe: bool) -> Planned | str:
+def plan(
+    path: str,
+    data: bytes,
+    settings: Settings,
+    *,
+    unsafe: bool,
+    project: Project | None = None,
+) -> Planned | str:
     """The file fixed in memory, or the one line that says why it cannot be."""
     try:
         source = open_source(path, data)
-        return Planned(path, source, fix_source(source, settings, unsafe=unsafe))
+        result = fix_source(source, settings, unsafe=unsafe, elsewhere=project)
+        return Planned(path, source, result)
     except BadSource as error:
         return str(error)
     except MpslintError:
         raise
     except Exception as error:
         return internal_error(path, error)
+
+
+def plan_helper(project: Project, planned: Iterable[Planned]) -> Planned | None:
+    """The project's helper module, where the planned files import it and it is not there yet."""
+    path = project.new_helper
+    if path is None or not any(project.uses_helper(file.result.source) for file in planned):
+        return None
+    made = SourceFile(path, project.helper_source.encode())
+    return Planned(path, SourceFile(path, b""), FixResult(made, (), (), 0, None), new=True)
 
 
 def unified_diff(planned: Planned, shown: str) -> Iterator[str]:
@@ -66,17 +86,18 @@ def unified_diff(planned: Planned, shown: str) -> Iterator[str]:
     after = texts_by_cell(planned.result.source)
     for cell, text in texts_by_cell(planned.source).items():
         if cell is None:
-            yield from _diff(SourceFile.from_text(text), SourceFile.from_text(after[None]), shown)
+            yield from _diff(text, after[None], "/dev/null" if planned.new else shown, shown)
         else:
             # The last line of a cell has no newline by custom: not worth a remark.
-            pair = (SourceFile.from_text(f"{part}\n") for part in (text, after[cell]))
-            yield from _diff(*pair, f"{shown}:cell {cell}")
+            name = f"{shown}:cell {cell}"
+            yield from _diff(f"{text}\n", f"{after[cell]}\n", name, name)
 
 
-def _diff(before: SourceFile, after: SourceFile, name: str) -> Iterator[str]:
+def _diff(before: str, after: str, old: str, new: str) -> Iterator[str]:
     import difflib
 
-    for line in difflib.unified_diff(_lines(before), _lines(after), name, name):
+    one, two = _lines(SourceFile.from_text(before)), _lines(SourceFile.from_text(after))
+    for line in difflib.unified_diff(one, two, old, new):
         if line.endswith(("\n", "\r")):
             yield line
         else:

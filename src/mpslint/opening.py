@@ -93,5 +93,5 @@ def texts_by_cell(source: SourceFile) -> dict[int | None, str]:
         from mpslint.notebook.source import NotebookSource
 
         if isinstance(source, NotebookSource):
-            return dict(source.cell_texts())
+            return {block.cell.number: block.cell.text for block in source.blocks}
     return {None: source.text}

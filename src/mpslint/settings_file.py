@@ -61,7 +61,7 @@ class SettingsFinder:
     def _over(self, settings: Settings) -> Settings:
         changes = dict(self._overrides)
         if not changes:
-            return settings
+            return consistent(settings)
         if changes.get("select") is not None:
             # A selection made by hand replaces the file's, what the file ignores included.
             changes = {"ignore": (), "extend_select": (), **changes}
@@ -69,7 +69,29 @@ class SettingsFinder:
             for key in ("ignore", "extend_select", "extend_exclude"):
                 if key in changes:
                     changes[key] = (*getattr(settings, key), *changes[key])
-        return settings._replace(**changes)
+        return consistent(settings._replace(**changes))
+
+
+_ACCELERATOR_SINCE = (2, 13)
+
+
+def consistent(settings: Settings) -> Settings:
+    """`settings`, unless they contradict each other. Raises `BadSettings`."""
+    if settings.style != "accelerator":
+        return settings
+    where = settings.origin or "--style"
+    if settings.min_torch < _ACCELERATOR_SINCE:
+        oldest = ".".join(map(str, settings.min_torch))
+        raise BadSettings(
+            f"{where}: style accelerator needs min-torch 2.13 or later, which is {oldest}: before, "
+            "torch.accelerator fails on MPS"
+        )
+    if not {"mps", "cuda"} <= set(settings.device_order):
+        raise BadSettings(
+            f"{where}: style accelerator takes any accelerator, so device-order must name mps "
+            "and cuda; use style inline or helper"
+        )
+    return settings
 
 
 def read(path: str, *, required: bool = False) -> Settings | None:

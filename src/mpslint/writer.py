@@ -41,6 +41,26 @@ def replace(path: str, before: bytes, after: bytes) -> None:
         raise CannotWrite(path, f"cannot be written: {reason_of(error)}") from None
 
 
+def create(path: str, data: bytes) -> None:
+    """Make a new file that holds `data`. Raises `CannotWrite`, also where one is there by now."""
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except FileExistsError:
+        raise CannotWrite(path, "was made meanwhile; run mpslint again") from None
+    except OSError as error:
+        raise CannotWrite(path, f"cannot be made: {reason_of(error)}") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise CannotWrite(path, f"cannot be written: {reason_of(error)}") from None
+    _sync_folder(os.path.dirname(path))
+
+
 def _write_and_rename(path: str, data: bytes, status: os.stat_result) -> None:
     import tempfile
 

@@ -131,7 +131,7 @@ def only_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[Rule], None]:
     """Replace the linter by one rule."""
 
     def use(rule: Rule) -> None:
-        monkeypatch.setattr(fixer, "lint", lambda source, settings: list(rule(source)))
+        monkeypatch.setattr(fixer, "lint", lambda source, settings, **_: list(rule(source)))
 
     return use
 

@@ -23,10 +23,12 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
+    from mpslint.project import Project
+    from mpslint.settings import Settings
 
 
 class Usage(MpslintError):
@@ -143,13 +145,21 @@ def _plan(options: argparse.Namespace) -> Work:
     found = list(targets(options.paths or ["."], find_settings(options), warn))
     checked = check_all(found, jobs=options.jobs, cache=not options.no_cache, with_fixes=False)
     settings = {target.path: target.settings for target in found}
+    projects = _Projects()
     work = Work([], {}, {})
     for result in checked:
         if not worth_fixing(result, unsafe=options.unsafe_fixes):
             work.results.append(result)
             continue
         path = result.path
-        planned = plan(path, read_bytes(path), settings[path], unsafe=options.unsafe_fixes)
+        project = projects.of(settings[path])
+        planned = plan(
+            path,
+            read_bytes(path),
+            settings[path],
+            unsafe=options.unsafe_fixes,
+            project=project,
+        )
         error = planned if isinstance(planned, str) else planned.result.error
         if error is not None:
             where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
@@ -157,7 +167,32 @@ def _plan(options: argparse.Namespace) -> Work:
         elif not isinstance(planned, str) and planned.changed:
             work.planned[path] = planned
         work.results.append(result)
+    helpers = projects.helpers(work.planned.values())
+    work.planned.update(helpers)
+    work.results.extend(FileResult(path) for path in helpers)
     return work
+
+
+class _Projects:
+    """The project of each settings object; files below one settings file share it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Settings, Project]] = {}
+
+    def of(self, settings: Settings) -> Project:
+        from mpslint.project import Project
+
+        if id(settings) not in self._known:
+            self._known[id(settings)] = (settings, Project(settings))
+        return self._known[id(settings)][1]
+
+    def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
+        """The helper modules that must be created, by path."""
+        from mpslint.fixing import plan_helper
+
+        files = list(planned)
+        made = [plan_helper(project, files) for _, project in self._known.values()]
+        return {helper.path: helper for helper in made if helper is not None}
 
 
 def _diff(options: argparse.Namespace, work: Work) -> int:
@@ -190,12 +225,16 @@ def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outc
 def _write(planned: dict[str, Planned]) -> dict[str, str]:
     """Write every file; the reasons of those that could not be, by path."""
     from mpslint.errors import CannotWrite
-    from mpslint.writer import replace
+    from mpslint.writer import create, replace
 
     failures = {}
+    for file in planned.values():
+        if file.new:
+            create(file.path, file.after)  # first: the others import it
     for path, file in _without_twins(planned):
         try:
-            replace(path, file.before, file.after)
+            if not file.new:
+                replace(path, file.before, file.after)
         except CannotWrite as error:
             failures[path] = str(error)
     return failures

@@ -16,7 +16,7 @@ from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_SCALER_ON_MPS = (2, 8)
+_SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
 _MESSAGE = "Use the selected device's autocast"
 
 
@@ -84,7 +84,12 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
 
 
 def _device(context: Context, call: ast.Call) -> Reference | None:
-    """The selected device; in a decorator or default one of the module."""
+    """The selected device; in a decorator or default one of the module.
+
+    None where the project supports torch older than 2.5, whose autocast refuses `"mps"`.
+    """
+    if context.settings.min_torch < _AUTOCAST_ON_MPS:
+        return None
     found = reference(context, call)
     if found is not None and found.is_string and not found.edits:
         # A string may carry an index ("cuda:0"), which autocast does not take.

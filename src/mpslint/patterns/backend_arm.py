@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
+from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import alone_on_lines, indent_unit, insert
 
@@ -24,7 +25,7 @@ def mps_test(context: Context, test: ast.expr) -> str | None:
         text = context.source.segment(test)
         return re.sub(r"(['\"])cuda\1", r"\1mps\1", text)
     torch = torch_name(context, test)
-    return f"{torch}.backends.mps.is_available()" if torch is not None else None
+    return mps_available(context, torch, module=True) if torch is not None else None
 
 
 def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | None:
@@ -32,7 +33,9 @@ def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | Non
 
     Only where the body is the one statement that holds `cuda`.
     """
-    if len(branch.body) != 1 or not alone_on_lines(context.source, branch.body[0]):
+    if not wants_mps(context) or len(branch.body) != 1:
+        return None
+    if not alone_on_lines(context.source, branch.body[0]):
         return None
     arm = _mps_text(context, cuda, branch.body[0])
     test = mps_test(context, branch.test)
@@ -51,7 +54,7 @@ def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | Non
 
 def mps_choice(context: Context, branch: ast.IfExp, cuda: ast.Attribute) -> Edit | None:
     """`CUDA if test else other` with `MPS if test else` in front of `other`."""
-    arm = _mps_text(context, cuda, branch.body)
+    arm = _mps_text(context, cuda, branch.body) if wants_mps(context) else None
     test = mps_test(context, branch.test)
     if arm is None or test is None or "\n" in test + arm:
         return None

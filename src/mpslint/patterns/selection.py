@@ -192,7 +192,11 @@ def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[E
     text = context.source.text
     unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))
     lead = context.source.newline if unfinished and found.before else ""
-    return found, ((insert(found.offset, lead + found.before),) if found.before else ())
+    tail = ""
+    if "def " in found.before and text[found.offset :].lstrip(" \t")[:1] not in ("\n", "\r", ""):
+        tail = context.source.newline * 2
+    added = (insert(found.offset, lead + found.before + tail),) if found.before else ()
+    return found, added
 
 
 def _styled(context: Context, name: str, place: Place, styled: styles.Selection) -> Reference:

@@ -12,6 +12,7 @@ from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.dtypes import DTypes
+from mpslint.semantics.elsewhere import exported_device
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import Index
@@ -22,7 +23,7 @@ from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
-    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.elsewhere import Definition, Elsewhere
     from mpslint.semantics.value import Value
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
@@ -177,9 +178,14 @@ class Context:
 
     def device_elsewhere(self, qualified: str, called: bool) -> Value | None:
         """The device that an imported name holds, or returns when `called`."""
+        found = self.definition_elsewhere(qualified)
+        return exported_device(found, called=called) if found is not None else None
+
+    def definition_elsewhere(self, qualified: str) -> Definition | None:
+        """What another file of the project says of an imported name."""
         if self.elsewhere is None or qualified.startswith("torch."):
             return None
-        return self.elsewhere.device(self.source.path, qualified, called=called)
+        return self.elsewhere.definition(self.source.path, qualified)
 
     # reporting
 

@@ -25,9 +25,14 @@ def add_argument(source: SourceFile, call: ast.Call, text: str) -> Edit | None:
     arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
     if not arguments:
         return insert(end - 1, text) if source.text[end - 1] == ")" else None
-    last = max(source.span(argument)[1] for argument in arguments)
+    start, last = max(source.span(argument) for argument in arguments)
     if not _CLOSING.match(source.text[last:end]):
         return None
+    row = source.position(start)[0]
+    alone = not source.text[source.starts[row - 1] : start].strip()
+    if alone and "\n" in source.text[last:end]:
+        # One argument a line.
+        return insert(last, f",{source.newline}{source.indentation(row)}{text}")
     return insert(last, f", {text}")
 
 

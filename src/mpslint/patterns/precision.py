@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.selection import torch_name
-from mpslint.patterns.text import holds_comment, quote, replace, replace_span
+from mpslint.patterns.text import (
+    holds_comment,
+    indent_unit,
+    line_limit,
+    quote,
+    replace,
+    replace_span,
+)
 from mpslint.semantics.destinations import pinned_to_mps, surely_device
 from mpslint.semantics.value import Kind
 
@@ -69,16 +76,42 @@ def narrow_on_mps(context: Context, request: Request, wide: str) -> Fix | None:
         text = conditional_dtype(context, device, wide, source.segment(request.dtype))
         if text is None:
             return _everywhere(context, request.dtype, wide)
+        text = _replacing(context, request.dtype, text)
         edit: Edit | None = replace(source, request.dtype, text)
     else:
         torch = torch_name(context, request.call)
         text = conditional_dtype(context, device, wide, f"{torch}.{wide}")
         if text is None:
             return None
+        row = _last_argument(request.call).end_lineno or request.call.lineno
+        text = _wrapped(context, text, row, len(source.line(row)) + len(", dtype="))
         edit = add_argument(source, request.call, f"dtype={text}")
     if edit is None:
         return None
     return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
+
+
+def _last_argument(call: ast.Call) -> ast.expr:
+    """The argument that stands last in the text."""
+    arguments = [*call.args, *(item.value for item in call.keywords)]
+    return max(arguments, key=lambda node: (node.lineno, node.col_offset))
+
+
+def _replacing(context: Context, node: ast.expr, chain: str) -> str:
+    """`chain`, in parentheses on a line of its own where that of `node` would get too long."""
+    source = context.source
+    row = node.end_lineno or node.lineno
+    rest = len(source.line(row)) - len(source.segment(node))
+    return _wrapped(context, chain, row, rest)
+
+
+def _wrapped(context: Context, chain: str, row: int, rest: int) -> str:
+    """`rest` is the number of columns that the line needs besides `chain`."""
+    source = context.source
+    if " if " not in chain or rest + len(chain) <= line_limit(source):
+        return chain
+    indent, newline = source.indentation(row), source.newline
+    return f"({newline}{indent}{indent_unit(source)}{chain}{newline}{indent})"
 
 
 def _narrow_cast(context: Context, request: Request, wide: str) -> Fix | None:
@@ -97,12 +130,12 @@ def _narrow_cast(context: Context, request: Request, wide: str) -> Fix | None:
         return None
     dtype = f"{torch}.{_NARROW[wide]} if {text}.device.type == {mark}mps{mark} else {kept}"
     if request.dtype is not None:
-        edit = replace(source, request.dtype, dtype)
+        edit = replace(source, request.dtype, _replacing(context, request.dtype, dtype))
     else:
         start, end = source.span(base)[1], source.span(call)[1]
         if holds_comment(source, start, end) or "\n" in source.text[start:end]:
             return None
-        edit = replace_span(source, start, end, f".to({dtype})")
+        edit = replace_span(source, start, end, f".to({_replacing(context, call, dtype)})")
     return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
 
 

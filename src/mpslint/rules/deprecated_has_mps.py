@@ -82,5 +82,8 @@ def _uses(context: Context, word: str) -> Iterator[ast.Attribute | ast.Call]:
 def _fix(context: Context, node: ast.Attribute | ast.Call, word: str) -> Fix:
     holder = node.value if isinstance(node, ast.Attribute) else node.args[0]
     text = f"{context.source.segment(holder)}.{_REPLACEMENT[word]}"
-    edit = replace(context.source, node, text)
+    parent = context.index.parents[node]
+    # Some call it, which raises: a bool is no function.
+    called = isinstance(parent, ast.Call) and parent.func is node
+    edit = replace(context.source, parent if called else node, text)
     return Fix("Ask whether the device is available", (edit,), Applicability.UNSAFE)

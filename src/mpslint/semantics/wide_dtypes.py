@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 def requests(context: Context, wide: str) -> Iterator[Request]:
     """All requests for `wide` (`float64`, `complex128`) that may come to an MPS device."""
-    if any(context.index.calls.get(name) for name in ("gradcheck", "gradgradcheck")):
+    if _checks_gradients(context):
         return
     yield from _created(context, wide)
     for method, dtype in _CAST_METHODS.items():
@@ -52,6 +52,15 @@ def requests(context: Context, wide: str) -> Iterator[Request]:
         for call in context.index.calls.get(name, ()):
             if isinstance(call.func, ast.Attribute) and context.resolve(call.func) is None:
                 yield from _to(context, call, wide)
+
+
+def _checks_gradients(context: Context) -> bool:
+    """Whether the file checks gradients numerically, which needs float64 and no MPS."""
+    if any("gradcheck" in name.lower() for name in context.index.calls):
+        return True
+    return any(
+        item.arg is not None and "gradcheck" in item.arg for item in context.index.of(ast.keyword)
+    )
 
 
 def _created(context: Context, wide: str) -> Iterator[Request]:

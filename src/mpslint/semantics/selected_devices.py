@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.cuda_machine import outcome, reached_returns, returned_with_cuda, runs
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
-_NOT_WITH_CUDA = frozenset({"no-cuda", "mps"})
-"""Facts of code that a machine with CUDA never runs."""
 _DEPTH = 6
 
 
@@ -35,7 +34,7 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
             return True
         if context.resolve(node.func) == "torch.device":
             return len(node.args) == 1 and picks_cuda(context, node.args[0], depth - 1)
-        return _helper(context, node, depth)
+        return _called(context, node, depth)
     if isinstance(node, ast.Name):
         bindings = context.flow.reaching(node)
         return bool(bindings) and all(binds_cuda(context, b, depth - 1) for b in bindings)
@@ -46,9 +45,27 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
     return False
 
 
+def _called(context: Context, call: ast.Call, depth: int) -> bool:
+    """`get_device()`: a function without arguments, of this file or its project, that selects."""
+    name = context.resolve(call.func)
+    if name is not None and not call.args and not call.keywords:
+        found = context.definition_elsewhere(name)
+        function = found.bindings[0].node if found is not None else None
+        if found is not None and len(found.bindings) == 1 and isinstance(function, FUNCTIONS):
+            return returns_cuda(found.context, function, depth - 1)
+    returned = returned_with_cuda(context, call)
+    return returned is not None and all(picks_cuda(context, r, depth - 1) for r in returned)
+
+
+def returns_cuda(context: Context, function: FunctionNode, depth: int = _DEPTH) -> bool:
+    """Whether a function of this file, called where CUDA is, returns a CUDA device."""
+    returned = reached_returns(context, function)
+    return returned is not None and all(picks_cuda(context, r, depth - 1) for r in returned)
+
+
 def binds_cuda(context: Context, binding: Binding, depth: int = _DEPTH) -> bool:
     """Whether a binding, where it runs on a machine with CUDA, gives its name a CUDA device."""
-    if context.guards.at(binding.node) & _NOT_WITH_CUDA:
+    if not runs(context, binding.node):
         return True
     if binding.kind in ("assign", "annotate", "walrus") and binding.value is not None:
         return picks_cuda(context, binding.value, depth)
@@ -69,43 +86,15 @@ def assigned_cuda(context: Context, node: ast.Attribute, depth: int = _DEPTH) ->
         klass = context.index.enclosing(node, ast.ClassDef)
         values = [v for v in values if context.index.enclosing(v, ast.ClassDef) is klass]
     return bool(values) and all(
-        context.guards.at(value) & _NOT_WITH_CUDA or picks_cuda(context, value, depth)
-        for value in values
+        not runs(context, value) or picks_cuda(context, value, depth) for value in values
     )
 
 
 def _conditional(context: Context, node: ast.IfExp, depth: int) -> bool:
-    # With CUDA there, a test that would rule CUDA out (or MPS in) has the other outcome.
-    if context.guards.implied(node.test, False) & _NOT_WITH_CUDA:
-        return picks_cuda(context, node.body, depth - 1)
-    if context.guards.implied(node.test, True) & _NOT_WITH_CUDA:
-        return picks_cuda(context, node.orelse, depth - 1)
-    return False
-
-
-def _helper(context: Context, call: ast.Call, depth: int) -> bool:
-    """`get_device()`: a function of this file or its project, without arguments, that selects."""
-    if not isinstance(call.func, ast.Name) or call.args or call.keywords:
+    taken = outcome(context, node.test)
+    if taken is None:
         return False
-    bindings = context.names.bindings(call.func.id, call.func)
-    if len(bindings) == 1 and bindings[0].kind == "import" and bindings[0].qualified:
-        found = context.definition_elsewhere(bindings[0].qualified)
-        if found is None:
-            return False
-        context, bindings = found.context, list(found.bindings)
-    if len(bindings) != 1 or not isinstance(bindings[0].node, FUNCTIONS):
-        return False
-    return returns_cuda(context, bindings[0].node, depth)
-
-
-def returns_cuda(context: Context, function: FunctionNode, depth: int = _DEPTH) -> bool:
-    """Whether a function of this file, called where CUDA is, returns a CUDA device."""
-    returns = [r for r in context.index.of(ast.Return) if context.index.function(r) is function]
-    return bool(returns) and all(
-        context.guards.at(item) & _NOT_WITH_CUDA
-        or (item.value is not None and picks_cuda(context, item.value, depth - 1))
-        for item in returns
-    )
+    return picks_cuda(context, node.body if taken else node.orelse, depth - 1)
 
 
 def _callers_pass_cuda(

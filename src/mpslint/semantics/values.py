@@ -8,6 +8,7 @@ to change: `value_calls` (what calls return), `value_bindings` (what names are b
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -71,10 +72,12 @@ class Values:
         self.busy: set[ast.AST] = set()
         """Nodes whose value is being worked out: what comes back to one of them is a cycle."""
         self._types = Types(names)
-        self._bindings = BoundValues(self, index, names, flow)
-        self._calls = CallValues(self, index, names)
-        self._moves = Moves(self, index)
-        self._sequences = Sequences(self, index, names, flow)
+        # The parts ask back; weakly, so that a file's tree goes when its last finding does.
+        whole = weakref.proxy(self)
+        self._bindings = BoundValues(whole, index, names, flow)
+        self._calls = CallValues(whole, index, names)
+        self._moves = Moves(whole, index)
+        self._sequences = Sequences(whole, index, names, flow)
 
     def of(self, node: ast.expr | None) -> Value:
         if node is None:

@@ -55,6 +55,8 @@ _INDEXED = ("cuda", "mps", "xpu", "npu")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not any(_is_gpu(context, call) for call in context.index.calls.get("device", ())):
+        return
     for compare in context.index.of(ast.Compare):
         if len(compare.ops) != 1 or not isinstance(compare.ops[0], ast.Eq | ast.NotEq):
             continue
@@ -84,14 +86,20 @@ def _without_index(context: Context, node: ast.expr) -> str | None:
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
             return None
         node = bindings[0].value
-    if not isinstance(node, ast.Call) or len(node.args) != 1 or node.keywords:
-        return None
-    if context.values.last_name(node.func) != "device":
+    if not isinstance(node, ast.Call) or not _is_gpu(context, node):
         return None
     word = node.args[0]
+    return str(word.value) if isinstance(word, ast.Constant) else None
+
+
+def _is_gpu(context: Context, call: ast.Call) -> bool:
+    """Whether a call is `torch.device("cuda")` or its like, without an index."""
+    if len(call.args) != 1 or call.keywords:
+        return False
+    word = call.args[0]
     if not isinstance(word, ast.Constant) or word.value not in _INDEXED:
-        return None
-    return str(word.value) if context.resolve(node.func) == "torch.device" else None
+        return False
+    return context.resolve(call.func) == "torch.device"
 
 
 def _fix(

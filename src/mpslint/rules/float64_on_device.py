@@ -58,7 +58,7 @@ _MESSAGES = {
     "MPS401",
     "float64-on-device",
     severity=Severity.BREAKS,
-    triggers=(b"float", b"double", b"Double"),
+    triggers=(b"float64", b"double", b"Double", b"dtype=float", b"dtype = float", b"to(float"),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -56,17 +56,15 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for first in context.index.of(ast.If):
-        if first.orelse or not _asks(context, first.test, "mps"):
+        second = None if first.orelse else _next(context, first)
+        if second is None or not _asks(context, first.test, "mps"):
             continue
         chosen = {
             name
             for name, value in _assigned(first.body)
             if context.values.of(value).devices == frozenset({"mps"})
         }
-        if not chosen:
-            continue
-        second = _next(context, first)
-        if second is None or not _asks(context, second.test, "cuda"):
+        if not chosen or not _asks(context, second.test, "cuda"):
             continue
         for name, value in _assigned(second.orelse):
             if name in chosen and context.values.of(value).devices == frozenset({"cpu"}):

@@ -12,10 +12,10 @@ from mpslint.cli.options import (
     add_running,
     add_settings,
     find_settings,
-    parser,
     style,
     warn,
 )
+from mpslint.cli.parsing import Parser
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    options = parser("check", "Report code that only runs on CUDA.")
+    options = Parser("check", "Report code that only runs on CUDA.")
     add_paths(options)
     options.add_argument("--fix", action="store_true", help="apply safe fixes, without running")
     options.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes as well")

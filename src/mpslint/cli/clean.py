@@ -9,10 +9,10 @@ from mpslint.cli import OK, fail
 
 def run(arguments: list[str]) -> int:
     from mpslint.cache import FOLDER, is_cache
-    from mpslint.cli.options import parser
+    from mpslint.cli.parsing import Parser
     from mpslint.errors import reason_of
 
-    options = parser("clean", "Remove the caches that `mpslint check` left below a folder.")
+    options = Parser("clean", "Remove the caches that `mpslint check` left below a folder.")
     options.add_argument("path", nargs="?", default=".", metavar="PATH")
     given = options.parse_args(arguments)
     if not os.path.isdir(given.path):

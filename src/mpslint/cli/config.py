@@ -9,9 +9,10 @@ from mpslint.cli import OK
 
 
 def run(arguments: list[str]) -> int:
-    from mpslint.cli.options import add_settings, find_settings, parser
+    from mpslint.cli.options import add_settings, find_settings
+    from mpslint.cli.parsing import Parser
 
-    options = parser("config", "Show the settings that hold for a path.")
+    options = Parser("config", "Show the settings that hold for a path.")
     options.add_argument("path", nargs="?", default=".", metavar="PATH")
     options.add_argument("--output-format", choices=("text", "json"), default="text")
     add_settings(options)

@@ -52,10 +52,10 @@ _VARIABLES = {
 
 def run(arguments: list[str]) -> int:
     """Exit code 0 when torch answered, 2 when it could not be asked."""
-    from mpslint.cli.options import parser
+    from mpslint.cli.parsing import Parser
     from mpslint.cli.verification import active_python
 
-    options = parser("doctor", "Say what the installed torch can do on this machine.")
+    options = Parser("doctor", "Say what the installed torch can do on this machine.")
     options.add_argument("--python", metavar="PY", help="the Python to ask (default: found)")
     options.add_argument("--output-format", choices=("text", "json"), default="text")
     given = options.parse_args(arguments)

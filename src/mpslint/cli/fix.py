@@ -14,9 +14,9 @@ from mpslint.cli.options import (
     add_running,
     add_settings,
     find_settings,
-    parser,
     warn,
 )
+from mpslint.cli.parsing import Parser
 from mpslint.errors import MpslintError
 from mpslint.output import shown_path
 from mpslint.results import FileResult
@@ -53,7 +53,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     from mpslint.cli.verification import add_verification, split_script_arguments
 
     arguments, script_arguments = split_script_arguments(arguments)
-    options = parser(
+    options = Parser(
         "fix",
         "Rewrite CUDA-bound code, run the result on cpu and simulated mps, and write it.",
         "mpslint fix [OPTIONS] [PATH ...] [-- SCRIPT ARGUMENTS]",

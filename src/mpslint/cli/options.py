@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
-import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mpslint.cli.parsing import BOOLEAN, Invalid
 from mpslint.output import FORMATS, Style
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
+    from mpslint.cli.parsing import Parser
     from mpslint.settings_file import SettingsFinder
 
 _LISTS = ("select", "extend-select", "ignore", "exclude", "extend-exclude")
@@ -27,39 +28,13 @@ _VALUES = {
 }
 
 
-def parser(command: str, description: str, usage: str | None = None) -> argparse.ArgumentParser:
-    return argparse.ArgumentParser(
-        prog=f"mpslint {command}",
-        description=description,
-        usage=usage,
-        allow_abbrev=False,
-        formatter_class=_Formatter,
-    )
-
-
-class _Formatter(argparse.HelpFormatter):
-    """Knows its width from the start: argparse would import shutil to ask, for every option."""
-
-    def __init__(self, prog: str, **more: Any) -> None:
-        super().__init__(prog, **{"width": _width(), **more})
-
-
-@functools.lru_cache(maxsize=1)
-def _width() -> int:
-    try:
-        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
-    except (OSError, ValueError):
-        columns = 80
-    return max(columns - 2, 40)
-
-
-def add_paths(into: argparse.ArgumentParser) -> None:
+def add_paths(into: Parser) -> None:
     into.add_argument(
         "paths", nargs="*", metavar="PATH", help="files and folders; `-` for stdin (default: .)"
     )
 
 
-def add_settings(into: argparse.ArgumentParser) -> None:
+def add_settings(into: Parser) -> None:
     """Options that go over what settings files say."""
     group = into.add_argument_group("settings")
     for name in _LISTS:
@@ -73,12 +48,12 @@ def add_settings(into: argparse.ArgumentParser) -> None:
     for name, (metavar, text) in _VALUES.items():
         group.add_argument(f"--{name}", metavar=metavar, help=text)
     for name in ("respect-gitignore", "force-exclude"):
-        group.add_argument(f"--{name}", action=argparse.BooleanOptionalAction, default=None)
+        group.add_argument(f"--{name}", action=BOOLEAN)
     group.add_argument("--config", metavar="FILE", help="use this settings file for every path")
     group.add_argument("--isolated", action="store_true", help="read no settings file")
 
 
-def add_output(into: argparse.ArgumentParser) -> None:
+def add_output(into: Parser) -> None:
     group = into.add_argument_group("output")
     group.add_argument("--output-format", choices=FORMATS, default="full", metavar="FORMAT")
     group.add_argument("--statistics", action="store_true", help="count findings per rule")
@@ -87,15 +62,15 @@ def add_output(into: argparse.ArgumentParser) -> None:
     group.add_argument("--stdin-filename", metavar="PATH", help="the name of what stdin holds")
 
 
-def add_running(into: argparse.ArgumentParser) -> None:
+def add_running(into: Parser) -> None:
     group = into.add_argument_group("running")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-    group.add_argument("--jobs", "-j", type=_jobs, default=0, metavar="N", help="processes")
+    group.add_argument("-j", "--jobs", type=_jobs, default=0, metavar="N", help="processes")
 
 
 def _jobs(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of processes, not {text!r}")
+        raise Invalid(f"expected a number of processes, not {text!r}")
     return int(text)
 
 

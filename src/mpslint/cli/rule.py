@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def run(arguments: list[str]) -> int:
-    from mpslint.cli.options import parser
+    from mpslint.cli.parsing import Parser
 
-    options = parser("rule", "Explain a rule, by its code or name.")
+    options = Parser("rule", "Explain a rule, by its code or name.")
     options.add_argument("rule", nargs="?", metavar="RULE", help="such as MPS101")
     options.add_argument("--all", action="store_true", help="every rule")
     options.add_argument("--output-format", choices=("text", "json"), default="text")

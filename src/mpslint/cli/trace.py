@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from mpslint.cli.options import parser
+    from mpslint.cli.parsing import Parser
     from mpslint.cli.verification import add_verification, split_script_arguments
 
     arguments, script_arguments = split_script_arguments(arguments)
-    options = parser(
+    options = Parser(
         "trace",
         "Run a script on a simulated device and show where it waits, copies and falls back.",
         "mpslint trace SCRIPT [OPTIONS] [-- SCRIPT ARGUMENTS]",

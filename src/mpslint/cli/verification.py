@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mpslint.cli.parsing import BOOLEAN, Invalid
+
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
+    from mpslint.cli.parsing import Parser
     from mpslint.verify import Report, Request
 
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
@@ -30,13 +33,12 @@ def split_script_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
     return arguments[:at], arguments[at + 1 :]
 
 
-def add_verification(into: argparse.ArgumentParser, *, of_fix: bool) -> None:
+def add_verification(into: Parser, *, of_fix: bool) -> None:
     group = into.add_argument_group("verification (runs the script in a sandboxed copy)")
     if of_fix:
         group.add_argument(
             "--verify",
-            action=argparse.BooleanOptionalAction,
-            default=None,
+            action=BOOLEAN,
             help="run the result before it is written (default: when one file is given)",
         )
         group.add_argument("--entry", metavar="SCRIPT", help="run this script, not the fixed file")
@@ -56,13 +58,13 @@ def add_verification(into: argparse.ArgumentParser, *, of_fix: bool) -> None:
 def _devices(text: str) -> tuple[str, ...]:
     devices = tuple(part.strip() for part in text.split(",") if part.strip())
     if not devices or any(device not in ("cpu", "mps", "cuda") for device in devices):
-        raise argparse.ArgumentTypeError(f"expected a list of cpu, mps, cuda, not {text!r}")
+        raise Invalid(f"expected a list of cpu, mps, cuda, not {text!r}")
     return devices
 
 
 def _number(text: str) -> int:
     if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"expected a whole number, not {text!r}")
+        raise Invalid(f"expected a whole number, not {text!r}")
     return int(text)
 
 
@@ -72,7 +74,7 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e9:
-        raise argparse.ArgumentTypeError(f"expected a number of seconds, not {text!r}")
+        raise Invalid(f"expected a number of seconds, not {text!r}")
     return seconds
 
 

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
-    from mpslint.cli.options import parser
+    from mpslint.cli.parsing import Parser
     from mpslint.cli.verification import add_verification, split_script_arguments
 
     arguments, script_arguments = split_script_arguments(arguments)
-    options = parser(
+    options = Parser(
         "verify",
         "Run a script on cpu and simulated devices, in a sandboxed copy, and give a verdict.",
         "mpslint verify SCRIPT [OPTIONS] [-- SCRIPT ARGUMENTS]",

@@ -1,0 +1,178 @@
+"""A front of argparse that does without it for ordinary command lines.
+
+Importing argparse and building a parser of thirty options costs more than checking a file. So
+options are declared here as they would be there, a plain loop reads the command lines that need
+no more, and whatever it does not understand at once (help, mistakes, rare spellings) is given to
+a real parser made from the same declarations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+BOOLEAN = "boolean"
+"""Action of `--name` and `--no-name`."""
+
+
+class Invalid(ValueError):
+    """Raised by a converter; says what was expected."""
+
+
+class Options:
+    """Values by attribute, as in an `argparse.Namespace`."""
+
+
+class Declared:
+    """One `add_argument` call."""
+
+    __slots__ = ("flags", "group", "spec")
+
+    def __init__(self, flags: tuple[str, ...], group: str | None, spec: dict[str, Any]) -> None:
+        self.flags = flags
+        self.group = group
+        self.spec = spec
+
+    @property
+    def positional(self) -> bool:
+        return not self.flags[0].startswith("-")
+
+    @property
+    def name(self) -> str:
+        long = next((flag for flag in self.flags if flag.startswith("--")), self.flags[0])
+        return long.lstrip("-").replace("-", "_")
+
+    @property
+    def default(self) -> Any:
+        if self.spec.get("action") == "store_true":
+            return False
+        return [] if self.spec.get("nargs") == "*" else self.spec.get("default")
+
+
+class Group:
+    def __init__(self, parser: Parser, title: str) -> None:
+        self._parser, self._title = parser, title
+
+    def add_argument(self, *flags: str, **spec: Any) -> None:
+        self._parser.declared.append(Declared(flags, self._title, spec))
+
+
+class Parser:
+    """Takes the declarations of one command, then a command line."""
+
+    def __init__(self, command: str, description: str, usage: str | None = None) -> None:
+        self.declared: list[Declared] = []
+        self._about = {"prog": f"mpslint {command}", "description": description, "usage": usage}
+
+    def add_argument(self, *flags: str, **spec: Any) -> None:
+        """As in argparse; `action` may be "store_true", "append" or `BOOLEAN`."""
+        self.declared.append(Declared(flags, None, spec))
+
+    def add_argument_group(self, title: str) -> Group:
+        return Group(self, title)
+
+    def parse_args(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """The options; a mistake (or `--help`) prints and raises `SystemExit`, as in argparse."""
+        options = Options()
+        values = _read(self.declared, arguments)
+        if values is None:
+            self._argparse().parse_intermixed_args(arguments, cast("Any", options))
+        else:
+            options.__dict__.update(values)
+        return cast("argparse.Namespace", options)
+
+    def error(self, message: str) -> None:
+        """Print usage and `message`, and raise `SystemExit` with code 2."""
+        self._argparse().error(message)
+
+    def _argparse(self) -> argparse.ArgumentParser:
+        import argparse
+
+        parser = argparse.ArgumentParser(**cast("Any", self._about), allow_abbrev=False)
+        groups: dict[str | None, Any] = {None: parser}
+        for declared in self.declared:
+            if declared.group not in groups:
+                groups[declared.group] = parser.add_argument_group(declared.group)
+            spec = dict(declared.spec)
+            if spec.get("action") == BOOLEAN:
+                spec |= {"action": argparse.BooleanOptionalAction, "default": None}
+            if "type" in spec:
+                spec["type"] = _for_argparse(spec["type"])
+            if declared.spec.get("nargs") == "*":
+                spec["default"] = []
+            groups[declared.group].add_argument(*declared.flags, **spec)
+        return parser
+
+
+def _for_argparse(convert: Callable[[str], Any]) -> Callable[[str], Any]:
+    import argparse
+
+    def checked(text: str) -> Any:
+        try:
+            return convert(text)
+        except Invalid as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return checked
+
+
+def _read(declared: Sequence[Declared], arguments: Sequence[str]) -> dict[str, Any] | None:
+    """The values of an ordinary command line, None for one that needs argparse."""
+    values = {one.name: one.default for one in declared}
+    flags = {flag: one for one in declared for flag in one.flags if not one.positional}
+    off = {f"--no-{one.flags[0][2:]}": one for one in flags.values() if _is_boolean(one)}
+    plain: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == "-" or not argument.startswith("-"):
+            plain.append(argument)
+            continue
+        flag, equals, text = argument.partition("=")
+        one = flags.get(flag) or off.get(flag)
+        if one is None:
+            return None
+        if _is_boolean(one) or one.spec.get("action") == "store_true":
+            if equals:
+                return None
+            values[one.name] = flag in flags
+            continue
+        value = text if equals else next(rest, "-")
+        if value.startswith("-") or not _store(values, one, value):
+            return None
+    return values if _place(values, [one for one in declared if one.positional], plain) else None
+
+
+def _is_boolean(one: Declared) -> bool:
+    return bool(one.spec.get("action") == BOOLEAN)
+
+
+def _store(values: dict[str, Any], one: Declared, text: str) -> bool:
+    """Convert and keep one value; False when argparse should say what is wrong with it."""
+    if text not in one.spec.get("choices", (text,)):
+        return False
+    try:
+        value = one.spec["type"](text) if "type" in one.spec else text
+    except Invalid:
+        return False
+    if one.spec.get("action") == "append":
+        values[one.name] = [*(values[one.name] or ()), value]
+    else:
+        values[one.name] = value
+    return True
+
+
+def _place(values: dict[str, Any], positional: list[Declared], plain: list[str]) -> bool:
+    """Give the plain arguments to the one positional that a command may have."""
+    if len(positional) != 1:
+        return not positional and not plain
+    (one,) = positional
+    count = one.spec.get("nargs")
+    if count == "*":
+        values[one.name] = plain
+        return True
+    if len(plain) > 1 or (not plain and count != "?"):
+        return False
+    return _store(values, one, plain[0]) if plain else True

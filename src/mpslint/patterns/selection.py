@@ -13,12 +13,14 @@ from mpslint.model import Applicability, Edit
 from mpslint.patterns import styles
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.legacy_types import CUDA_TYPES
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices import DeviceName
 
+_PLACES = "places that name the device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
 
@@ -381,17 +383,38 @@ def _in_signature(context: Context, node: ast.AST) -> bool:
 
 
 def free_name(context: Context, node: ast.AST) -> str | None:
-    """A module-level name for the selection that is free, and is seen at `node`.
+    """A module-level name for the selection that is free, and is seen wherever it is needed.
 
-    Parameters of the same name may stay: they shadow it where they are meant.
+    Parameters of the same name may stay where nothing needs it: they shadow it where they are
+    meant.
     """
     names = context.names
+    needed = [node, *_places(context)]
     for name in dict.fromkeys((context.settings.device_name, *_SPARE_NAMES)):
         kinds = {binding.kind for bound, binding in names.every_binding() if bound == name}
         if kinds - {"parameter"}:
             continue
         if any(names.owner(name, use) is None for use in context.index.names.get(name, ())):
             continue
-        if names.owner(name, node) is None:
+        if all(names.owner(name, place) is None for place in needed):
             return name
     return None
+
+
+def _places(context: Context) -> list[ast.AST]:
+    """Whatever in the file may come to name the device: one name must do for all of it."""
+    if _PLACES not in context.memo:
+        found: list[ast.AST] = [x.node for x in context.devices.literals if x.backend == "cuda"]
+        for word in ("cuda", "autocast", "GradScaler"):
+            found += context.index.calls.get(word, ())
+        legacy = {name for name in CUDA_TYPES if name in context.index.attributes}
+        for name, binding in context.names.every_binding():
+            if isinstance(binding.value, ast.IfExp) and any(
+                isinstance(item, ast.Attribute) and item.attr in legacy
+                for item in ast.walk(binding.value)
+            ):
+                found += context.index.names.get(name, ())
+        context.memo[_PLACES] = found
+    found_places = context.memo[_PLACES]
+    assert isinstance(found_places, list)
+    return found_places

@@ -9,19 +9,21 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.cuda_machine import outcome
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _BACKENDS = ("cuda", "mps", "cpu")
 
 
-def asked(context: Context, test: ast.expr, outcome: bool = True) -> list[str] | None:
-    """The conditions on the user's side when `test` comes out as `outcome`, in source order.
+def asked(context: Context, test: ast.expr, wanted: bool = True) -> list[str] | None:
+    """The conditions on the user's side when `test` comes out as `wanted`, in source order.
 
     Flags are read through their only assignment. Empty: only the machine is asked. None: the two
     sides cannot be told apart.
     """
-    return _asked(context, test, outcome, test)
+    return _asked(context, test, wanted, test)
 
 
 def joined(parts: list[str]) -> str:
@@ -29,29 +31,32 @@ def joined(parts: list[str]) -> str:
     return " and ".join(dict.fromkeys(parts))
 
 
-def _asked(context: Context, test: ast.expr, outcome: bool, at: ast.expr) -> list[str] | None:
+def _asked(context: Context, test: ast.expr, wanted: bool, at: ast.expr) -> list[str] | None:
+    machine = outcome(context, test)
+    if machine is not None:
+        return [] if machine is wanted else None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _asked(context, test.operand, not outcome, at)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == outcome:
-        parts = [_asked(context, value, outcome, at) for value in test.values]
+        return _asked(context, test.operand, not wanted, at)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == wanted:
+        parts = [_asked(context, value, wanted, at) for value in test.values]
         if any(part is None for part in parts):
             return None
         return [text for part in parts if part is not None for text in part]
     decided = context.guards.behind(test)
-    if decided is not test and "cuda" in context.guards.implied(decided, outcome):
-        parts_behind = _asked(context, decided, outcome, at)
+    if decided is not test and "cuda" in context.guards.implied(decided, wanted):
+        parts_behind = _asked(context, decided, wanted, at)
         if parts_behind is not None and context.source.segment(test) in parts_behind:
             return None  # `args.cuda = args.cuda and torch.cuda.is_available()`
         return parts_behind
-    if "cuda" in context.guards.implied(test, outcome):
-        return []
+    if "cuda" in context.guards.implied(test, wanted):
+        return None
     if _asks_for_backend(context, test) or not _means_the_same(context, test, at):
         return None
     text = context.source.segment(test)
     if "\n" in text:
         return None
     compound = isinstance(test, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr)
-    if outcome:
+    if wanted:
         return [f"({text})" if compound else text]
     return [f"not ({text})" if compound or isinstance(test, ast.Compare) else f"not {text}"]
 

@@ -509,9 +509,27 @@ class Guards:
                 return bindings[0].value or test
         elif isinstance(test, ast.Attribute):
             values = self.assigned(test)
-            if len(values) == 1:
+            if len(values) == 1 and not self._perhaps(values[0]):
                 return values[0]
         return test
+
+    def _perhaps(self, node: ast.AST) -> bool:
+        """Whether some way through the function around passes `node` by."""
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+                return False
+            if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
+                return not (isinstance(parent, ast.If) and _is_main(parent.test))
+        return False
+
+
+def _is_main(test: ast.expr) -> bool:
+    """`if __name__ == "__main__":`"""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )
 
 
 def _common(parts: list[Facts]) -> Facts:

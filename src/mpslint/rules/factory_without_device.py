@@ -39,7 +39,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.text import insert
+from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.creations import Creations
@@ -90,17 +90,12 @@ def _is_run_here(context: Context) -> bool:
 
 def _fix(context: Context, call: ast.Call, function: FunctionNode) -> Fix | None:
     for parameter in (*function.args.posonlyargs, *function.args.args)[1:]:
-        if context.values.annotation(parameter.annotation).kind in (Kind.TENSOR, Kind.UNKNOWN):
-            end = context.source.span(call)[1] - 1
-            before = context.source.text[:end].rstrip()
-            text = f"device={parameter.arg}.device"
-            if before.endswith(","):
-                text = f" {text},"
-            elif not before.endswith("("):
-                text = f", {text}"
-            return Fix(
-                f"Create it on the device of `{parameter.arg}`",
-                (insert(len(before), text),),
-                Applicability.UNSAFE,
-            )
+        kind = context.values.annotation(parameter.annotation).kind
+        if kind not in (Kind.TENSOR, Kind.UNKNOWN):
+            continue
+        edit = add_argument(context.source, call, f"device={parameter.arg}.device")
+        if edit is None:
+            return None
+        message = f"Create it on the device of `{parameter.arg}`"
+        return Fix(message, (edit,), Applicability.UNSAFE)
     return None

@@ -46,21 +46,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.insertion import insert_after
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops import Loop, LoopKind
-from mpslint.semantics.value import Kind
-
-
-class _Read(NamedTuple):
-    call: ast.Call
-    tensor: ast.expr
-    loop: Loop
+from mpslint.semantics.loops import Loop
+from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
 
 
 @rule(
@@ -71,10 +64,9 @@ class _Read(NamedTuple):
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    found = [read for read in _reads(context) if _is_slow(context, read)]
-    found.sort(key=lambda read: (read.call.lineno, read.call.col_offset))
-    for reads in _together(context, found):
+    for reads in first_of_runs(context, list(_reads(context))):
         call, tensor, loop = reads[0]
+        assert isinstance(call, ast.Call)
         statement = context.index.statement(call)
         more = f" (the first of {len(reads)} reads)" if len(reads) > 1 else ""
         offer = len(reads) == 1 and _accumulates(context, statement, call, tensor, loop)
@@ -91,61 +83,25 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _reads(context: Context) -> Iterator[_Read]:
-    """Calls that read one number of a tensor at each turn of a loop."""
+def _reads(context: Context) -> Iterator[Step]:
+    """Calls that read one number of a tensor on a device at each step of a training loop."""
     for name in ("item", "float"):
         for call in context.index.calls.get(name, ()):
-            loop = context.loops.innermost(call)
-            if loop is None or call.keywords:
+            tensor = _read_tensor(call)
+            if tensor is None:
                 continue
-            if isinstance(call.func, ast.Attribute) and name == "item" and not call.args:
-                yield _Read(call, call.func.value, loop)
-            elif isinstance(call.func, ast.Name) and name == "float" and len(call.args) == 1:
-                yield _Read(call, call.args[0], loop)
+            loop = training_loop(context, call)
+            if loop is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, loop)
 
 
-def _is_slow(context: Context, read: _Read) -> bool:
-    loops = context.loops
-    return (
-        loops.kind(read.loop) is LoopKind.TRAIN
-        and loops.every_step(read.call, read.loop)
-        and _waits(context, read.tensor)
-        and not loops.waits_anyway(read.loop)
-    )
-
-
-def _together(context: Context, reads: list[_Read]) -> Iterator[list[_Read]]:
-    """Reads with no device work between them: only the first of these has to wait."""
-    group: list[_Read] = []
-    for read in reads:
-        if group and not _follows(context, group[-1], read):
-            yield group
-            group = []
-        group.append(read)
-    if group:
-        yield group
-
-
-def _follows(context: Context, first: _Read, second: _Read) -> bool:
-    index = context.index
-    one, other = index.statement(first.call), index.statement(second.call)
-    if one is other:
-        return True
-    block = index.block(one)
-    if first.loop is not second.loop or not any(item is other for item in block):
-        return False
-    between = block[block.index(one) + 1 : block.index(other)]
-    return not any(context.loops.works(item) for item in between)
-
-
-def _waits(context: Context, tensor: ast.expr) -> bool:
-    """Whether `tensor` is one that kernels of a device fill."""
-    value = context.values.of(tensor)
-    if value.kind is not Kind.TENSOR or not (value.computed or value.loss):
-        return False
-    if value.devices is None:
-        return context.placement.file_uses_devices and not context.guards.has(tensor, "cpu")
-    return context.placement.on_accelerator(tensor)
+def _read_tensor(call: ast.Call) -> ast.expr | None:
+    """`t` of `t.item()` and of `float(t)`."""
+    if call.keywords:
+        return None
+    if isinstance(call.func, ast.Attribute):
+        return call.func.value if call.func.attr == "item" and not call.args else None
+    return call.args[0] if len(call.args) == 1 and call.func.id == "float" else None  # type: ignore[attr-defined]
 
 
 def _accumulates(

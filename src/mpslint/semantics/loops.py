@@ -81,6 +81,11 @@ class Loops:
                 body = parent.body if isinstance(parent.body, list) else []
                 if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
                     return False
+            if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+                # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
+                before = parent.values[: next(i for i, v in enumerate(parent.values) if v is child)]
+                if any(self._rare(value) for value in before):
+                    return False
             if isinstance(parent, ast.ExceptHandler):
                 return False
             child = parent

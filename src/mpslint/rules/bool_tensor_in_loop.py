@@ -1,0 +1,99 @@
+"""A tensor that decides an `if` at every step of a training loop is read back each time.
+
+## What it does
+Flags `if`, `while`, `assert`, `and`, `or`, `not`, conditional expressions and `bool()` whose truth
+is that of a tensor on a device, at every step of a loop that trains: comparisons of tensors,
+`.any()`, `.all()`, `torch.isnan(loss)`, `torch.allclose(...)`.
+
+## Why is this bad?
+Python must know the value to go on, so it waits for the device.
+
+## Example
+```python
+if torch.isnan(loss):
+    break
+```
+Use instead: test every so many steps, or keep the decision on the device (`torch.where`,
+`torch.nan_to_num`, the check of `GradScaler`).
+
+## What is not flagged
+`x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
+rank or a verbosity switch, or in evaluation and generation loops; assertions of tests; tensors
+known to be on the CPU.
+
+## References
+- `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+
+_READING_FUNCTIONS = ("torch.allclose",)
+
+
+@rule(
+    "MPS306",
+    "bool-tensor-in-loop",
+    severity=Severity.SLOW,
+    triggers=(b"if ", b"assert", b"while"),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for steps in first_of_runs(context, list(_decisions(context))):
+        node, _, loop = steps[0]
+        yield context.finding(
+            rule,
+            node,
+            f"Python waits for this value at each step of the loop at line {loop.lineno}",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(loop, "this loop trains"),),
+        )
+
+
+def _decisions(context: Context) -> Iterator[Step]:
+    for node, test in _tests(context):
+        if isinstance(node, ast.Assert) and _in_a_test(context, node):
+            continue
+        for operand in _operands(test):
+            loop = training_loop(context, operand)
+            if loop is not None and _is_read(context, operand):
+                yield Step(operand, operand, loop)
+
+
+def _tests(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
+    for branch in context.index.of(ast.If):
+        yield branch, branch.test
+    for choice in context.index.of(ast.IfExp):
+        yield choice, choice.test
+    for assertion in context.index.of(ast.Assert):
+        yield assertion, assertion.test
+
+
+def _in_a_test(context: Context, node: ast.AST) -> bool:
+    function = context.index.function(node)
+    return function is not None and function.name.startswith("test")
+
+
+def _operands(test: ast.expr) -> Iterator[ast.expr]:
+    """What is asked for its truth in a test."""
+    if isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _operands(value)
+    elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _operands(test.operand)
+    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool":
+        yield from test.args
+    else:
+        yield test
+
+
+def _is_read(context: Context, node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and context.resolve(node.func) in _READING_FUNCTIONS:
+        return any(is_device_tensor(context, argument) for argument in node.args)
+    return is_device_tensor(context, node)

@@ -1,0 +1,90 @@
+"""`.cpu()`, `.tolist()` or `.numpy()` at every step of a training loop waits each time.
+
+## What it does
+Flags copies of a device tensor to the host at every step of a loop that trains.
+
+## Why is this bad?
+The copy waits until everything queued before it is done, and the device idles until Python has
+queued more. Keep the results on the device and copy them once.
+
+## Example
+```python
+for x, y in loader:
+    ...
+    predictions.append(output.argmax(1).cpu())
+```
+Use instead:
+```python
+for x, y in loader:
+    ...
+    predictions.append(output.argmax(1))
+predictions = torch.cat(predictions).cpu()
+```
+
+## What is not flagged
+Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
+loops; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be
+on the CPU; loops that wait on purpose at every step.
+
+## References
+- `aten/src/ATen/native/mps/operations/Copy.mm`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.placement import has_host_copy, is_host_copy
+from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+from mpslint.semantics.value_syntax import keyword
+
+_METHODS = ("cpu", "to", "tolist", "numpy")
+
+
+@rule(
+    "MPS304",
+    "host-copy-in-loop",
+    severity=Severity.SLOW,
+    triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for steps in first_of_runs(context, list(_copies(context))):
+        call, _, loop = steps[0]
+        assert isinstance(call, ast.Call)
+        assert isinstance(call.func, ast.Attribute)
+        more = f" (the first of {len(steps)} copies)" if len(steps) > 1 else ""
+        start, end = context.name_token(call.func)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"copies to the host and waits at each step of the loop at line {loop.lineno}{more}",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(loop, "this loop trains"),),
+        )
+
+
+def _copies(context: Context) -> Iterator[Step]:
+    for method in _METHODS:
+        for call in context.index.calls.get(method, ()):
+            if not isinstance(call.func, ast.Attribute) or not _waits(call):
+                continue
+            tensor = call.func.value
+            if has_host_copy(tensor):
+                continue
+            loop = training_loop(context, call)
+            if loop is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, loop)
+
+
+def _waits(call: ast.Call) -> bool:
+    """Whether a call of one of these methods is a copy to the host that waits."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr == "to" and not is_host_copy(call):
+        return False
+    flag = keyword(call, "non_blocking")
+    return not (isinstance(flag, ast.Constant) and flag.value is True)

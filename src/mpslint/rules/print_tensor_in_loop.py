@@ -1,0 +1,88 @@
+"""Printing or logging a tensor at every step of a training loop reads it back each time.
+
+## What it does
+Flags tensors on a device that go as they are into `print`, an f-string, a logger, a progress bar's
+`set_postfix` or a writer's `add_scalar` at every step of a loop that trains.
+
+## Why is this bad?
+The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees
+it. An n-dimensional tensor is copied to the host as a whole.
+
+## Example
+```python
+print(f"loss {loss:.4f}")
+```
+Use instead:
+```python
+if step % 50 == 0:
+    print(f"loss {loss.item():.4f}")
+```
+
+## What is not flagged
+What runs under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
+loops; `.shape`, `.dtype`, `.device` (no read); values that were read before (`.item()`, which has a
+rule of its own); loggers' arguments that are formatted only when the level is on.
+
+## References
+- `torch/_tensor_str.py`, `Tensor.__format__`
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+
+_SINKS = (
+    "print",
+    "set_postfix",
+    "set_description",
+    "add_scalar",
+    "add_scalars",
+    "write",
+    "log_metric",
+    "log_metrics",
+)
+
+
+@rule(
+    "MPS305",
+    "print-tensor-in-loop",
+    severity=Severity.SLOW,
+    triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for steps in first_of_runs(context, list(_shown(context))):
+        node, _, loop = steps[0]
+        yield context.finding(
+            rule,
+            node,
+            f"reads the tensor back at each step of the loop at line {loop.lineno}",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(loop, "this loop trains"),),
+        )
+
+
+def _shown(context: Context) -> Iterator[Step]:
+    for sink in _SINKS:
+        for call in context.index.calls.get(sink, ()):
+            for argument in (*call.args, *(k.value for k in call.keywords)):
+                yield from _step(context, argument)
+    for formatted in context.index.of(ast.FormattedValue):
+        yield from _step(context, formatted.value)
+    for call in context.index.calls.get("format", ()):
+        if isinstance(call.func, ast.Attribute):
+            for argument in call.args:
+                yield from _step(context, argument)
+
+
+def _step(context: Context, value: ast.expr) -> Iterator[Step]:
+    if isinstance(value, ast.Constant | ast.JoinedStr):
+        return
+    loop = training_loop(context, value)
+    if loop is not None and is_device_tensor(context, value):
+        yield Step(value, value, loop)

@@ -1,0 +1,107 @@
+"""An operation whose output size depends on data makes the host wait for it at every step.
+
+## What it does
+Flags `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`, `unique`, reads through a
+mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot` without a number of classes, on
+device tensors at every step of a loop that trains.
+
+Opt-in: such operations are often the point of the program, and a rewrite that keeps the shapes
+fixed is not always possible or faster.
+
+## Why is this bad?
+The host must know how large the result is before it can go on, so it waits for the device.
+
+## Example
+```python
+kept = x[mask].sum()
+```
+Use instead:
+```python
+kept = (x * mask).sum()
+```
+
+## What is not flagged
+`torch.where(c, a, b)`, `masked_fill`, `x[mask] = scalar`, which keep their shape; `one_hot` with
+`num_classes`, `repeat_interleave` with `output_size`; what runs rarely, outside training loops, or
+on the CPU.
+
+## References
+- https://pytorch.org/docs/stable/generated/torch.nonzero.html (note on synchronisation)
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.steps import Step, is_device_tensor, training_loop
+from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import keyword
+
+_ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "combinations")
+
+
+@rule(
+    "MPS307",
+    "shape-op-in-loop",
+    severity=Severity.SLOW,
+    triggers=(b"nonzero", b"argwhere", b"where", b"masked_select", b"unique", b"[", b"one_hot"),
+    default=False,
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for step in _sized_by_data(context):
+        yield context.finding(
+            rule,
+            step.node.func if isinstance(step.node, ast.Call) else step.node,
+            f"waits for the size of its result at each step of the loop at line {step.loop.lineno}",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(step.loop, "this loop trains"),),
+        )
+
+
+def _sized_by_data(context: Context) -> Iterator[Step]:
+    for name in (*_ALWAYS, "where", "repeat_interleave", "one_hot"):
+        for call in context.index.calls.get(name, ()):
+            tensor = _operand(context, call)
+            if tensor is None or not _depends_on_data(context, call, name):
+                continue
+            loop = training_loop(context, call)
+            if loop is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, loop)
+    for read in context.index.of(ast.Subscript):
+        if isinstance(read.ctx, ast.Load) and isinstance(read.slice, ast.Compare | ast.Name):
+            loop = training_loop(context, read)
+            if loop is not None and _is_mask(context, read.slice):
+                yield Step(read, read.slice, loop)
+
+
+def _operand(context: Context, call: ast.Call) -> ast.expr | None:
+    """The tensor a function or method works on."""
+    if (context.resolve(call.func) or "").startswith("torch."):
+        return call.args[0] if call.args else None
+    return call.func.value if isinstance(call.func, ast.Attribute) else None
+
+
+def _depends_on_data(context: Context, call: ast.Call, name: str) -> bool:
+    if name == "where":
+        library = context.resolve(call.func) == "torch.where"
+        return library and len(call.args) + len(call.keywords) == 1
+    if name == "one_hot":
+        return len(call.args) < 2 and keyword(call, "num_classes") is None
+    if name == "repeat_interleave":
+        given = [*call.args, *(k.value for k in call.keywords if k.arg == "repeats")]
+        tensor = any(context.values.of(item).kind is Kind.TENSOR for item in given[-1:])
+        return tensor and keyword(call, "output_size") is None
+    return True
+
+
+def _is_mask(context: Context, index: ast.expr) -> bool:
+    """A comparison of device tensors, or a name for one."""
+    if isinstance(index, ast.Name):
+        bindings = context.flow.reaching(index)
+        if len(bindings) != 1 or not isinstance(bindings[0].value, ast.Compare):
+            return False
+    return is_device_tensor(context, index)

@@ -24,7 +24,8 @@ PROGRAMS = FIXTURES / "programs"
 
 def mutations() -> ModuleType:
     spec = importlib.util.spec_from_file_location("mutations", FIXTURES / "mutations.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

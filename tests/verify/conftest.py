@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +89,8 @@ class Sandboxed:
 
 
 @pytest.fixture
-def sandbox(tmp_path: Path) -> Iterator[Sandboxed]:
-    yield Sandboxed(tmp_path)
+def sandbox(tmp_path: Path) -> Sandboxed:
+    return Sandboxed(tmp_path)
 
 
 @pytest.fixture

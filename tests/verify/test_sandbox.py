@@ -1,4 +1,4 @@
-"""Canaries: small, bounded tries to do harm. Each is contained, or the report must not claim that it is."""
+"""Canaries: small, bounded tries to do harm. Each is contained, or the report says it is not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespace
 
 
 def contained(run: Any, what: str) -> bool:
-    """Whether the sandbox claims that this is out of reach; a claim is what the tests hold it to."""
+    """Whether the sandbox claims that this is out of reach: the tests hold it to its claims."""
     assert run.broken is None, run.broken
     if run.isolation.get(what):
         return True
@@ -84,7 +84,7 @@ def test_an_allocation_of_30_gb_is_refused(sandbox: Any, namespaces: bool) -> No
 
 @both_ways
 def test_memory_that_is_really_used_ends_the_run(sandbox: Any, namespaces: bool) -> None:
-    code = "x = []\nfor _ in range(60): x.append(bytearray(b'1') * (8 << 20))\nimport time; time.sleep(9)"
+    code = "import time\nx = [bytearray(b'1') * (8 << 20) for _ in range(60)]\ntime.sleep(9)"
     run = sandbox.run(code, namespaces, memory=200 << 20)
     assert run.stopped == "memory"
     assert run.peak_memory > 200 << 20
@@ -93,8 +93,8 @@ def test_memory_that_is_really_used_ends_the_run(sandbox: Any, namespaces: bool)
 @both_ways
 def test_memory_of_children_counts_too(sandbox: Any, namespaces: bool) -> None:
     code = (
-        "import os, time\nfor _ in range(3):\n"
-        "    if os.fork() == 0:\n        x = bytearray(b'1') * (90 << 20)\n        break\ntime.sleep(9)"
+        "import os, time\nfor _ in range(3):\n    if os.fork() == 0:\n"
+        "        x = bytearray(b'1') * (90 << 20)\n        break\ntime.sleep(9)"
     )
     assert sandbox.run(code, namespaces, memory=200 << 20).stopped == "memory"
 

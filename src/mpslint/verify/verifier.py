@@ -37,6 +37,9 @@ _LOW_PRECISION = re.compile(
     rb"autocast|GradScaler|\bhalf\b|b?float16|\bfp16|\bbf16|float64|\bdouble\b|complex128|allow_tf32|matmul_precision"
 )
 
+# PyTorch takes the index and hands out mps:0, so no run can show that the name is wrong.
+_SECOND_MPS = re.compile(rb"""["'](mps:[1-9]\d*)["']""")
+
 
 def verify(request: Request, progress: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
@@ -200,10 +203,16 @@ class _Verification:
         return runs, launches
 
     def _judge(self, launch: Launch, launches: dict[str, Launch]) -> Judgement:
-        if not self.request.has_original:
+        if self.request.has_original:
+            judged = verdict.judge(launch, self._basis(self.reference))
+        else:
             peer = launches.get("cpu") if launch.device != "cpu" else None
-            return verdict.judge_alone(launch, peer, self._basis(peer), self._trains())
-        return verdict.judge(launch, self._basis(self.reference))
+            judged = verdict.judge_alone(launch, peer, self._basis(peer), self._trains())
+        named = _SECOND_MPS.search(b"\n".join([self.text, *self.patched.values()]))
+        if named and launch.device == "mps" and judged.verdict == PASS:
+            reason = f"names {named[1].decode()}, but a Mac has one MPS device, mps:0"
+            return Judgement(INCONCLUSIVE, reason, judged.notes)
+        return judged
 
     def _basis(self, reference: Launch | None) -> Basis:
         return Basis(

@@ -1,0 +1,181 @@
+"""`verify` from end to end, with the real harness, on small scripts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import venv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from mpslint.verify import Report, Request, verify
+
+from .conftest import FIXTURES
+
+pytest.importorskip("torch")
+
+Script = Callable[[str, str], str]
+TRAINING = """\
+import torch
+
+torch.manual_seed(0)
+model = torch.nn.Linear(3, 1){move}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(5):
+    loss = model(torch.randn(4, 3){move}).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(step, loss.item())
+"""
+ON_CUDA = TRAINING.format(move=".cuda()")
+SELECTION = """\
+if torch.backends.mps.is_available():
+    device = torch.device("mps")
+else:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+PORTABLE = TRAINING.format(move=".to(device)").replace("model =", SELECTION + "model =", 1)
+
+
+def program(name: str) -> tuple[str, dict[str, bytes]]:
+    folder = FIXTURES / "programs" / name
+    script = str(folder / "original.py")
+    return script, {script: (folder / "patched.py").read_bytes()}
+
+
+def alone(script: str, *devices: str, **more: object) -> Report:
+    """The script by itself; without the control, which has tests of its own."""
+    settings = {"devices": devices or ("cpu",), "negative_control": False, "timeout": 120.0, **more}
+    return verify(Request(script, **settings))  # type: ignore[arg-type]
+
+
+def test_a_rewritten_cuda_script_passes_everywhere_and_its_broken_copy_does_not(
+    script: Script,
+) -> None:
+    path = script("train.py", ON_CUDA)
+    told: list[str] = []
+    report = verify(Request(path, patched={path: PORTABLE.encode()}), told.append)
+    assert report.verdict == "pass", report.to_text()
+    assert [(run.device, run.kind) for run in report.runs] == [
+        ("cuda", "simulated"), ("cpu", "real"), ("mps", "simulated"),
+    ]  # fmt: skip
+    assert all("3 optimizer steps, same numbers" in run.reason for run in report.runs)
+    assert report.control.startswith('a copy that misspells "mps" was rejected')
+    assert told[0] == "original on simulated cuda"
+    assert Path(path).read_text() == ON_CUDA
+    assert os.listdir(os.path.dirname(path)) == ["train.py"]
+
+
+def test_a_cuda_script_by_itself_fails_on_mps(script: Script) -> None:
+    report = alone(script("train.py", ON_CUDA), "mps")
+    assert report.verdict == "fail"
+    assert "not compiled with CUDA" in report.reason
+    assert report.runs[0].error is not None
+    assert report.runs[0].error["line"] == 4
+
+
+def test_a_second_mps_device_does_not_pass(script: Script) -> None:
+    report = alone(script("train.py", PORTABLE.replace('"mps"', '"mps:1"')), "mps")
+    assert report.verdict == "inconclusive"
+    assert "names mps:1" in report.reason
+
+
+def test_the_original_may_be_a_file_of_its_own(script: Script) -> None:
+    path, original = script("train.py", PORTABLE), script("before/train.py", ON_CUDA)
+    report = alone(path, "mps", original=original)
+    assert report.verdict == "pass", report.to_text()
+
+
+def test_a_script_that_reads_stdin_is_inconclusive(script: Script) -> None:
+    report = alone(script("ask.py", "import torch\nname = input('name? ')\n"))
+    assert report.verdict == "inconclusive"
+    assert "reads from stdin" in report.reason
+
+
+def test_a_script_that_exits_1_by_itself_is_inconclusive(script: Script) -> None:
+    report = alone(script("quit.py", "import sys, torch\nsys.exit(1)\n"))
+    assert report.verdict == "inconclusive"
+    assert "exits 1 by itself" in report.reason
+
+
+def test_a_script_that_never_ends_is_inconclusive(script: Script) -> None:
+    report = alone(script("loop.py", "import torch\nwhile True:\n    pass\n"), timeout=8.0)
+    assert report.verdict == "inconclusive"
+
+
+def test_a_script_that_kills_itself_is_inconclusive(script: Script) -> None:
+    text = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGKILL)\n"
+    report = alone(script("die.py", text))
+    assert report.verdict == "inconclusive"
+    assert "SIGKILL" in report.reason
+
+
+def test_missing_data_is_named(script: Script) -> None:
+    path = script("train.py", "import torch\nopen('corpus.bin')\n" + ON_CUDA)
+    patched = Path(path).read_text().replace(ON_CUDA, PORTABLE)
+    report = alone(path, "mps", patched={path: patched.encode()})
+    assert report.verdict == "inconclusive"
+    assert "corpus.bin" in report.reason
+
+
+def test_the_set_up_command_can_stand_in_for_data(script: Script) -> None:
+    path = script("read.py", "import torch\nprint(open('corpus.bin').read())\n")
+    report = alone(path, setup="echo 3 > corpus.bin")
+    assert report.verdict == "pass", report.to_text()
+    assert not (Path(path).parent / "corpus.bin").exists()
+
+
+def test_a_rewrite_that_does_not_compile_fails_without_being_run(script: Script) -> None:
+    path = script("train.py", ON_CUDA)
+    report = alone(path, "mps", patched={path: b"import torch\nx = (\n"})
+    assert report.verdict == "fail"
+    assert "SyntaxError" in report.reason
+    assert report.runs[0].seconds == 0.0
+
+
+def test_a_python_without_torch_is_skipped(script: Script, tmp_path: Path) -> None:
+    venv.create(tmp_path / "bare", with_pip=False)
+    python = str(tmp_path / "bare" / "bin" / "python")
+    report = alone(script("train.py", ON_CUDA), "cpu", "mps", python=python)
+    assert report.verdict == "skipped"
+    assert "there is no torch" in report.reason
+
+
+def test_what_a_script_writes_stays_in_the_copy(script: Script) -> None:
+    text = "import os, torch\nopen('made', 'w')\nopen(os.path.expanduser('~/mpslint-made'), 'w')\n"
+    path = script("write.py", text)
+    report = alone(path)
+    assert report.verdict == "pass", report.to_text()
+    assert os.listdir(os.path.dirname(path)) == ["write.py"]
+    assert not os.path.exists(os.path.expanduser("~/mpslint-made"))
+    assert report.isolation.in_force
+
+
+def test_a_project_of_several_files_is_patched_as_a_whole(script: Script) -> None:
+    where = script("where.py", 'import torch\n\nDEVICE = "cuda"\n')
+    text = "from where import DEVICE\n" + TRAINING.format(move=".to(DEVICE)")
+    path = script("train.py", text)
+    better = b'import torch\n\nDEVICE = "mps" if torch.backends.mps.is_available() else "cuda"\n'
+    report = alone(path, "mps", patched={where: better})
+    assert report.verdict == "pass", report.to_text()
+
+
+def test_a_script_that_no_broken_copy_can_fail_proves_nothing(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mpslint.verify import mutant
+
+    same = mutant.Mutant("is the same", PORTABLE.encode())
+    monkeypatch.setattr(mutant, "candidates", lambda _text: [same])
+    report = alone(script("train.py", PORTABLE), "mps", negative_control=True)
+    assert report.verdict == "inconclusive"
+    assert "could not tell a broken script from a right one" in report.reason
+
+
+@pytest.mark.skipif(sys.platform == "darwin", reason="there a real device may be present")
+def test_without_a_real_device_level_4_says_so(script: Script) -> None:
+    report = alone(script("train.py", PORTABLE), "cpu", real=True)
+    assert any("no real accelerator" in note for note in report.notes)

@@ -8,11 +8,6 @@ nobody asked whether there is one.
 On a CPU build the call returns None (torch 2.6 raises), and on a CUDA build without a GPU it
 names a device that the machine lacks. `.type` of None raises, `.to(None)` moves nothing.
 
-## Not flagged
-A result with a fallback (`or torch.device("cpu")`), one that is compared with None or tested,
-and files that ask `torch.accelerator.is_available()` or `device_count()` anywhere (or a helper
-such as `verify_min_gpu_count()`): there the answer is mostly known by way of an option.
-
 ## Example
 ```python
 device = torch.accelerator.current_accelerator()
@@ -21,6 +16,11 @@ Use instead:
 ```python
 device = torch.accelerator.current_accelerator(check_available=True) or torch.device("cpu")
 ```
+
+## What is not flagged
+A result with a fallback (`or torch.device("cpu")`), one that is compared with None or tested,
+and files that ask `torch.accelerator.is_available()` or `device_count()` anywhere (or a helper
+such as `verify_min_gpu_count()`): there the answer is mostly known by way of an option.
 
 ## Fix safety
 Safe where `min-torch` is 2.7 or later, which have `check_available`; not offered before.

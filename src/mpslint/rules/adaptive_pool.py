@@ -8,16 +8,16 @@ Flags adaptive average and maximum pooling in one or two dimensions with an outp
 The average raises `Adaptive pool MPS: input sizes must be divisible by output sizes`, and up to
 torch 2.13 the maximum gives wrong values.
 
-## Not flagged
-An output size of 1 or None (the input's own size), sizes that are not written out.
-
-Opt-in, because the size of the input decides and cannot be seen: after a torchvision backbone at
-224 pixels everything is divisible.
-
 ## Example
 ```python
 x = F.adaptive_avg_pool2d(x, (7, 7))
 ```
+
+## What is not flagged
+An output size of 1 or None (the input's own size), sizes that are not written out.
+
+Opt-in, because the size of the input decides and cannot be seen: after a torchvision backbone at
+224 pixels everything is divisible.
 
 ## References
 - the strings of the torch 2.4 to 2.15 macOS binaries; pytorch#190064

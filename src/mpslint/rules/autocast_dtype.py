@@ -7,9 +7,6 @@ Flags `torch.autocast` with `dtype=torch.float32` or `torch.float64` on a device
 Autocast warns (`In MPS autocast, but the target dtype is not supported. Disabling autocast`) and
 switches itself off: everything inside runs in the dtype of its inputs.
 
-## Not flagged
-`enabled=False`, other dtypes, autocast for CUDA or the CPU.
-
 ## Example
 ```python
 with torch.autocast("mps", dtype=torch.float32):
@@ -20,6 +17,9 @@ Use instead:
 with torch.autocast("mps", dtype=torch.bfloat16):
     loss = model(x)
 ```
+
+## What is not flagged
+`enabled=False`, other dtypes, autocast for CUDA or the CPU.
 
 ## References
 - `torch/amp/autocast_mode.py`; AutoForge#55

@@ -7,9 +7,6 @@ Flags `"cuda" if torch.cuda.is_available() else "mps"` and the same choice as a 
 A machine with neither (a CI runner, a laptop with Linux, a Mac in a virtual machine) gets
 `"mps"`, and the first tensor raises.
 
-## Not flagged
-Chains with a last arm for the CPU, code that runs on macOS only, `"mps"` behind a test of its own.
-
 ## Example
 ```python
 device = "cuda" if torch.cuda.is_available() else "mps"
@@ -20,6 +17,9 @@ device = (
     "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 )
 ```
+
+## What is not flagged
+Chains with a last arm for the CPU, code that runs on macOS only, `"mps"` behind a test of its own.
 
 ## Fix safety
 Safe: only machines with neither device see a change, and there the code raised.

@@ -7,10 +7,6 @@ that may be MPS, `.cdouble()` on a tensor there, and a complex128 tensor that is
 ## Why is this bad?
 MPS knows complex64 and complex32. The request raises, in some releases only at the next operation.
 
-## Not flagged
-What goes to the CPU first, a device that is the CPU or CUDA, code behind a test of the device's
-type, files that call `gradcheck`.
-
 ## Example
 ```python
 x = torch.zeros(3, dtype=torch.complex128, device=device)
@@ -21,6 +17,10 @@ x = torch.zeros(
     3, dtype=torch.complex64 if device.type == "mps" else torch.complex128, device=device
 )
 ```
+
+## What is not flagged
+What goes to the CPU first, a device that is the CPU or CUDA, code behind a test of the device's
+type, files that call `gradcheck`.
 
 ## Fix safety
 Safe: CUDA and the CPU keep complex128. Where the device is a call that may not be made twice, the

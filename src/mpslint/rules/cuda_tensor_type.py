@@ -9,10 +9,6 @@ Calling one off CUDA raises `TypeError: type torch.cuda.FloatTensor not availabl
 with `torch.cuda.FloatTensor if cuda else torch.FloatTensor` leaves an Apple GPU unused: every
 tensor made with it is on the CPU.
 
-## Not flagged
-Comparisons and `isinstance` tests (they are False elsewhere, which is right), membership, keys,
-annotations, and branches that run only on CUDA and choose nothing.
-
 ## Example
 ```python
 t = torch.cuda.FloatTensor([1, 2])
@@ -21,6 +17,10 @@ Use instead:
 ```python
 t = torch.tensor([1, 2], dtype=torch.float32, device=device)
 ```
+
+## What is not flagged
+Comparisons and `isinstance` tests (they are False elsewhere, which is right), membership, keys,
+annotations, and branches that run only on CUDA and choose nothing.
 
 ## References
 - run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`

@@ -7,9 +7,6 @@ Flags `torch.set_default_tensor_type(torch.cuda.FloatTensor)` and its string for
 Off CUDA it raises `TypeError`. Where it is guarded by a choice between a CUDA type and a CPU
 type, an Apple GPU stays unused. `torch.set_default_device` does the same for every device.
 
-## Not flagged
-CPU types; calls that run only where CUDA is there.
-
 ## Example
 ```python
 torch.set_default_tensor_type("torch.cuda.FloatTensor")
@@ -18,6 +15,9 @@ Use instead:
 ```python
 torch.set_default_device(device)
 ```
+
+## What is not flagged
+CPU types; calls that run only where CUDA is there.
 
 ## Fix safety
 Unsafe: `set_default_device` also moves what the legacy type left alone (integer factories).

@@ -7,10 +7,6 @@ Flags `torch.has_mps` and `torch.has_cuda`, and `getattr(torch, "has_mps", False
 Both warn (`'has_mps' is deprecated, please use 'torch.backends.mps.is_built()'`) and answer for
 the build: true on a Mac whose GPU cannot be used.
 
-## Not flagged
-Under a version test, where old torch knows nothing better; assignments to the name; other
-libraries' `has_mps`.
-
 ## Example
 ```python
 if torch.has_mps:
@@ -21,6 +17,10 @@ Use instead:
 if torch.backends.mps.is_available():
     ...
 ```
+
+## What is not flagged
+Under a version test, where old torch knows nothing better; assignments to the name; other
+libraries' `has_mps`.
 
 ## Fix safety
 Unsafe: the question changes from *built* to *available*.

@@ -8,11 +8,6 @@ index.
 A tensor on the GPU is on `cuda:0` or `mps:0`, and `torch.device("mps") != torch.device("mps:0")`.
 The test has the same answer wherever the tensor is.
 
-## Not flagged
-`torch.device("cpu")` and other devices without an index, devices with one, `.device.type`,
-two tensors' devices, a `.device` that is a setting (`args.device`, `config.device`,
-`self.device`).
-
 ## Example
 ```python
 if batch.device != torch.device("mps"):
@@ -23,6 +18,11 @@ Use instead:
 if batch.device.type != "mps":
     ...
 ```
+
+## What is not flagged
+`torch.device("cpu")` and other devices without an index, devices with one, `.device.type`,
+two tensors' devices, a `.device` that is a setting (`args.device`, `config.device`,
+`self.device`).
 
 ## Fix safety
 Safe for MPS. Unsafe for CUDA, where the test gets another answer than before.

@@ -7,10 +7,6 @@ Flags `==`, `!=` and `in` between the `.device` of a tensor and the name of a de
 A `torch.device` equals no str, so the test has one answer wherever the tensor is, and
 `"cuda" in x.device` raises `TypeError`.
 
-## Not flagged
-`x.device.type == "cuda"`, `str(x.device) == "cuda:0"`, a `.device` that is a setting and may
-be a str (`args.device`, `config.device`, `self.device`).
-
 ## Example
 ```python
 if x.device == "cuda":
@@ -21,6 +17,10 @@ Use instead:
 if x.device.type == "cuda":
     ...
 ```
+
+## What is not flagged
+`x.device.type == "cuda"`, `str(x.device) == "cuda:0"`, a `.device` that is a setting and may
+be a str (`args.device`, `config.device`, `self.device`).
 
 ## Fix safety
 Safe where only MPS is asked for. Unsafe otherwise: on CUDA the test gets another answer.

@@ -10,12 +10,6 @@ selects MPS.
 It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't
 support float64`.
 
-## Not flagged
-Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
-a test of the device's type, NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
-tensors of which nothing says that they are on a device. `.double().cpu()` has a rule of its own
-(`host-cast-order`), and so have arrays that arrive as float64 (`numpy-float64-to-device`).
-
 ## Example
 ```python
 x = torch.zeros(3, dtype=torch.float64, device=device)
@@ -26,6 +20,12 @@ x = torch.zeros(
     3, dtype=torch.float32 if device.type == "mps" else torch.float64, device=device
 )
 ```
+
+## What is not flagged
+Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
+a test of the device's type, NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
+tensors of which nothing says that they are on a device. `.double().cpu()` has a rule of its own
+(`host-cast-order`), and so have arrays that arrive as float64 (`numpy-float64-to-device`).
 
 ## Fix safety
 Safe: CUDA and the CPU keep float64. Where the device is a call that may not be made twice, the

@@ -8,16 +8,16 @@ move, where `min-torch` is older than 2.15.
 Up to torch 2.14 it raises `Trying to convert Float8_e4m3fn to the MPS backend`; of `float8_e5m2`
 no support is known.
 
-## Not flagged
-Code behind a test for CUDA, of the torch version, or `hasattr(torch, "float8_e4m3fn")`, tables of
-dtypes, comparisons.
-
-Opt-in, because float8 code is mostly written for one GPU generation on purpose.
-
 ## Example
 ```python
 w = w.to(torch.float8_e4m3fn)
 ```
+
+## What is not flagged
+Code behind a test for CUDA, of the torch version, or `hasattr(torch, "float8_e4m3fn")`, tables of
+dtypes, comparisons.
+
+Opt-in, because float8 code is mostly written for one GPU generation on purpose.
 
 ## References
 - pytorch#148420; pytorch pull request 194074 (the first release that has it is not confirmed)

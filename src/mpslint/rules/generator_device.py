@@ -10,10 +10,6 @@ gets no generator.
 found 'cpu'`. With a default device the sampler makes its permutation there with a generator of
 the CPU, and raises likewise.
 
-## Not flagged
-A generator that goes to a `DataLoader` or a sampler while no default device is set (it must stay on
-the CPU), factories without a device, `torch.Generator("cuda")` (see `hardcoded-cuda-device`).
-
 ## Example
 ```python
 g = torch.Generator()
@@ -24,6 +20,10 @@ Use instead:
 g = torch.Generator(device)
 x = torch.randn(3, generator=g, device=device)
 ```
+
+## What is not flagged
+A generator that goes to a `DataLoader` or a sampler while no default device is set (it must stay on
+the CPU), factories without a device, `torch.Generator("cuda")` (see `hardcoded-cuda-device`).
 
 ## Fix safety
 Unsafe: a generator of another device draws other numbers.

@@ -7,10 +7,6 @@ Flags `torch.amp.GradScaler` for a device that may be MPS where `min-torch` is o
 Up to torch 2.7 `unscale_` casts to float64, which MPS lacks: the first `scaler.step` raises
 `TypeError`.
 
-## Not flagged
-`min-torch` 2.8 or later, `enabled=` with anything but True (it is taken to know about devices),
-a scaler for CUDA, code behind a test of the device's type or of the torch version.
-
 ## Example
 ```python
 scaler = torch.amp.GradScaler(device.type)
@@ -19,6 +15,10 @@ Use instead:
 ```python
 scaler = torch.amp.GradScaler(device.type, enabled=device.type == "cuda")
 ```
+
+## What is not flagged
+`min-torch` 2.8 or later, `enabled=` with anything but True (it is taken to know about devices),
+a scaler for CUDA, code behind a test of the device's type or of the torch version.
 
 ## Fix safety
 Safe: on CUDA the same scaler; elsewhere it is switched off.

@@ -8,10 +8,6 @@ as the only test before a call of `torch.mps.*` or the choice of an MPS device.
 `torch.mps` is part of torch on Linux and Windows too. `torch.mps.empty_cache()` then raises
 `Cannot execute emptyCache() without MPS backend`.
 
-## Not flagged
-A test that also asks `torch.backends.mps.is_available()` or the type of the device, `hasattr` for
-a report, `hasattr` before `torch.backends.mps.is_available()` itself.
-
 ## Example
 ```python
 if hasattr(torch, "mps"):
@@ -22,6 +18,10 @@ Use instead:
 if hasattr(torch, "mps") and torch.backends.mps.is_available():
     torch.mps.empty_cache()
 ```
+
+## What is not flagged
+A test that also asks `torch.backends.mps.is_available()` or the type of the device, `hasattr` for
+a report, `hasattr` before `torch.backends.mps.is_available()` itself.
 
 ## Fix safety
 Safe: the code still runs wherever it could run.

@@ -8,10 +8,6 @@ device into a float64 tensor of the CPU. Likewise for complex128.
 MPS has no float64. Up to torch 2.13 the cast on the device raises `TypeError`; in 2.14 the copy
 with a cast in one call returns zeros without an error.
 
-## Not flagged
-Tensors that are on the CPU for certain, casts to dtypes that MPS has, code that runs on CUDA only,
-modules that are changed in place.
-
 ## Example
 ```python
 total = loss.to("cpu", torch.float64)
@@ -20,6 +16,10 @@ Use instead:
 ```python
 total = loss.cpu().to(torch.float64)
 ```
+
+## What is not flagged
+Tensors that are on the CPU for certain, casts to dtypes that MPS has, code that runs on CUDA only,
+modules that are changed in place.
 
 ## Fix safety
 Safe: the same copy is made, and the cast is exact on either side.

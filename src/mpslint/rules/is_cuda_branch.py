@@ -7,13 +7,6 @@ Flags a test of `.is_cuda` whose body moves data to the GPU.
 `.is_cuda` is False on MPS. What the body creates or moves then stays on the CPU, beside tensors
 that are on the GPU: a slow path, or an error about two devices.
 
-## Not flagged
-Bodies that only call `torch.cuda.*` or CUDA kernels: those are right. A test that also asks for
-MPS, an assertion, a comparison of two tensors' flags.
-
-Opt-in, because the calls in the body have findings of their own (`cuda-method-call`), and a
-branch that serves CUDA on purpose looks the same.
-
 ## Example
 ```python
 if x.is_cuda:
@@ -23,6 +16,13 @@ Use instead:
 ```python
 mask = mask.to(x.device)
 ```
+
+## What is not flagged
+Bodies that only call `torch.cuda.*` or CUDA kernels: those are right. A test that also asks for
+MPS, an assertion, a comparison of two tensors' flags.
+
+Opt-in, because the calls in the body have findings of their own (`cuda-method-call`), and a
+branch that serves CUDA on purpose looks the same.
 
 ## References
 - run with torch 2.13: `Tensor.is_cuda` is False off CUDA; `Tensor.is_mps` exists

@@ -7,10 +7,6 @@ and nothing asks whether the attribute is there.
 ## Why is this bad?
 torch 1.11 has no `torch.backends.mps`: the test itself raises `AttributeError`, on every machine.
 
-## Not flagged
-Nothing, when `min-torch` is 1.12 or later (the default is). Code behind
-`hasattr(torch.backends, "mps")`, `getattr`, a version test or a `try` that catches the error.
-
 ## Example
 ```python
 if torch.backends.mps.is_available():
@@ -21,6 +17,10 @@ Use instead:
 if hasattr(torch.backends, "mps") and torch.backends.mps.is_available():
     ...
 ```
+
+## What is not flagged
+Nothing, when `min-torch` is 1.12 or later (the default is). Code behind
+`hasattr(torch.backends, "mps")`, `getattr`, a version test or a `try` that catches the error.
 
 ## Fix safety
 Safe: where the attribute exists the answer is the same.

@@ -6,9 +6,6 @@ Flags `"mps:1"` and `torch.device("mps", 1)`, or any index above 0.
 ## Why is this bad?
 `torch.mps.device_count()` is 0 or 1. The device can be named, but not used.
 
-## Not flagged
-`"mps"`, `"mps:0"`, computed indices, strings that are no device (log texts, keys, comparisons).
-
 ## Example
 ```python
 device = torch.device("mps:1")
@@ -17,6 +14,9 @@ Use instead:
 ```python
 device = torch.device("mps")
 ```
+
+## What is not flagged
+`"mps"`, `"mps:0"`, computed indices, strings that are no device (log texts, keys, comparisons).
 
 ## Fix safety
 Safe: the device that is named does not exist anywhere.

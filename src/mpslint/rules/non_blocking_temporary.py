@@ -8,10 +8,6 @@ Flags `.to(device, non_blocking=True)` on a tensor of the CPU that nothing else 
 On MPS the copy may run after the temporary is gone, and takes what then stands in its memory: a
 wrong value without an error.
 
-## Not flagged
-Tensors that a name, a batch or a container still holds, pinned ones (`.pin_memory()`), a device
-that is CUDA or the CPU, code behind a test of the device's type, `non_blocking` that is computed.
-
 ## Example
 ```python
 x = torch.randn(3).to(device, non_blocking=True)
@@ -20,6 +16,10 @@ Use instead:
 ```python
 x = torch.randn(3).to(device, non_blocking=device.type == "cuda")
 ```
+
+## What is not flagged
+Tensors that a name, a batch or a container still holds, pinned ones (`.pin_memory()`), a device
+that is CUDA or the CPU, code behind a test of the device's type, `non_blocking` that is computed.
 
 ## Fix safety
 Safe: on CUDA the call is the same.

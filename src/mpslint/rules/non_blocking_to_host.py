@@ -8,11 +8,6 @@ result is read in the same function before anything waits for the device.
 The call returns at once. What is read is whatever the memory held before, on CUDA as on MPS: a
 wrong number without an error.
 
-## Not flagged
-A `synchronize`, an event's or a stream's wait, or a blocking copy between the copy and the first
-read; code that runs on CUDA only (it may use pinned buffers and events); results that are only
-stored, sliced or returned.
-
 ## Example
 ```python
 host = x.to("cpu", non_blocking=True)
@@ -23,6 +18,11 @@ Use instead:
 host = x.to("cpu")
 print(host.sum())
 ```
+
+## What is not flagged
+A `synchronize`, an event's or a stream's wait, or a blocking copy between the copy and the first
+read; code that runs on CUDA only (it may use pinned buffers and events); results that are only
+stored, sliced or returned.
 
 ## Fix safety
 Safe: the same copy, which now waits for its data.

@@ -9,10 +9,6 @@ module that holds one.
 `np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, torch keeps
 that, and moving it raises `TypeError: Cannot convert a float64 Tensor to MPS`.
 
-## Not flagged
-A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor([1.0])` (Python
-floats become float32), arrays whose dtype is not known.
-
 ## Example
 ```python
 x = torch.from_numpy(np.random.rand(3)).to(device)
@@ -23,6 +19,10 @@ x = torch.from_numpy(np.random.rand(3)).to(
     device, dtype=torch.float32 if device.type == "mps" else torch.float64
 )
 ```
+
+## What is not flagged
+A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor([1.0])` (Python
+floats become float32), arrays whose dtype is not known.
 
 ## Fix safety
 Safe: CUDA and the CPU keep float64. None is offered where the device is a call that may not be

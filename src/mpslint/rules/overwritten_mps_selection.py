@@ -6,10 +6,6 @@ Flags an `if` that chooses MPS and is followed by an `if cuda: ... else: ...` fo
 ## Why is this bad?
 On a Mac the `else` arm of the second statement always runs, and the device is the CPU again.
 
-## Not flagged
-A second `if` without `else`, `elif` chains, a second statement that reads the name or asks for
-MPS itself.
-
 ## Example
 ```python
 if torch.backends.mps.is_available():
@@ -28,6 +24,10 @@ elif torch.cuda.is_available():
 else:
     device = "cpu"
 ```
+
+## What is not flagged
+A second `if` without `else`, `elif` chains, a second statement that reads the name or asks for
+MPS itself.
 
 ## Fix safety
 Unsafe: which device wins where both are there may change.

@@ -8,9 +8,6 @@ Flags `torch.baddbmm`, `addbmm`, `addmm`, `addmv` and `addr` with `torch.empty(.
 The documentation says that the input is ignored when beta is 0. MPS multiplies it by 0, and what
 stands in uninitialised memory may be NaN or infinite.
 
-## Not flagged
-`torch.zeros`, another beta, code that runs on CUDA or the CPU only.
-
 ## Example
 ```python
 scores = torch.baddbmm(torch.empty(shape, device=device), query, key, beta=0)
@@ -19,6 +16,9 @@ Use instead:
 ```python
 scores = torch.baddbmm(torch.zeros(shape, device=device), query, key, beta=0)
 ```
+
+## What is not flagged
+`torch.zeros`, another beta, code that runs on CUDA or the CPU only.
 
 ## Fix safety
 Safe: where the input is ignored its values do not matter.

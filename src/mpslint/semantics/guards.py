@@ -19,7 +19,7 @@ import re
 
 from mpslint.semantics.flow import Flow, leaves
 from mpslint.semantics.index import FUNCTIONS, Index
-from mpslint.semantics.names import Names
+from mpslint.semantics.names import Binding, Names
 
 Facts = frozenset[str]
 NONE: Facts = frozenset()
@@ -165,9 +165,22 @@ class Guards:
                     "unittest.mock.patch.object",
                 ):
                     facts = frozenset({"caught"})
+        elif isinstance(parent, ast.For) and any(child is item for item in parent.body):
+            if self._over_gpus(parent.iter):
+                facts = frozenset({"cuda"})
         if isinstance(child, ast.stmt):
             facts |= self._earlier(parent, child)
         return facts
+
+    def _over_gpus(self, iterable: ast.expr) -> bool:
+        """`for i in range(torch.cuda.device_count())`: no GPU, no turn."""
+        return (
+            isinstance(iterable, ast.Call)
+            and _last(iterable.func) == "range"
+            and len(iterable.args) == 1
+            and isinstance(iterable.args[0], ast.Call)
+            and self._names.resolve(iterable.args[0].func) == "torch.cuda.device_count"
+        )
 
     def _earlier(self, parent: ast.AST, child: ast.stmt) -> Facts:
         """What early exits and assertions before `child` in its block have settled."""
@@ -443,8 +456,8 @@ class Guards:
         if any(binding.kind == "for" for binding in reaching):
             return NONE  # `for gpu in [False, True]` is no switch of the user's
         for binding in reaching:
-            value = binding.value
-            if binding.kind in ("assign", "annotate", "walrus") and value is not None:
+            value = bound_part(binding, name.id)
+            if value is not None:
                 # `use_cuda = True` below `if torch.cuda.is_available():` knows what the test knew.
                 there = self.at(binding.node) & DEVICE_FACTS
                 facts.append(there | self.implied(value, outcome))
@@ -530,6 +543,21 @@ def _is_main(test: ast.expr) -> bool:
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
     )
+
+
+def bound_part(binding: Binding, name: str) -> ast.expr | None:
+    """The expression that a binding gives to `name`, also out of `a, b = x, y`."""
+    value = binding.value
+    if binding.kind in ("assign", "annotate", "walrus"):
+        return value
+    if binding.kind != "unpack" or not isinstance(value, ast.Tuple | ast.List):
+        return None
+    for target in getattr(binding.node, "targets", ()):
+        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
+            for place, item in zip(target.elts, value.elts, strict=True):
+                if isinstance(place, ast.Name) and place.id == name:
+                    return item
+    return None
 
 
 def _common(parts: list[Facts]) -> Facts:

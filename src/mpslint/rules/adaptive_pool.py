@@ -16,7 +16,8 @@ x = F.adaptive_avg_pool2d(x, (7, 7))
 ## What is not flagged
 An output size of 1 or None (the input's own size), sizes that are not written out.
 
-Opt-in, because the size of the input decides and cannot be seen: after a torchvision backbone at
+## Why is it opt-in?
+The size of the input decides and cannot be seen: after a torchvision backbone at
 224 pixels everything is divisible.
 
 ## References

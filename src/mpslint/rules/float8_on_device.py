@@ -17,7 +17,8 @@ w = w.to(torch.float8_e4m3fn)
 Code behind a test for CUDA, of the torch version, or `hasattr(torch, "float8_e4m3fn")`, tables of
 dtypes, comparisons.
 
-Opt-in, because float8 code is mostly written for one GPU generation on purpose.
+## Why is it opt-in?
+Float8 code is mostly written for one GPU generation on purpose.
 
 ## References
 - pytorch#148420; pytorch pull request 194074 (the first release that has it is not confirmed)

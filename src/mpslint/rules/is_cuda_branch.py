@@ -21,7 +21,8 @@ mask = mask.to(x.device)
 Bodies that only call `torch.cuda.*` or CUDA kernels: those are right. A test that also asks for
 MPS, an assertion, a comparison of two tensors' flags.
 
-Opt-in, because the calls in the body have findings of their own (`cuda-method-call`), and a
+## Why is it opt-in?
+The calls in the body have findings of their own (`cuda-method-call`), and a
 branch that serves CUDA on purpose looks the same.
 
 ## References

@@ -33,7 +33,13 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+from mpslint.semantics.steps import (
+    Step,
+    first_of_runs,
+    is_device_tensor,
+    training_loop,
+    trains_on_device,
+)
 
 _READING_FUNCTIONS = ("torch.allclose",)
 
@@ -45,6 +51,8 @@ _READING_FUNCTIONS = ("torch.allclose",)
     triggers=(b"if ", b"assert", b"while"),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for steps in first_of_runs(context, list(_decisions(context))):
         node, _, loop = steps[0]
         yield context.finding(

@@ -39,7 +39,13 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.placement import has_host_copy, is_host_copy
-from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+from mpslint.semantics.steps import (
+    Step,
+    first_of_runs,
+    is_device_tensor,
+    training_loop,
+    trains_on_device,
+)
 from mpslint.semantics.value_syntax import keyword
 
 _METHODS = ("cpu", "to", "tolist", "numpy")
@@ -52,6 +58,8 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for steps in first_of_runs(context, list(_copies(context))):
         call, _, loop = steps[0]
         assert isinstance(call, ast.Call)

@@ -53,7 +53,13 @@ from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import Loop
-from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+from mpslint.semantics.steps import (
+    Step,
+    first_of_runs,
+    is_device_tensor,
+    training_loop,
+    trains_on_device,
+)
 
 
 @rule(
@@ -64,6 +70,8 @@ from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, train
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for reads in first_of_runs(context, list(_reads(context))):
         call, tensor, loop = reads[0]
         assert isinstance(call, ast.Call)

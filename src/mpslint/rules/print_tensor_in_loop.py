@@ -35,7 +35,13 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import Step, first_of_runs, is_device_tensor, training_loop
+from mpslint.semantics.steps import (
+    Step,
+    first_of_runs,
+    is_device_tensor,
+    training_loop,
+    trains_on_device,
+)
 
 _SINKS = (
     "print",
@@ -56,6 +62,8 @@ _SINKS = (
     triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for steps in first_of_runs(context, list(_shown(context))):
         node, _, loop = steps[0]
         yield context.finding(

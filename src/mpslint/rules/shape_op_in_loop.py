@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import Step, is_device_tensor, training_loop
+from mpslint.semantics.steps import Step, is_device_tensor, training_loop, trains_on_device
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -52,6 +52,8 @@ _ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for step in _sized_by_data(context):
         yield context.finding(
             rule,

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import training_loop
+from mpslint.semantics.steps import training_loop, trains_on_device
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -48,6 +48,8 @@ from mpslint.semantics.value_syntax import keyword
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not trains_on_device(context):
+        return
     for call in context.calls_of("torch.tensor", "torch.as_tensor"):
         device = keyword(call, "device")
         if device is None or not call.args or not _is_python_value(context, call.args[0]):

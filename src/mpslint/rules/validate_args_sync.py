@@ -40,7 +40,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import training_loop
+from mpslint.semantics.steps import training_loop, trains_on_device
 from mpslint.semantics.value_syntax import keyword
 
 _NAMES = (
@@ -63,7 +63,7 @@ _NAMES = (
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.index.calls.get("set_default_validate_args"):
         return
-    if not context.placement.file_uses_devices:
+    if not trains_on_device(context):
         return
     for name in _NAMES.split():
         qualified = f"torch.distributions.{name}"

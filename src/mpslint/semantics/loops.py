@@ -41,6 +41,7 @@ class Loops:
         self._index = index
         self._values = values
         self._kinds: dict[ast.AST, LoopKind] = {}
+        self._calls: dict[Loop, list[ast.Call]] | None = None
 
     def kind(self, loop: Loop) -> LoopKind:
         known = self._kinds.get(loop)
@@ -110,13 +111,10 @@ class Loops:
 
     def waits_anyway(self, loop: Loop) -> bool:
         """Whether every turn of `loop` waits for the device on purpose (`synchronize`)."""
-        for node in self._own_nodes(loop):
-            if isinstance(node, ast.Call):
-                name = self._values.last_name(node.func) or ""
-                if name.lower().endswith(("synchronize", "device_sync")) and self.every_step(
-                    node, loop
-                ):
-                    return True
+        for call in self._own_calls(loop):
+            name = (self._values.last_name(call.func) or "").lower()
+            if name.endswith(("synchronize", "device_sync")) and self.every_step(call, loop):
+                return True
         return False
 
     def _trains(self, call: ast.Call) -> bool:
@@ -167,18 +165,12 @@ class Loops:
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):
             return LoopKind.NONE  # It turns at most once.
-        trains = evaluates = works = False
-        for node in self._own_nodes(loop):
-            if not isinstance(node, ast.Call):
-                continue
-            if self._trains(node):
-                trains = True
-            elif self._is_model_call(node):
-                works = True
-        if isinstance(loop, ast.For | ast.AsyncFor) and self.draws_batches(loop):
-            works = works or self._touches_device(loop)
-        if trains:
+        calls = self._own_calls(loop)
+        if any(self._trains(call) for call in calls):
             return LoopKind.TRAIN
+        works = any(self._is_model_call(call) for call in calls)
+        if not works and isinstance(loop, ast.For | ast.AsyncFor) and self.draws_batches(loop):
+            works = self._touches_device(loop)
         if not works:
             return LoopKind.NONE
         function_node = self._index.function(loop)
@@ -190,17 +182,15 @@ class Loops:
             return LoopKind.EVAL
         return LoopKind.DEVICE
 
-    def _own_nodes(self, loop: Loop) -> list[ast.AST]:
-        """Nodes of the body, without those of inner loops and inner functions."""
-        found: list[ast.AST] = []
-        stack: list[ast.AST] = list(reversed(loop.body))
-        while stack:
-            node = stack.pop()
-            if isinstance(node, (*LOOPS, *FUNCTIONS, ast.ClassDef, ast.Lambda)):
-                continue
-            found.append(node)
-            stack.extend(reversed(list(ast.iter_child_nodes(node))))
-        return found
+    def _own_calls(self, loop: Loop) -> list[ast.Call]:
+        """Calls of the body, without those of inner loops and inner functions."""
+        if self._calls is None:
+            self._calls = {}
+            for call in self._index.of(ast.Call):
+                around = self.innermost(call)
+                if around is not None:
+                    self._calls.setdefault(around, []).append(call)
+        return self._calls.get(loop, [])
 
     def is_optimizer(self, node: ast.expr) -> bool:
         """Whether `node` is an optimizer or a gradient scaler, by its value or its name."""
@@ -225,10 +215,8 @@ class Loops:
 
     def _touches_device(self, loop: Loop) -> bool:
         return any(
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("to", "cuda")
-            for node in self._own_nodes(loop)
+            isinstance(call.func, ast.Attribute) and call.func.attr in ("to", "cuda")
+            for call in self._own_calls(loop)
         )
 
     def without_gradients(self, node: ast.AST) -> bool:

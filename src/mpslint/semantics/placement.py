@@ -53,6 +53,8 @@ class Placement:
         return self._moves
 
     def _device_uses(self) -> Iterator[ast.Call]:
+        for name in ("set_default_device", "set_default_tensor_type"):
+            yield from self._index.calls.get(name, ())
         for call in self._index.calls.get("cuda", ()):
             if isinstance(call.func, ast.Attribute):
                 yield call

@@ -22,6 +22,14 @@ class Step(NamedTuple):
     loop: Loop
 
 
+def trains_on_device(context: Context) -> bool:
+    """Whether this file can hold a training loop on a device at all: cheap, to be asked first."""
+    calls = context.index.calls
+    if "backward" not in calls and "step" not in calls:
+        return False
+    return context.placement.file_uses_devices
+
+
 def training_loop(context: Context, node: ast.AST) -> Loop | None:
     """The training loop whose every turn runs `node`; None where it runs rarely, or not in one.
 

@@ -1,0 +1,112 @@
+"""Timed spans and device work, asked of small programs."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from mpslint.semantics.context import Context
+from mpslint.semantics.timing import TimedSpan
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+HEADER = """\
+import time, torch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(2, 2).to(device)
+x = torch.ones(2, 2, device=device)
+def opaque_helper(y): return unknown(y)
+def helper(): return model(x)
+def waits(): return model(x).sum().item()
+"""
+
+
+def span_of(
+    body: str, start: str = "t0 = time.time()", end: str = "time.time() - t0"
+) -> tuple[Context, TimedSpan]:
+    program = HEADER + f"{start}\n{textwrap.dedent(body)}\ntook = {end}\n"
+    source = SourceFile("program.py", program.encode())
+    context = Context(source, source.parse(), Settings())
+    (span,) = context.timing.spans
+    return context, span
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = model(x)",
+        "y = x @ x",
+        "for _ in range(10):\n    y = model(x)",
+        "with torch.no_grad():\n    y = model(x)",
+        "z = model(x).sum().item()\ny = model(x)",
+        "helper()",
+        "y = model(x)\nz = y.shape\nprint('done')",
+    ],
+)
+def test_work_that_nothing_waits_for_leaves_the_span_unsynchronised(body: str) -> None:
+    context, span = span_of(body)
+    assert context.timing.unsynchronised(span) is not None
+    assert context.timing.is_measurement(span)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y = model(x).cpu()",
+        "y = model(x)\nprint(y)",
+        "y = model(x)\ntorch.cuda.synchronize()",
+        "y = model(x)\nmy_sync()",
+        "y = model(x)\nopaque_helper(y)",
+        "y = model(x)\nunknown(y)",
+        "y = model(x)\nz = float(y.sum())",
+        "y = model(x)\nif y.sum() > 0:\n    pass",
+        "y = model(x)\ntext = f'{y}'",
+        "for _ in range(10):\n    y = model(x).sum().item()",
+        "waits()",
+        "y = 1 + 1",
+        "y = x.view(4)",
+    ],
+)
+def test_what_waits_or_may_wait_ends_the_work(body: str) -> None:
+    context, span = span_of(body)
+    assert context.timing.unsynchronised(span) is None
+
+
+@pytest.mark.parametrize(
+    ("start", "end"),
+    [
+        ("epoch_start = time.time()", "time.time() - epoch_start"),
+        ("train_begin = time.time()", "time.time() - train_begin"),
+        ("since = time.time()", "time.time() - since"),
+    ],
+)
+def test_times_named_after_long_things_are_no_measurements(start: str, end: str) -> None:
+    context, span = span_of("y = model(x)", start, end)
+    assert not context.timing.is_measurement(span)
+
+
+def test_reads_of_two_turns_of_a_loop_are_no_span() -> None:
+    program = HEADER + textwrap.dedent(
+        """
+        end = time.time()
+        for batch in batches:
+            model(x)
+            print(time.time() - end)
+            end = time.time()
+        """
+    )
+    source = SourceFile("program.py", program.encode())
+    assert Context(source, source.parse(), Settings()).timing.spans == []
+
+
+def test_a_read_inside_an_if_counts_what_its_test_reads() -> None:
+    program = (
+        HEADER + "t0 = time.time()\ny = model(x)\nif y.max() > 1:\n    took = time.time() - t0\n"
+    )
+    source = SourceFile("program.py", program.encode())
+    context = Context(source, source.parse(), Settings())
+    (span,) = context.timing.spans
+    assert any(isinstance(item, ast.Compare) for item in span.between)
+    assert context.timing.unsynchronised(span) is None

@@ -1,0 +1,97 @@
+"""Which loops train, what runs at each of their steps, and what loaders bind."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+
+import pytest
+
+from mpslint.semantics.context import Context
+from mpslint.semantics.loops import LoopKind
+from mpslint.semantics.steps import training_loop
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+
+def context_of(program: str) -> Context:
+    source = SourceFile("program.py", textwrap.dedent(program).encode())
+    return Context(source, source.parse(), Settings())
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("loss.backward()", LoopKind.TRAIN),
+        ("optimizer.step()", LoopKind.TRAIN),
+        ("scheduler.step()", LoopKind.NONE),
+        ("y = model(x)", LoopKind.DEVICE),
+        ("loss.backward()\n    break", LoopKind.NONE),
+        ("for y in z:\n        loss.backward()", LoopKind.NONE),
+        ("print(x)", LoopKind.NONE),
+    ],
+)
+def test_a_loop_is_known_by_what_its_own_body_runs(body: str, kind: LoopKind) -> None:
+    context = context_of(f"import torch\nfor x in xs:\n    {body}\n")
+    outer = next(loop for loop in context.index.of(ast.For) if loop.lineno == 2)
+    assert context.loops.kind(outer) is kind
+
+
+@pytest.mark.parametrize(
+    ("line", "each_step"),
+    [
+        ("probe()", True),
+        ("if ready: probe()", True),
+        ("if step % 10 == 0: probe()", False),
+        ("if step == last: probe()", False),
+        ("if verbose: probe()", False),
+        ("if step % 10 == 0 and probe(): pass", False),
+        ("if rank == 0: probe()", False),
+        ("if bad:\n        probe()\n        break", False),
+    ],
+)
+def test_tests_of_the_step_make_a_node_rare(line: str, each_step: bool) -> None:
+    context = context_of(
+        f"import torch\nfor step, x in enumerate(xs):\n    loss.backward()\n    {line}\n"
+    )
+    (call,) = context.index.calls["probe"]
+    assert (training_loop(context, call) is not None) is each_step
+
+
+def test_a_loop_that_waits_on_purpose_has_no_hidden_waits() -> None:
+    context = context_of(
+        """
+        import torch
+        for x in xs:
+            loss.backward()
+            torch.cuda.synchronize()
+            probe()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert training_loop(context, call) is None
+
+
+def test_loops_over_loaders_tell_whole_batches_from_their_parts() -> None:
+    context = context_of(
+        """
+        import torch
+        from tqdm import tqdm
+        from torch.utils.data import DataLoader
+        for x, y in DataLoader(data): pass
+        for step, batch in enumerate(tqdm(DataLoader(data))): pass
+        for i, (image, label) in enumerate(DataLoader(data)): pass
+        """
+    )
+    found = [(batch.whole, batch.parts) for batch in context.batches.all]
+    assert found == [(None, ("x", "y")), ("batch", ()), (None, ("image", "label"))]
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["Generator()", "build_model('tiny')", "Bridge.boot_transformers('x')", "model_loader.model()"],
+)
+def test_what_makes_a_model_returns_no_tensor(call: str) -> None:
+    context = context_of(f"import torch\nprobe({call})\n")
+    (probe,) = context.index.calls["probe"]
+    assert context.values.of(probe.args[0]).kind.name == "MODULE"

@@ -103,7 +103,7 @@ def _in_style(context: Context, chain: Chain) -> tuple[Edit, ...] | None:
 def _plain_cuda(context: Context, chain: Chain) -> bool:
     """Whether the CUDA arm is the current CUDA device, with no index of its own."""
     return any(
-        literal.backend == "cuda" and literal.index is None and not literal.computed_index
+        literal.backend == "cuda" and literal.ordinal is None and not literal.computed_index
         for literal in context.devices.literals
         if context.index.within(literal.node, chain.cuda_arm)
     )

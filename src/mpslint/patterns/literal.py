@@ -38,7 +38,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         return Fix("Select the device", edits, level) if edits else None
     if several_gpus(context) or (literal.computed_index and slot.kind != "device"):
         return None
-    found = reference(context, literal.node, literal.index)
+    found = reference(context, literal.node, literal.ordinal)
     if found is None:
         return None
     write = name_default if slot.kind in _DEFAULTS else name_device

@@ -8,30 +8,67 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.selection import reference, torch_name
 from mpslint.patterns.text import holds_comment, insert, quote, replace
+from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_COPYING = ("model", "net", "optim", "encoder", "decoder", "generator", "discriminator", "module")
+_MODULE_METHODS = frozenset({"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"})
 
-def cpu_map_location(context: Context, call: ast.Call) -> Fix | None:
-    """Add `map_location=` behind the last argument."""
-    source = context.source
-    mark = quote(source)
-    torch = torch_name(context, call)
+
+def add_map_location(context: Context, call: ast.Call) -> Fix | None:
+    """Add `map_location=` behind the last argument.
+
+    A state dict goes to the CPU, from where it is copied into what is there. Anything else stays
+    where it was saved if there is CUDA; elsewhere whole modules go to the selected device, which
+    what they are given is moved to as well, and the rest to the CPU.
+    """
+    mark, torch = quote(context.source), torch_name(context, call)
     last = max(
         [*call.args, *(k.value for k in call.keywords)],
-        key=lambda n: source.span(n)[1],
+        key=lambda n: context.source.span(n)[1],
         default=None,
     )
     if last is None or torch is None:
         return None
-    value = f"{mark}cpu{mark}"
+    value, level = f"{mark}cpu{mark}", Applicability.SAFE
+    edits: tuple[Edit, ...] = ()
     if not goes_to_state_dict(context, call):
+        if _is_module(context, call) and context.placement.file_uses_devices:
+            device = reference(context, call)
+            if device is None:
+                return None
+            value, level, edits = device.text, device.level, device.edits
         value = f"None if {torch}.cuda.is_available() else {value}"
     at = _behind(context, call, last)
-    return Fix(
-        "Load where every machine can", (insert(at, f", map_location={value}"),), Applicability.SAFE
-    )
+    added = insert(at, f", map_location={value}")
+    return Fix("Load where every machine can", (*edits, added), level)
+
+
+def _is_module(context: Context, call: ast.Call) -> bool:
+    """Whether what is loaded is used as a module: it is called so, or called, or asked for its
+    parameters."""
+    if (context.resolve(call.func) or "") == "torch.jit.load":
+        return True
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _MODULE_METHODS
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return False
+    spelled = ast.unparse(parent.targets[0])
+    last = spelled.rsplit(".", 1)[-1].lower()
+    if any(word in last for word in ("model", "net", "encoder", "decoder", "generator")):
+        return not any(word in last for word in ("state", "dict", "ckpt", "checkpoint", "path"))
+    if not isinstance(parent.targets[0], ast.Name):
+        return False
+    for use in context.index.names.get(spelled, ()):
+        outer = context.index.parents[use]
+        if isinstance(outer, ast.Attribute) and outer.attr in _MODULE_METHODS:
+            return True
+        if isinstance(outer, ast.Call) and outer.func is use:
+            return True
+    return False
 
 
 def _behind(context: Context, call: ast.Call, last: ast.expr) -> int:
@@ -57,11 +94,11 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     literal = next(
         (x for x in context.devices.literals if context.index.within(x.node, given)), None
     )
-    if literal is None or literal.computed_index or literal.index:
+    if literal is None or literal.computed_index or literal.ordinal:
         return None
     if holds_comment(context.source, start, end):
         return None
-    found = reference(context, given, literal.index)
+    found = reference(context, given, literal.ordinal)
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
@@ -99,4 +136,15 @@ def _feeds_state_dict(context: Context, node: ast.expr) -> bool:
         and isinstance(parent.func, ast.Attribute)
         and parent.func.attr == "load_state_dict"
         and node in parent.args
+        and not any(keyword.arg in ("assign", None) for keyword in parent.keywords)
+        and _copies(context, parent.func.value)
     )
+
+
+def _copies(context: Context, receiver: ast.expr) -> bool:
+    """Whether `load_state_dict` of this surely copies to where its own tensors are: a module or an
+    optimizer. What else has such a method (averages, buffers) may keep what it is given."""
+    if context.values.of(receiver).kind is Kind.MODULE:
+        return True
+    last = (context.values.last_name(receiver) or "").lower()
+    return any(word in last for word in _COPYING) and "ema" not in last.split("_")

@@ -217,7 +217,7 @@ def _cuda_text(context: Context) -> str:
     literals = [
         x for x in context.devices.literals if x.backend == "cuda" and context.devices.slot(x.node)
     ]
-    indices = {literal.index for literal in literals}
+    indices = {literal.ordinal for literal in literals}
     only = indices.pop() if len(indices) == 1 else None
     if only is None or context.index.calls.get("cuda"):
         return "cuda"
@@ -227,7 +227,7 @@ def _cuda_text(context: Context) -> str:
 def several_gpus(context: Context) -> bool:
     """Whether the file names more than one CUDA device, so that one name cannot stand for all."""
     indices = {
-        literal.index or 0
+        literal.ordinal or 0
         for literal in context.devices.literals
         if literal.backend == "cuda" and context.devices.slot(literal.node) is not None
     }

@@ -40,7 +40,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.moves import move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -79,7 +79,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             Severity.BREAKS,
             ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere",
         )
-        labels = ()
+        labels: tuple[Label, ...] = ()
         if facts & {"cuda", "asked-cuda", "no-mps", "caught"}:
             gate = context.chains.gate(call)
             if gate is None:

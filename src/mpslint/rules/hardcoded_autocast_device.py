@@ -62,11 +62,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call = slot.node
         parent = context.index.parents[literal.node]
         direct = parent is call or context.index.parents[parent] is call
-        fixable = isinstance(call, ast.Call) and direct and context.settings.min_torch >= (2, 5)
+        build = None
+        if isinstance(call, ast.Call) and direct and context.settings.min_torch >= (2, 5):
+            build = partial(portable_argument, context, call, literal.node)
         yield context.finding(
             rule,
             literal.node,
             "autocast for CUDA only: it switches itself off on MPS",
-            applicability=Applicability.SAFE if fixable else None,
-            fix=partial(portable_argument, context, call, literal.node) if fixable else None,
+            applicability=Applicability.SAFE if build else None,
+            fix=build,
         )

@@ -49,8 +49,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if literal.backend != "mps":
             continue
         node = literal.node
-        if literal.index and context.devices.slot(node) is not None:
-            yield _finding(context, rule, node, node, literal.index)
+        if literal.ordinal and context.devices.slot(node) is not None:
+            yield _finding(context, rule, node, node, literal.ordinal)
         index = _second_argument(context, node)
         if index is not None:
             yield _finding(context, rule, index, node, int(str(index.value)))

@@ -56,7 +56,7 @@ _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in context.devices.literals:
-        if literal.backend != "mps" or literal.computed_index or literal.index:
+        if literal.backend != "mps" or literal.computed_index or literal.ordinal:
             continue
         slot = context.devices.slot(literal.node)
         if slot is None or slot.kind in ("autocast", "option", "parameter"):

@@ -23,10 +23,10 @@ from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 
 if TYPE_CHECKING:
-    from mpslint.semantics.elsewhere import Definition, Elsewhere
-    from mpslint.semantics.value import Value
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
+    from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.value import Value
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -249,6 +249,13 @@ class Context:
         """A related place: the position of `node` with a few words."""
         row, column = self.source.position(self.source.span(node)[0])
         return Label(row, column, message)
+
+    def line(self, node: ast.AST) -> str:
+        """`line 40` (in a notebook `line 3 of cell 12`), for messages."""
+        from mpslint.opening import position
+
+        cell, row, _ = position(self.source, self.source.span(node)[0])
+        return f"line {row}" if cell is None else f"line {row} of cell {cell}"
 
     def name_token(self, node: ast.Attribute | ast.Name) -> tuple[int, int]:
         """Offsets of the last name of `a.b.name` (or of a plain name)."""

@@ -55,7 +55,8 @@ class Literal(NamedTuple):
 
     node: ast.expr
     backend: str
-    index: int | None
+    ordinal: int | None
+    """The GPU it names; None where it names none."""
     computed_index: bool
 
 
@@ -119,7 +120,7 @@ class Devices:
                     yield literal
 
     def _read(self, node: ast.Constant) -> Literal | None:
-        text: str = node.value
+        text = str(node.value)
         match = _LITERAL.match(text)
         parent = self._index.parents[node]
         if match:
@@ -421,7 +422,7 @@ class Devices:
         body = self._index.tree.body
         definitions = [item for item in body if isinstance(item, (*FUNCTIONS, ast.ClassDef))]
         for _ in range(4):
-            reached |= {item.name for item in definitions if self._mentions(item, reached)}  # type: ignore[attr-defined]
+            reached |= {item.name for item in definitions if self._mentions(item, reached)}
         stop = self._index.statement(binding)
         for item in body:
             if self._index.within(stop, item):

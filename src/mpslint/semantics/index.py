@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 _SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _children: dict[type, tuple[str, ...]] = {}
@@ -48,7 +48,7 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
         ast.Import: (),
         ast.ImportFrom: (),
     }
-    known = leaves.get(kind)  # type: ignore[call-overload]
+    known = leaves.get(kind)
     fields: tuple[str, ...] = known if known is not None else kind._fields
     return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
 
@@ -82,26 +82,26 @@ class Index:
     def _walk(self, tree: ast.Module) -> None:
         parents, by_type, fields_of = self.parents, self.by_type, _children
         calls, attributes, names, strings = self.calls, self.attributes, self.names, self.strings
-        stack: list[ast.AST] = [tree]
+        stack: list[Any] = [tree]
         pop, push = stack.pop, stack.append
         while stack:
             node = pop()
             kind = type(node)
             if kind is ast.Name:
-                names[node.id].append(node)  # type: ignore[attr-defined]
+                names[node.id].append(node)
                 continue
             if kind is ast.Constant:
-                if type(node.value) is str and type(parents[node]) is not ast.Expr:  # type: ignore[attr-defined]
-                    strings.append(node)  # type: ignore[arg-type]
+                if type(node.value) is str and type(parents[node]) is not ast.Expr:
+                    strings.append(node)
                 continue
             if kind is ast.Attribute:
-                attributes[node.attr].append(node)  # type: ignore[attr-defined]
+                attributes[node.attr].append(node)
             elif kind is ast.Call:
-                func = node.func  # type: ignore[attr-defined]
+                func = node.func
                 if type(func) is ast.Attribute:
-                    calls[func.attr].append(node)  # type: ignore[arg-type]
+                    calls[func.attr].append(node)
                 elif type(func) is ast.Name:
-                    calls[func.id].append(node)  # type: ignore[arg-type]
+                    calls[func.id].append(node)
                 by_type[kind].append(node)
             else:
                 by_type[kind].append(node)
@@ -126,6 +126,10 @@ class Index:
         for kind in kinds:
             yield from self.by_type.get(kind, ())  # type: ignore[misc]
 
+    def functions(self) -> Iterator[FunctionNode]:
+        yield from self.of(ast.FunctionDef)
+        yield from self.of(ast.AsyncFunctionDef)
+
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Parents from the nearest to the module."""
         parents = self.parents
@@ -142,7 +146,10 @@ class Index:
         return None
 
     def function(self, node: ast.AST) -> FunctionNode | None:
-        return self.enclosing(node, ast.FunctionDef, ast.AsyncFunctionDef)
+        for parent in self.ancestors(node):
+            if isinstance(parent, FUNCTIONS):
+                return parent
+        return None
 
     def statement(self, node: ast.AST) -> ast.stmt:
         """The innermost statement that holds `node` (itself, if it is one)."""

@@ -149,7 +149,7 @@ class Names:
                 scope.add(
                     alias.asname or alias.name, Binding("import", item, None, alias, qualified)
                 )
-        for function in index.of(ast.FunctionDef, ast.AsyncFunctionDef):
+        for function in index.functions():
             self.scope_of(function).add(function.name, Binding("def", function, None, None))
             self._parameters(function, function.args)
         for function_ in index.of(ast.Lambda):
@@ -165,13 +165,15 @@ class Names:
                 self.scope_of(handler).add(
                     handler.name, Binding("except", handler, handler.type, None)
                 )
-        for capture in (*index.of(ast.MatchAs), *index.of(ast.MatchStar)):
-            if capture.name:
-                self.scope_of(capture).add(capture.name, Binding("match", capture, None, None))
+        for kind in (ast.MatchAs, ast.MatchStar):
+            for capture in index.by_type.get(kind, ()):
+                name = getattr(capture, "name", None)
+                if name:
+                    self.scope_of(capture).add(name, Binding("match", capture, None, None))
         for names in index.names.values():
-            for name in names:
-                if type(name.ctx) is not ast.Load:
-                    self._store(name)
+            for use in names:
+                if type(use.ctx) is not ast.Load:
+                    self._store(use)
 
     def _parameters(self, function: ast.AST, arguments: ast.arguments) -> None:
         scope = self._scope_for(function)

@@ -58,7 +58,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             node,
-            f"Python waits for this value at each step of the loop at line {loop.lineno}",
+            f"Python waits for this value at each step of the loop at {context.line(loop)}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "this loop trains"),),
         )

@@ -70,7 +70,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            f"copies to the host and waits at each step of the loop at line {loop.lineno}{more}",
+            f"copies to the host and waits at each step of the loop at {context.line(loop)}{more}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "this loop trains"),),
         )

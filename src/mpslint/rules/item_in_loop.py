@@ -83,7 +83,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            f"waits for the device at each step of the loop at line {loop.lineno}{more}",
+            f"waits for the device at each step of the loop at {context.line(loop)}{more}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "this loop trains"),),
             applicability=Applicability.UNSAFE if offer else None,

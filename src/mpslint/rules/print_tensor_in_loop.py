@@ -69,7 +69,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             node,
-            f"reads the tensor back at each step of the loop at line {loop.lineno}",
+            f"reads the tensor back at each step of the loop at {context.line(loop)}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "this loop trains"),),
         )

@@ -58,7 +58,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             step.node.func if isinstance(step.node, ast.Call) else step.node,
-            f"waits for the size of its result at each step of the loop at line {step.loop.lineno}",
+            f"waits for its size at each step of the loop at {context.line(step.loop)}",
             confidence=Confidence.INFERRED,
             labels=(context.label(step.loop, "this loop trains"),),
         )

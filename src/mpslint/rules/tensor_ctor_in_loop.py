@@ -62,7 +62,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             call.func,
-            f"copies from the host at each step of the loop at line {loop.lineno}",
+            f"copies from the host at each step of the loop at {context.line(loop)}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "this loop trains"),),
         )

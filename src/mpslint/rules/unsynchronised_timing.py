@@ -77,7 +77,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             span.end.func,
-            f"reads the clock before the device work queued at line {work.lineno} has run",  # type: ignore[attr-defined]
+            f"reads the clock before the device work queued at {context.line(work)} has run",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(span.start, "the time starts here"),

@@ -75,7 +75,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield context.finding(
                 rule,
                 call.func,
-                f"checks its arguments on the host at each step of the loop at line {loop.lineno}",
+                f"checks its arguments at each step of the loop at {context.line(loop)}",
                 confidence=Confidence.INFERRED,
                 labels=(context.label(loop, "this loop trains"),),
                 applicability=Applicability.UNSAFE,

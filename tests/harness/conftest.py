@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable, Iterator, NamedTuple
 
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCE = Path(__file__).parents[2] / "src"
-TIMEOUT = 240
+TIMEOUT = 120
 
 
 class Finished(NamedTuple):
@@ -63,9 +64,54 @@ def run_program(folder: Path, script: Path | str, *options: str, **settings: Any
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Run:
-    """``harness(script, "--device", "mps", ...)``"""
+    """``harness(script, "--device", "mps", ...)`` in a fresh Python, which imports torch anew."""
 
     def run(script: Path | str, *options: str, **settings: Any) -> Finished:
         return run_program(tmp_path, script, *options, **settings)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def torch_server() -> Iterator[subprocess.Popen[str]]:
+    """A process that has torch and forks for each request."""
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).parent / "zygote.py")],
+        env={**os.environ, "PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    yield server
+    assert server.stdin is not None
+    server.stdin.close()
+    server.wait(timeout=30)
+
+
+@pytest.fixture
+def quick(tmp_path: Path, torch_server: subprocess.Popen[str]) -> Run:
+    """Like ``harness``, in a process that had imported torch before the script began."""
+
+    def run(script: Path | str, *options: str, **settings: Any) -> Finished:
+        if isinstance(script, str):
+            text, script = script, tmp_path / "script.py"
+            script.write_text(text, encoding="utf-8")
+        report, out, err = (tmp_path / name for name in ("report.json", "out", "err"))
+        report.unlink(missing_ok=True)
+        request = {
+            "argv": ["--report", str(report), *options, str(script), *settings.get("args", [])],
+            "cwd": str(settings.get("cwd", tmp_path)),
+            "env": settings.get("env", {}),
+            "out": str(out),
+            "err": str(err),
+        }
+        assert torch_server.stdin is not None
+        assert torch_server.stdout is not None
+        torch_server.stdin.write(json.dumps(request) + "\n")
+        torch_server.stdin.flush()
+        assert select.select([torch_server.stdout], [], [], TIMEOUT)[0], "the program hangs"
+        code = int(torch_server.stdout.readline())
+        data = json.loads(report.read_text(encoding="utf-8")) if report.exists() else None
+        return Finished(code, data, out.read_text(), err.read_text())
 
     return run

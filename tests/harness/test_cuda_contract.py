@@ -1,7 +1,7 @@
 """The simulated cuda waits and complains where real GPUs do.
 
 ``data/cuda_contract.json`` was measured on an NVIDIA H200 (torch 2.11.0+cu130) and
-``data/cuda_contract_more.json`` on an NVIDIA H100 with the same torch, both by
+``data/cuda_contract_more.json`` on an NVIDIA H100 with the same torch (2026-11-21), both by
 ``programs/cuda_contract.py``.
 """
 

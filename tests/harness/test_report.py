@@ -14,8 +14,8 @@ KEYS = {
 }  # fmt: skip
 
 
-def test_every_key_of_the_schema_is_there(harness: Run) -> None:
-    report = harness("import torch\n", "--device", "mps").report
+def test_every_key_of_the_schema_is_there(quick: Run) -> None:
+    report = quick("import torch\n", "--device", "mps").report
     assert KEYS <= set(report)
     assert (report["schema"], report["device"], report["outcome"]) == (1, "mps", "finished")
     assert report["self_test"]["passed"] >= 14
@@ -37,17 +37,17 @@ def test_every_key_of_the_schema_is_there(harness: Run) -> None:
     ],
 )
 def test_the_end_of_the_script_is_the_end_of_the_report(
-    harness: Run, end: str, code: int, outcome: str, reported: int
+    quick: Run, end: str, code: int, outcome: str, reported: int
 ) -> None:
-    run = harness(f"import torch\nx = torch.ones(2, device='mps')\n{end}\n", "--device", "mps")
+    run = quick(f"import torch\nx = torch.ones(2, device='mps')\n{end}\n", "--device", "mps")
     assert run.code == code, run.err
     assert (run.report["outcome"], run.report["exit_code"]) == (outcome, reported)
     assert run.report["device_ops"] > 0
 
 
-def test_a_killed_process_leaves_no_report(harness: Run) -> None:
+def test_a_killed_process_leaves_no_report(quick: Run) -> None:
     script = "import os, signal, torch\nos.kill(os.getpid(), signal.SIGKILL)\n"
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.code, run.report) == (-9, None)
 
 
@@ -56,13 +56,13 @@ def test_a_script_without_torch_says_so(harness: Run) -> None:
     assert (run.code, run.report["outcome"]) == (98, "no-torch")
 
 
-def test_a_syntax_error_names_its_line(harness: Run) -> None:
-    run = harness("import torch\nif True print(1)\n", "--device", "mps")
+def test_a_syntax_error_names_its_line(quick: Run) -> None:
+    run = quick("import torch\nif True print(1)\n", "--device", "mps")
     assert (run.code, run.report["outcome"]) == (1, "error")
     assert (run.report["error"]["type"], run.report["error"]["line"]) == ("SyntaxError", 2)
 
 
-def test_an_error_inside_torch_is_placed_in_the_users_code(harness: Run, tmp_path) -> None:
+def test_an_error_inside_torch_is_placed_in_the_users_code(quick: Run, tmp_path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "layers.py").write_text(
@@ -70,7 +70,7 @@ def test_an_error_inside_torch_is_placed_in_the_users_code(harness: Run, tmp_pat
     )
     script = folder / "train.py"
     script.write_text("import torch, layers\nlayers.build(torch.ones(1, 2, device='mps'))\n")
-    error = harness(script, "--device", "mps").report["error"]
+    error = quick(script, "--device", "mps").report["error"]
     assert (error["type"], error["line"]) == ("RuntimeError", 4)
     assert error["file"].endswith("layers.py")
     assert "Tensor for argument weight is on cpu" in error["message"]
@@ -93,8 +93,8 @@ for step in range(2):
 """
 
 
-def test_waits_and_copies_are_counted_by_line(harness: Run) -> None:
-    report = harness(MEASURED, "--device", "mps", "--steps", "0").report
+def test_waits_and_copies_are_counted_by_line(quick: Run) -> None:
+    report = quick(MEASURED, "--device", "mps", "--steps", "0").report
     waits = {row["line"]: row["count"] for row in report["syncs"]}
     assert waits == {10: 2, 11: 2, 12: 2, 13: 2}
     copies = {(row["line"], row["direction"]): (row["count"], row["bytes"]) for row in report["copies"]}
@@ -104,13 +104,13 @@ def test_waits_and_copies_are_counted_by_line(harness: Run) -> None:
     assert [call[0] for call in report["device_calls"] if call[0] != "move"] == ["torch.mps.synchronize"] * 2
 
 
-def test_costs_are_given_per_step(harness: Run) -> None:
-    rows = harness(MEASURED, "--device", "mps", "--steps", "0").report["step_costs"]
+def test_costs_are_given_per_step(quick: Run) -> None:
+    rows = quick(MEASURED, "--device", "mps", "--steps", "0").report["step_costs"]
     assert [row["step"] for row in rows] == [1, 2]
     assert (rows[1]["syncs"], rows[1]["h2d"], rows[1]["d2h"]) == (4, 1, 1)
 
 
-def test_peak_memory_is_that_of_live_tensors(harness: Run) -> None:
+def test_peak_memory_is_that_of_live_tensors(quick: Run) -> None:
     script = """
 import torch
 for _ in range(5):
@@ -119,13 +119,13 @@ for _ in range(5):
 kept = torch.zeros(500, device="mps")
 print(torch.mps.current_allocated_memory())
 """
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert run.out == "2000\n"
     assert run.report["memory"] == {"allocated": 2000, "peak": 4000}
 
 
-def test_the_trace_holds_operations_waits_copies_and_steps(harness: Run) -> None:
-    events = harness(MEASURED, "--device", "mps", "--steps", "0", "--trace").report["events"]
+def test_the_trace_holds_operations_waits_copies_and_steps(quick: Run) -> None:
+    events = quick(MEASURED, "--device", "mps", "--steps", "0", "--trace").report["events"]
     assert {"op", "sync", "h2d", "d2h", "step"} <= {event["kind"] for event in events}
     linear = next(e for e in events if e["kind"] == "op" and e["name"] == "linear")
     assert (linear["line"], linear["step"]) == (7, 0)
@@ -133,7 +133,7 @@ def test_the_trace_holds_operations_waits_copies_and_steps(harness: Run) -> None
     assert [event["t"] for event in events] == sorted(event["t"] for event in events)
 
 
-def test_losses_and_parameters_are_those_of_the_cpu(harness: Run) -> None:
+def test_losses_and_parameters_are_those_of_the_cpu(quick: Run) -> None:
     script = """
 import torch
 device = "mps" if torch.backends.mps.is_available() else "cuda" if torch.cuda.is_available() else "cpu"
@@ -145,7 +145,7 @@ for _ in range(3):
     model(torch.ones(8, 4).to(device)).square().mean().backward()
     optimizer.step()
 """
-    reports = [harness(script, "--device", device).report for device in ("cpu", "mps", "cuda")]
+    reports = [quick(script, "--device", device).report for device in ("cpu", "mps", "cuda")]
     for report in reports[1:]:
         assert report["losses"] == pytest.approx(reports[0]["losses"], rel=1e-5)
         for row, expected in zip(report["params_digest"], reports[0]["params_digest"], strict=True):
@@ -153,22 +153,22 @@ for _ in range(3):
     assert reports[0]["parameters_on_device"] == 2
 
 
-def test_cuda_and_to_are_the_same_device_choice(harness: Run) -> None:
+def test_cuda_and_to_are_the_same_device_choice(quick: Run) -> None:
     old = "import torch\nx = torch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
     new = "import torch\nd = torch.device('cuda')\nx = torch.ones(2).to(d)\ntorch.cuda.synchronize()\n"
-    first, second = (harness(text, "--device", "cuda").report["device_calls"] for text in (old, new))
+    first, second = (quick(text, "--device", "cuda").report["device_calls"] for text in (old, new))
     assert first == second == [["move", "cuda:0"], ["torch.cuda.synchronize", ""]]
 
 
-def test_compiled_models_run_eagerly_and_the_report_says_so(harness: Run) -> None:
+def test_compiled_models_run_eagerly_and_the_report_says_so(quick: Run) -> None:
     script = "import torch\nm = torch.compile(torch.nn.Linear(2, 2)).to('mps')\nm(torch.ones(1, 2, device='mps'))\n"
-    report = harness(script, "--device", "mps").report
+    report = quick(script, "--device", "mps").report
     assert report["outcome"] == "finished"
     assert report["notes"] == ["torch.compile ran eagerly"]
 
 
-def test_sync_debug_mode_error_ends_the_script_at_the_wait(harness: Run) -> None:
+def test_sync_debug_mode_error_ends_the_script_at_the_wait(quick: Run) -> None:
     script = "import torch\ntorch.cuda.set_sync_debug_mode('error')\nx = torch.ones(2, device='cuda')\nx.sum().item()\n"
-    error = harness(script, "--device", "cuda").report["error"]
+    error = quick(script, "--device", "cuda").report["error"]
     assert (error["type"], error["line"]) == ("RuntimeError", 4)
     assert error["message"] == "called a synchronizing CUDA operation"

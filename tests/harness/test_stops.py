@@ -17,74 +17,74 @@ def step():
 """
 
 
-def test_a_training_loop_ends_after_the_steps_asked_for(harness: Run) -> None:
-    run = harness(TRAINING + "while True:\n    step()\n", "--device", "mps", "--steps", "4")
+def test_a_training_loop_ends_after_the_steps_asked_for(quick: Run) -> None:
+    run = quick(TRAINING + "while True:\n    step()\n", "--device", "mps", "--steps", "4")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
     assert run.report["steps"] == 4
     assert len(run.report["losses"]) == 4
     assert [row["step"] for row in run.report["params_digest"]] == [1, 2, 3, 4]
 
 
-def test_three_steps_are_the_default(harness: Run) -> None:
-    run = harness(TRAINING + "while True:\n    step()\n", "--device", "mps")
+def test_three_steps_are_the_default(quick: Run) -> None:
+    run = quick(TRAINING + "while True:\n    step()\n", "--device", "mps")
     assert run.report["steps"] == 3
 
 
-def test_zero_steps_mean_no_limit(harness: Run) -> None:
+def test_zero_steps_mean_no_limit(quick: Run) -> None:
     script = TRAINING + "for _ in range(6):\n    step()\nprint('done')\n"
-    run = harness(script, "--device", "mps", "--steps", "0")
+    run = quick(script, "--device", "mps", "--steps", "0")
     assert (run.report["outcome"], run.report["steps"], run.out) == ("finished", 6, "done\n")
 
 
-def test_except_exception_does_not_swallow_the_stop(harness: Run) -> None:
+def test_except_exception_does_not_swallow_the_stop(quick: Run) -> None:
     script = TRAINING + "while True:\n    try:\n        step()\n    except Exception:\n        pass\n"
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"], run.report["steps"]) == (0, "stopped", 3)
 
 
-def test_a_bare_except_does_not_keep_the_run_alive(harness: Run) -> None:
+def test_a_bare_except_does_not_keep_the_run_alive(quick: Run) -> None:
     script = TRAINING + "while True:\n    try:\n        step()\n    except:\n        pass\n"
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
     assert run.report["steps"] <= 4
 
 
-def test_finally_blocks_run_before_the_end(harness: Run) -> None:
+def test_finally_blocks_run_before_the_end(quick: Run) -> None:
     script = TRAINING + "try:\n    while True:\n        step()\nfinally:\n    print('saved')\n"
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.out, run.report["outcome"]) == ("saved\n", "stopped")
 
 
-def test_an_exit_code_after_the_stop_does_not_count(harness: Run) -> None:
+def test_an_exit_code_after_the_stop_does_not_count(quick: Run) -> None:
     script = TRAINING + "import sys\ntry:\n    while True:\n        step()\nexcept BaseException:\n    sys.exit(3)\n"
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
 
 
-def test_inference_ends_after_eight_times_as_many_forward_passes(harness: Run) -> None:
+def test_inference_ends_after_eight_times_as_many_forward_passes(quick: Run) -> None:
     script = (
         "import torch\nmodel = torch.nn.Sequential(torch.nn.Linear(2, 1)).to('mps')\n"
         "with torch.no_grad():\n    while True:\n        model(torch.ones(1, 2, device='mps'))\n"
     )
-    run = harness(script, "--device", "mps", "--steps", "2")
+    run = quick(script, "--device", "mps", "--steps", "2")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
     assert (run.report["forwards"], run.report["steps"]) == (16, 0)
 
 
 @pytest.mark.parametrize("loop", ["pass", "step()", "import time; time.sleep(0.01)"])
-def test_seconds_end_any_loop(harness: Run, loop: str) -> None:
+def test_seconds_end_any_loop(quick: Run, loop: str) -> None:
     script = TRAINING + f"print('training', flush=True)\nwhile True:\n    {loop}\n"
-    run = harness(script, "--device", "mps", "--steps", "0", "--seconds", "6")
+    run = quick(script, "--device", "mps", "--steps", "0", "--seconds", "4")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
     assert run.out == "training\n"
 
 
-def test_training_in_a_thread_ends_too(harness: Run) -> None:
+def test_training_in_a_thread_ends_too(quick: Run) -> None:
     script = (
         TRAINING
         + "import threading\ndef loop():\n    while True:\n        step()\n"
         + "thread = threading.Thread(target=loop)\nthread.start()\nthread.join()\nprint('joined')\n"
     )
-    run = harness(script, "--device", "mps")
+    run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"], run.out) == (0, "stopped", "joined\n")
     assert "Traceback" not in run.err

@@ -305,7 +305,6 @@ MORE_SYNCS = {
     "sgd step": lambda: sgd.step(),
     "fused adamw step": lambda: fused.step(),
     "zero_grad": lambda: sgd.zero_grad(),
-    "clip_grad_value_": lambda: nn.utils.clip_grad_value_([leaf], 1.0),
     "Event.synchronize": lambda: torch.cuda.Event().synchronize(),
     "Stream.synchronize": lambda: torch.cuda.current_stream().synchronize(),
     "synchronize": lambda: torch.cuda.synchronize(),

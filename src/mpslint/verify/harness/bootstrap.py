@@ -83,6 +83,7 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
 
         def exec_module(module: ModuleType) -> None:
             fallback = _fallback_enabled()
+            RECORDER.importing_torch = True
             execute(module)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
@@ -90,6 +91,7 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
             # for this very import to end.
             spec._initializing = False  # type: ignore[attr-defined]
             self.after(fallback)
+            RECORDER.importing_torch = False
 
         loader.exec_module = exec_module
         return spec

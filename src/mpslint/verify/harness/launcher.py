@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from . import bootstrap, stopping
 from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
 from .recorder import RECORDER
-from .report import ReportWriter, describe_error
+from .report import ReportWriter, describe_error, without_harness
 
 Ending = tuple[str, int, dict[str, Any] | None]
 
@@ -69,13 +69,15 @@ class Run:
         except SystemExit as error:
             ending = ("exit", _exit_status(error), None)
         except BaseException as error:
-            self._print_user_traceback(error)
+            traceback.print_exception(type(error), error, without_harness(error.__traceback__))
             ending = ("error", 1, describe_error(error))
         return self.conclude(*self._judge(*ending))
 
     def _judge(self, outcome: str, code: int, error: dict[str, Any] | None) -> Ending:
         if RECORDER.unavailable is not None:
             return "unavailable", EXIT_UNAVAILABLE, error
+        if error is not None and "new_compressed_tensor" in error["message"]:
+            RECORDER.limit("compressed sparse tensors are not simulated")
         if RECORDER.limits:
             return "limit", EXIT_LIMIT, error
         if self.stopper.requested:
@@ -138,14 +140,6 @@ class Run:
             self.conclude("exit", 128 + number, error)
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-
-    @staticmethod
-    def _print_user_traceback(error: BaseException) -> None:
-        here = os.path.dirname(os.path.abspath(__file__))
-        start = error.__traceback__
-        while start is not None and start.tb_frame.f_code.co_filename.startswith(here):
-            start = start.tb_next
-        traceback.print_exception(type(error), error, start or error.__traceback__)
 
 
 def main(argv: list[str]) -> int:

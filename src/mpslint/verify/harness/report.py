@@ -9,6 +9,7 @@ import tempfile
 import threading
 import time
 import traceback as traceback_module
+from types import TracebackType
 from typing import Any
 
 from .frames import traceback_location
@@ -18,12 +19,22 @@ from .recorder import RECORDER, Recorder
 SCHEMA = 1
 
 
+def without_harness(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback from the user's first frame on."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    start = traceback
+    while start is not None and start.tb_frame.f_code.co_filename.startswith(here):
+        start = start.tb_next
+    return start or traceback
+
+
 def describe_error(error: BaseException) -> dict[str, Any]:
     """Type, message, place in the user's code and traceback text of an exception."""
     file, line = traceback_location(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno or 0
-    lines = traceback_module.format_exception(type(error), error, error.__traceback__)
+    shown = without_harness(error.__traceback__)
+    lines = traceback_module.format_exception(type(error), error, shown)
     return {
         "type": type(error).__name__,
         "message": str(error),
@@ -57,10 +68,11 @@ def _torch_version() -> str | None:
 
 
 def _memory() -> dict[str, int]:
-    from .simulator import memory
-
-    memory.TRACKER.sweep()
-    return {"allocated": memory.TRACKER.allocated, "peak": memory.TRACKER.peak}
+    # Looked up, not imported: a report must not be what loads torch.
+    memory = sys.modules.get(f"{__package__}.simulator.memory")
+    if memory is None:
+        return {"allocated": 0, "peak": 0}
+    return {"allocated": memory.TRACKER.current(), "peak": memory.TRACKER.peak}
 
 
 class ReportWriter:

@@ -13,6 +13,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from .recorder import RECORDER
+
 GRACE_SECONDS = 10.0
 FORWARDS_PER_STEP = 8
 
@@ -62,6 +64,8 @@ class Stopper:
 
     def _wait_for_deadline(self) -> None:
         time.sleep(self.seconds)
+        while RECORDER.importing_torch:
+            time.sleep(0.05)  # a module that is left half loaded breaks everything after it
         if self.requested:
             return
         self.requested = True

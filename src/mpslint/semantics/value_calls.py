@@ -375,31 +375,6 @@ class CallValues:
             return Value(Kind.OPTIMIZER)
         return UNKNOWN
 
-    def builtin_call(self, node: ast.Call) -> Value:
-        if not isinstance(node.func, ast.Name):
-            return UNKNOWN
-        name = node.func.id
-        if name in ("float", "int", "len", "round", "sum", "abs", "min", "max", "id", "hash"):
-            if name in ("sum", "abs", "min", "max") and node.args:
-                inner = self._values.of(node.args[0])
-                if inner.kind is Kind.TENSOR:
-                    return inner
-                return UNKNOWN
-            return NUMBER
-        if name in ("str", "repr", "format"):
-            return STRING
-        if name == "next" and node.args:
-            inner = self._values.of(node.args[0])
-            if inner.kind is Kind.SEQUENCE:
-                return Value(Kind.TENSOR, inner.devices)
-            if isinstance(node.args[0], ast.Call):
-                return self._values.drawn(node.args[0], None, False)
-        if name in ("bool", "isinstance", "hasattr", "callable"):
-            return FLAG
-        if name in ("iter", "reversed") and node.args:
-            return self._values.of(node.args[0])
-        return UNKNOWN
-
 
 def _has_parameters(name: str) -> bool:
     """Whether a module of this class has weights that live somewhere; losses have none."""

@@ -1,8 +1,9 @@
 """What an expression is, and where it lives: the way in.
 
 `Values.of` answers for any expression; `value.py` says what an answer means. The parts, by reason
-to change: `value_calls` (what calls return), `value_bindings` (what names are bound to),
-`value_types` (annotations, classes), `value_moves` (modules that move), `value_tables` (names).
+to change: `value_calls` and `value_builtins` (what calls return), `value_bindings` (what names are
+bound to), `value_sequences` (what lies in containers), `value_types` (annotations, classes),
+`value_moves` (modules that move), `value_tables` (names).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from mpslint.semantics.value import (
     join,
 )
 from mpslint.semantics.value_bindings import BoundValues
+from mpslint.semantics.value_builtins import builtin_call
 from mpslint.semantics.value_calls import CallValues
 from mpslint.semantics.value_moves import Moves
 from mpslint.semantics.value_sequences import Sequences
@@ -205,7 +207,7 @@ class Values:
             value = self._calls.local_call(node)
             if value is not None:
                 return value
-        return self._calls.builtin_call(node)
+        return builtin_call(self, node)
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
         """What `binding` gives to `name`."""

@@ -1,0 +1,38 @@
+"""What calls of Python's builtins return."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.value import FLAG, NUMBER, STRING, UNKNOWN, Kind, Value
+
+if TYPE_CHECKING:
+    from mpslint.semantics.values import Values
+
+
+def builtin_call(values: Values, node: ast.Call) -> Value:
+    """What a call of a Python builtin returns; UNKNOWN for anything else."""
+    if not isinstance(node.func, ast.Name):
+        return UNKNOWN
+    name = node.func.id
+    if name in ("float", "int", "len", "round", "sum", "abs", "min", "max", "id", "hash"):
+        if name in ("sum", "abs", "min", "max") and node.args:
+            inner = values.of(node.args[0])
+            if inner.kind is Kind.TENSOR:
+                return inner
+            return UNKNOWN
+        return NUMBER
+    if name in ("str", "repr", "format"):
+        return STRING
+    if name == "next" and node.args:
+        inner = values.of(node.args[0])
+        if inner.kind is Kind.SEQUENCE:
+            return Value(Kind.TENSOR, inner.devices)
+        if isinstance(node.args[0], ast.Call):
+            return values.drawn(node.args[0], None, False)
+    if name in ("bool", "isinstance", "hasattr", "callable"):
+        return FLAG
+    if name in ("iter", "reversed") and node.args:
+        return values.of(node.args[0])
+    return UNKNOWN

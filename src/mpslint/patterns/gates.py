@@ -60,7 +60,20 @@ def stays_behind(context: Context) -> bool:
     if _find_gates(context) == [] and find_aliases(context) == []:
         return False
     fix = open_gates(context)
-    return fix is None or fix.applicability < Applicability.SAFE
+    if fix is None:
+        return not only_asked(context)
+    return fix.applicability < Applicability.SAFE
+
+
+def only_asked(context: Context) -> bool:
+    """Whether every guarded move of the file is behind a switch of the user's (`--cuda`, a
+    parameter) that nothing compares with the machine.
+
+    Then the gates may stay: who asks for the GPU gets the one there is, for all that is moved.
+    """
+    facts = [context.guards.at(call) for call in _moves(context)]
+    guarded = [found & _GUARDED for found in facts if found & _GUARDED]
+    return bool(guarded) and all(found == {"asked-cuda"} for found in guarded)
 
 
 def _open_gates(context: Context) -> Fix | None:

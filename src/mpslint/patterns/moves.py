@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.calls import named_index, overrides_cuda, rewrite_call
-from mpslint.patterns.gates import open_gates
+from mpslint.patterns.gates import only_asked, open_gates
+from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.selection import reference
 
 if TYPE_CHECKING:
@@ -17,7 +18,12 @@ if TYPE_CHECKING:
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     """The fix for one `.cuda()`; None where it names a GPU of its own or is guarded otherwise."""
     if context.guards.at(call) & {"cuda", "asked-cuda", "no-mps", "caught"}:
-        return open_gates(context)
+        opened = open_gates(context)
+        if opened is not None or not only_asked(context):
+            return opened
+    ranked = move_ranked(context, call)
+    if ranked is not None:
+        return ranked
     found = reference(context, call, named_index(call))
     if found is None:
         return None

@@ -14,6 +14,7 @@ from mpslint.patterns import styles
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
 from mpslint.semantics.legacy_types import CUDA_TYPES
+from mpslint.semantics.ranks import is_ranked
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
@@ -124,13 +125,16 @@ def statement(context: Context, torch: str, name: str, indent: str, cuda: str = 
     return newline.join(lines)
 
 
-def reference(context: Context, node: ast.AST, index: int | None = None) -> Reference | None:
+def reference(
+    context: Context, node: ast.AST, index: int | None = None, *, type_only: bool = False
+) -> Reference | None:
     """The device for code at `node`, with the edits that bring it there; None: no way.
 
-    `index` is that of the CUDA device that it takes the place of, None for the current one.
+    `index` is that of the CUDA device that it takes the place of, None for the current one; with
+    `type_only` no index counts.
     """
     at_hand = context.devices.at_hand(node)
-    fits = at_hand is not None and _same_gpu(context, at_hand.indexed, index)
+    fits = at_hand is not None and (type_only or _same_gpu(context, at_hand.indexed, index))
     if at_hand is not None and fits and follows_machine(context, at_hand):
         return Reference(at_hand.text, at_hand.is_string, ())
     added = _added(context, node, index)
@@ -154,7 +158,10 @@ def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
 
 
 def _added(context: Context, node: ast.AST, index: int | None) -> Reference | None:
-    """A selection of its own, after the imports."""
+    """A selection of its own, after the imports; none yet where the function is about to get
+    the device of its process."""
+    if is_ranked(context, node):
+        return None
     place = find_place(context, node)
     if place is None:
         return None

@@ -461,6 +461,8 @@ class Devices:
         return False
 
     def _names_index(self, value: ast.expr) -> bool:
+        if isinstance(value, ast.Call) and len(value.args) == 2:
+            return True  # `torch.device("cuda", rank)`
         return any(
             isinstance(item, ast.Constant) and isinstance(item.value, str) and ":" in item.value
             for item in ast.walk(value)

@@ -33,7 +33,7 @@ def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
         if context.resolve(node.func) == "torch.accelerator.current_accelerator":
             return True
         if context.resolve(node.func) == "torch.device":
-            return len(node.args) == 1 and picks_cuda(context, node.args[0], depth - 1)
+            return bool(node.args) and picks_cuda(context, node.args[0], depth - 1)
         return _called(context, node, depth)
     if isinstance(node, ast.Name):
         bindings = context.flow.reaching(node)

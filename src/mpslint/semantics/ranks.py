@@ -1,0 +1,38 @@
+"""`.cuda(rank)` in a function that is given the number of its process."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_RANK = re.compile(r"(local_|proc_|process_|device_)?rank(_id)?\Z")
+"""Names that hold the number of a process, never None or a device."""
+
+
+def rank_of(context: Context, call: ast.Call) -> str | None:
+    """The parameter that a `.cuda(...)` is given, where the function leaves it as it came."""
+    function = context.index.function(call)
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    if function is None or len(given) != 1 or not isinstance(given[0], ast.Name):
+        return None
+    name = given[0].id
+    bindings = context.names.bindings(name, call)
+    if not _RANK.match(name) or len(bindings) != 1 or bindings[0].kind != "parameter":
+        return None
+    owner = context.index.enclosing(bindings[0].node, *FUNCTIONS)
+    return name if bindings[0].value is None and owner is function else None
+
+
+def is_ranked(context: Context, node: ast.AST) -> bool:
+    """Whether the function around `node` moves to the GPU of its process."""
+    function = context.index.function(node)
+    return function is not None and any(
+        context.index.function(call) is function and rank_of(context, call) is not None
+        for call in context.index.calls.get("cuda", ())
+    )

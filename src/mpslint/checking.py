@@ -24,8 +24,8 @@ def guarded(path: str, check: Callable[[], _Result]) -> _Result | FileResult:
         return FileResult(path, error=str(error))
     except RecursionError:
         return FileResult(path, error=f"{path}: nested too deeply to check; exclude this file")
-    except MpslintError:
-        raise
+    except (MpslintError, ImportError):
+        raise  # the settings' or the installation's fault, not this file's
     except Exception as error:
         return FileResult(path, error=internal_error(path, error))
 

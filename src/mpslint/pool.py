@@ -86,13 +86,13 @@ def _end(executor: Executor) -> None:
 
 def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
     """Runs in a worker: check files and pack what is found as plain data."""
-    return [_pack(check_job(job, digest=True), with_fixes) for job in jobs]
+    return [_pack(check_job(job, digest=True, with_fixes=with_fixes)) for job in jobs]
 
 
-def _pack(done: Done, with_fixes: bool) -> Packed:
+def _pack(done: Done) -> Packed:
     if done.result is None:
         return (done.digest, None, None, None)
-    records = [to_record(finding, with_fix=with_fixes) for finding in done.result.findings]
+    records = [to_record(finding, with_fix=True) for finding in done.result.findings]
     return (done.digest, done.result.error, done.result.warning, records)
 
 

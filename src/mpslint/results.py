@@ -62,5 +62,11 @@ def from_record(record: Record) -> Finding:
     return finding
 
 
+def detached(result: FileResult, *, with_fixes: bool) -> FileResult:
+    """The same result without what its findings hold on to (tree, text) to build fixes later."""
+    findings = tuple(from_record(to_record(f, with_fix=with_fixes)) for f in result.findings)
+    return result._replace(findings=findings)
+
+
 def _fix(message: str, edits: list[list[Any]], level: int) -> Fix:
     return Fix(message, tuple(Edit(*edit) for edit in edits), Applicability(level))

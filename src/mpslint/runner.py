@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.checking import check_bytes, guarded
 from mpslint.reading import read_bytes, too_large
-from mpslint.results import FileResult
+from mpslint.results import FileResult, detached
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -126,7 +126,7 @@ def _run(
         from mpslint.pool import check_in_processes
 
         return iter(check_in_processes(work, workers, with_fixes=with_fixes))
-    return (check_job(job, digest=caches is not None) for job in work)
+    return (check_job(job, digest=caches is not None, with_fixes=with_fixes) for job in work)
 
 
 def _cores() -> int:
@@ -135,7 +135,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_job(job: Job, *, digest: bool) -> Done:
+def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
     """Check one file; its content's digest is taken where it can save work later."""
     path, settings, named = job.target
     content = ""
@@ -149,7 +149,8 @@ def check_job(job: Job, *, digest: bool) -> Done:
             content = digest_of(data)
             if content == job.known:
                 return None
-        return check_bytes(path, data, settings, named=named)
+        found = check_bytes(path, data, settings, named=named)
+        return detached(found, with_fixes=with_fixes) if found.findings else found
 
     result = guarded(path, check)
     return Done(content, result)

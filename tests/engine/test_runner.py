@@ -102,6 +102,29 @@ def test_a_rule_that_fails_costs_one_line_and_the_run_goes_on(
     assert ran.err.startswith("error: f001.py: internal error: KeyError: 'a fault")
 
 
+def test_a_fault_of_the_installation_is_said_once_and_not_for_each_file(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mpslint.linter
+
+    def fail(*_: object, **__: object) -> None:
+        raise ImportError("a rule is not there")
+
+    make(project, 3)
+    monkeypatch.setattr(mpslint.linter, "lint", fail)
+    ran = cli("check")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("error: mpslint: internal error: ImportError: a rule is not there")
+    assert ran.err.count("\n") == 1
+
+
+def test_results_hold_on_to_no_tree(project: Path) -> None:
+    (result,) = check_all(make(project, 1), cache=False, with_fixes=False)
+    (finding,) = result.findings
+    assert finding._build is None
+    assert finding.applicability is not None
+
+
 def test_an_interrupt_ends_all_processes_at_once(tmp_path: Path) -> None:
     for number in range(300):
         (tmp_path / f"f{number}.py").write_text(CUDA_ONLY * 2000, encoding="utf-8")

@@ -1,7 +1,8 @@
-"""Write the pages that follow from the rules: `python docs/generate.py`.
+"""Write what follows from the rule modules: `python docs/generate.py`.
 
-`docs/rules/NAME.md` for every rule, `docs/rules/README.md` as their index, and the table of rules
-in the project's README. A test keeps all of them equal to what this writes.
+`docs/rules/NAME.md` for every rule, `docs/rules/README.md` as their index, the table of rules in
+the project's README, and `mpslint.rules.index`, by which a run knows the rules without importing
+them. A test keeps all of them equal to what this writes.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from mpslint.model import Applicability
-from mpslint.rules.registry import Rule, all_rules
+from mpslint.rules.registry import Rule
+from mpslint.rules.registry import declared_rules as all_rules
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = {
@@ -78,11 +80,36 @@ def readme_table() -> str:
     return "\n".join(lines)
 
 
+MODULE = '''# ruff: noqa: E501
+# fmt: off
+"""What is known of each rule without importing it. Made by `python docs/generate.py`."""
+
+from __future__ import annotations
+
+# (code, name, module, severity, best fix, on by default, triggers, also, summary)
+Entry = tuple[str, str, str, int, "int | None", bool, tuple[bytes, ...], tuple[bytes, ...], str]
+RULES: tuple[Entry, ...] = (
+'''
+
+
+def module_of_rules() -> str:
+    """The text of `mpslint.rules.index`."""
+    return "".join([MODULE, *(entry(rule) for rule in all_rules()), ")\n"])
+
+
+def entry(rule: Rule) -> str:
+    module = rule.module.rpartition(".")[2]
+    fix = None if rule.fix is None else int(rule.fix)
+    known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default)
+    return f"    {(*known, rule.triggers, rule.also, rule.summary)!r},\n"
+
+
 def pages() -> dict[Path, str]:
     """Every generated file with the text it should have."""
     folder = ROOT / "docs" / "rules"
     found = {folder / f"{rule.name}.md": page(rule) for rule in all_rules()}
     found[folder / "README.md"] = index()
+    found[ROOT / "src" / "mpslint" / "rules" / "index.py"] = module_of_rules()
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")
     if BEGIN in text and END in text:

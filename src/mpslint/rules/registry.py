@@ -1,7 +1,14 @@
-"""The rules mpslint knows: each module below `mpslint.rules` registers itself here."""
+"""The rules mpslint knows: what each module below `mpslint.rules` declares.
+
+What is known of a rule without its code (name, level, trigger words) stands in the generated
+module `mpslint.rules.index`, so that a run imports the modules of only those rules that can have
+something to say about a file.
+"""
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,15 +33,26 @@ class Rule(NamedTuple):
     """On without being asked for; the others are opt-in, and their page says why."""
     fix: Applicability | None
     """The best level at which the rule offers a fix, None for report only."""
-    check: Check
     module: str
+
+    @property
+    def check(self) -> Check:
+        """Finds this rule's findings in a file. Imports the rule's module."""
+        if self.code not in _declared:
+            from importlib import import_module
+
+            import_module(self.module)
+        known = _declared[self.code]
+        if known[0] != self:
+            raise RuntimeError(f"{self.module} changed: run `python docs/generate.py`")
+        return known[1]
 
     @property
     def docs(self) -> str:
         """The rule's page: the docstring of its module."""
-        import sys
+        from importlib import import_module
 
-        return (sys.modules[self.module].__doc__ or "").strip()
+        return (import_module(self.module).__doc__ or "").strip()
 
     @property
     def url(self) -> str:
@@ -46,7 +64,8 @@ def rule_url(name: str) -> str:
     return f"https://mpslint.readthedocs.io/rules/{name}"
 
 
-_rules: dict[str, Rule] = {}
+_declared: dict[str, tuple[Rule, Check]] = {}
+"""What the rule modules imported so far said."""
 
 
 def rule(
@@ -59,29 +78,47 @@ def rule(
     default: bool = True,
     fix: Applicability | None = None,
 ) -> Callable[[Check], Check]:
-    """Register `check`; its module's docstring is the rule's page, the first line its summary.
+    """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
     Raises `ValueError` when the code or the name is taken.
     """
 
     def register(check: Check) -> Check:
-        import sys
-
-        if code in _rules or any(r.name == name for r in _rules.values()):
-            raise ValueError(f"rule {code} {name} is registered twice")
+        if code in _declared or any(known.name == name for known, _ in _declared.values()):
+            raise ValueError(f"rule {code} {name} is declared twice")
         doc = (sys.modules[check.__module__].__doc__ or "").strip()
         summary = doc.splitlines()[0] if doc else name
-        _rules[code] = Rule(
-            code, name, summary, severity, triggers, also, default, fix, check, check.__module__
-        )
+        known = Rule(code, name, summary, severity, triggers, also, default, fix, check.__module__)
+        _declared[code] = (known, check)
         return check
 
     return register
 
 
+@functools.lru_cache(maxsize=1)
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, ordered by code. Importing the rule modules happens here, once."""
+    """Every rule, ordered by code, from the index; no rule's module is imported."""
+    from mpslint.rules.index import RULES
+
+    return tuple(
+        Rule(
+            code,
+            name,
+            summary,
+            Severity(severity),
+            triggers,
+            also,
+            default,
+            None if fix is None else Applicability(fix),
+            f"{__package__}.{module}",
+        )
+        for code, name, module, severity, fix, default, triggers, also, summary in RULES
+    )
+
+
+def declared_rules() -> tuple[Rule, ...]:
+    """Every rule as its module declares it, ordered by code. Imports all of them."""
     from mpslint.rules import load
 
     load()
-    return tuple(_rules[code] for code in sorted(_rules))
+    return tuple(_declared[code][0] for code in sorted(_declared))

@@ -19,7 +19,7 @@ import types
 import unittest
 import warnings
 from collections import Counter
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 SECONDS_PER_OPERATOR = 40
 RANDOM = {
@@ -41,7 +41,7 @@ FORETOLD = (
     ("Could not run 'aten::", "no CUDA kernel"),
 )
 
-Row = Tuple[str, str]
+Row = tuple[str, str]
 
 
 class OutOfTime(BaseException):
@@ -52,7 +52,7 @@ def _on_alarm(*args: Any) -> None:
     raise OutOfTime
 
 
-def _operator_database() -> List[Any]:
+def _operator_database() -> list[Any]:
     try:
         import expecttest  # noqa: F401
     except ImportError:
@@ -66,7 +66,7 @@ def _operator_database() -> List[Any]:
     return list(op_db)
 
 
-def _tensors(value: Any) -> List[Any]:
+def _tensors(value: Any) -> list[Any]:
     import torch
     from torch.utils._pytree import tree_leaves
 
@@ -88,7 +88,7 @@ def _copied(value: Any, device: str) -> Any:
     return tree_map(one, value)
 
 
-def _run(operator: Any, sample: Any, device: str) -> Tuple[List[Any], List[Any]]:
+def _run(operator: Any, sample: Any, device: str) -> tuple[list[Any], list[Any]]:
     """Outputs, and gradients of their sum."""
     import torch
 
@@ -102,7 +102,7 @@ def _run(operator: Any, sample: Any, device: str) -> Tuple[List[Any], List[Any]]
         if tensor.requires_grad and (tensor.is_floating_point() or tensor.is_complex())
     ]
     leaves = [tensor for tensor in _tensors(inputs) if tensor.requires_grad]
-    gradients: List[Any] = []
+    gradients: list[Any] = []
     if ends and leaves:
         total = sum((end.abs() if end.is_complex() else end).sum() for end in ends)
         found = torch.autograd.grad(total, leaves, allow_unused=True)
@@ -110,12 +110,12 @@ def _run(operator: Any, sample: Any, device: str) -> Tuple[List[Any], List[Any]]
     return _tensors(output), gradients
 
 
-def _compare(expected: List[Any], found: List[Any], random: bool) -> Optional[str]:
+def _compare(expected: list[Any], found: list[Any], random: bool) -> str | None:
     import torch
 
     if len(expected) != len(found):
         return f"{len(found)} tensors, not {len(expected)}"
-    for first, second in zip(expected, found):
+    for first, second in zip(expected, found, strict=False):
         first, second = first.detach(), second.detach().cpu()
         if first.layout is not torch.strided:
             continue
@@ -127,7 +127,7 @@ def _compare(expected: List[Any], found: List[Any], random: bool) -> Optional[st
     return None
 
 
-def _foretold(error: BaseException) -> Optional[str]:
+def _foretold(error: BaseException) -> str | None:
     text = str(error)
     for mark, meaning in FORETOLD:
         if mark in text:
@@ -162,14 +162,17 @@ def judge(operator: Any, device: str) -> Row:
             return "foretold", meaning
         return "error", f"{type(error).__name__}: {str(error)[:160]}"
     random = operator.name in RANDOM
-    for first, second, part in ((expected[0], found[0], "forward"), (expected[1], found[1], "backward")):
+    for first, second, part in (
+        (expected[0], found[0], "forward"),
+        (expected[1], found[1], "backward"),
+    ):
         difference = _compare(first, second, random)
         if difference is not None:
             return "different", f"{part}: {difference}"
     return "equal", ""
 
 
-def sweep(device: str, every: int, offset: int) -> Dict[str, Row]:
+def sweep(device: str, every: int, offset: int) -> dict[str, Row]:
     """Judge every ``every``-th operator; installs the simulated device into this process."""
     import torch
 
@@ -180,7 +183,7 @@ def sweep(device: str, every: int, offset: int) -> Dict[str, Row]:
     simulator.install(device, None, False)
     torch.set_num_threads(1)
     signal.signal(signal.SIGALRM, _on_alarm)
-    rows: Dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     for operator in operators[offset::every]:
         name = operator.name
         if operator.variant_test_name:
@@ -197,7 +200,7 @@ def sweep(device: str, every: int, offset: int) -> Dict[str, Row]:
     return rows
 
 
-def show(device: str, rows: Dict[str, Row]) -> float:
+def show(device: str, rows: dict[str, Row]) -> float:
     """Print the table; returns the share of judged operators that agree."""
     counts = Counter(status for status, _ in rows.values())
     judged = len(rows) - counts["skipped"]

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 import sys
 import time
-from typing import Callable, Dict, List, Tuple
+from collections.abc import Callable
 
 Step = Callable[[], None]
 
@@ -121,7 +121,7 @@ def small_operations(device: str) -> Step:
     return step
 
 
-WORKLOADS: Dict[str, Tuple[Callable[[str], Step], int]] = {
+WORKLOADS: dict[str, tuple[Callable[[str], Step], int]] = {
     "transformer, 4 layers of 64": (transformer, 30),
     "convnet, 3x32x32": (convnet, 20),
     "perceptron, 784-256-10": (perceptron, 60),
@@ -129,7 +129,7 @@ WORKLOADS: Dict[str, Tuple[Callable[[str], Step], int]] = {
 }
 
 
-def measure(device: str) -> Dict[str, List[float]]:
+def measure(device: str) -> dict[str, list[float]]:
     """Median milliseconds per step: [cpu, simulated]."""
     import torch
 
@@ -140,7 +140,7 @@ def measure(device: str) -> Dict[str, List[float]]:
     rows = {}
     for name, (build, repeats) in WORKLOADS.items():
         steps = [build("cpu"), build(device)]
-        times: List[List[float]] = [[], []]
+        times: list[list[float]] = [[], []]
         for repeat in range(repeats + 3):
             for which, step in enumerate(steps):
                 start = time.process_time()

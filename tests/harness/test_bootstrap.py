@@ -24,12 +24,14 @@ def test_the_fallback_variable_is_too_late_after_the_import(harness: Run) -> Non
 
 
 def test_the_fallback_variable_of_the_environment_counts(harness: Run) -> None:
-    run = harness("import torch\n" + EIG, "--device", "mps", env={"PYTORCH_ENABLE_MPS_FALLBACK": "1"})
+    run = harness(
+        "import torch\n" + EIG, "--device", "mps", env={"PYTORCH_ENABLE_MPS_FALLBACK": "1"}
+    )
     assert run.report["outcome"] == "finished", run.err
 
 
 def test_torch_is_not_imported_before_the_script_does(harness: Run) -> None:
-    script = "import sys\nassert 'torch' not in sys.modules\nimport torch\nprint(torch.ones(1, device='mps').device)\n"
+    script = "import sys\nassert 'torch' not in sys.modules\nimport torch\nprint(torch.ones(1, device='mps').device)\n"  # noqa: E501
     run = harness(script, "--device", "mps")
     assert run.out == "mps:0\n"
 
@@ -66,7 +68,7 @@ import subprocess, sys
 code = "import torch; print(torch.ones(2, device='mps').sum())"
 print(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
 import torch
-"""
+"""  # noqa: E501
     run = harness(script, "--device", "mps")
     assert "tensor(2., device='mps:0')" in run.out
     assert run.report["device_ops"] > 0
@@ -105,7 +107,7 @@ def test_a_sitecustomize_of_the_user_still_runs_in_children(harness: Run, tmp_pa
     folder = tmp_path / "site"
     folder.mkdir()
     (folder / "sitecustomize.py").write_text("print('mine')\n")
-    script = "import subprocess, sys\nimport torch\nsubprocess.run([sys.executable, '-c', 'pass'], check=True)\n"
+    script = "import subprocess, sys\nimport torch\nsubprocess.run([sys.executable, '-c', 'pass'], check=True)\n"  # noqa: E501
     from .conftest import SOURCE
 
     run = harness(script, "--device", "mps", env={"PYTHONPATH": f"{SOURCE}:{folder}"})
@@ -138,7 +140,7 @@ def test_exactly_the_asked_for_device_is_there(harness: Run, device: str, expect
 
 
 def test_a_script_can_hide_the_gpu_from_itself(harness: Run) -> None:
-    script = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\nimport torch\nprint(torch.cuda.is_available())\n"
+    script = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\nimport torch\nprint(torch.cuda.is_available())\n"  # noqa: E501
     assert harness(script, "--device", "cuda").out == "False\n"
 
 

@@ -37,9 +37,7 @@ ERRORS = {**table("errors"), **table("raises_instead")}
 @pytest.fixture(scope="module")
 def simulated(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("contract")
-    done = run_program(
-        folder, PROGRAMS / "cuda_contract.py", "--device", "cuda", "--steps", "0"
-    )
+    done = run_program(folder, PROGRAMS / "cuda_contract.py", "--device", "cuda", "--steps", "0")
     return json.loads([line for line in done.out.splitlines() if line.startswith("{")][-1])
 
 

@@ -9,9 +9,9 @@ import pytest
 from .conftest import PROGRAMS, Run, run_program
 
 NUMPY = "TypeError: can't convert mps:0 device type tensor to numpy. Use Tensor.cpu()"
-TWO = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu!"
+TWO = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu!"  # noqa: E501
 GRAPH = "RuntimeError: Placeholder storage has not been allocated on MPS device!"
-INDEX = "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"
+INDEX = "RuntimeError: indices should be either on cpu or on the same device as the indexed tensor (cpu)"  # noqa: E501
 FLOAT64 = (
     "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
     "float64. Please use float32 instead."
@@ -40,17 +40,17 @@ REFUSED = {
     "embedding cpu weight": GRAPH,
     "linear cpu input": LINEAR.format("input"),
     "linear cpu weight": LINEAR.format("weight"),
-    "conv cpu input": "RuntimeError: slow_conv2d_forward_mps: input(device='cpu') and weight(device=mps:0')  must be on the same device",
-    "conv cpu weight": "RuntimeError: Input type (MPSFloatType) and weight type (torch.FloatTensor) should be the same",
+    "conv cpu input": "RuntimeError: slow_conv2d_forward_mps: input(device='cpu') and weight(device=mps:0')  must be on the same device",  # noqa: E501
+    "conv cpu weight": "RuntimeError: Input type (MPSFloatType) and weight type (torch.FloatTensor) should be the same",  # noqa: E501
     "cpu indexed by mps": INDEX,
     "cpu masked by mps": INDEX,
-    "masked_fill": "RuntimeError: expected self and mask to be on the same device, but got mask on cpu and self on mps:0",
-    "cpu gradient": "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type 'mps'",
+    "masked_fill": "RuntimeError: expected self and mask to be on the same device, but got mask on cpu and self on mps:0",  # noqa: E501
+    "cpu gradient": "RuntimeError: attempting to assign a gradient with device type 'cpu' to a tensor with device type 'mps'",  # noqa: E501
     "attention": "RuntimeError: Expected query, key, and value to have the same device type",
     "cpu generator": "RuntimeError: Expected a 'mps' device type for generator but found 'cpu'",
-    "mps generator on cpu": "RuntimeError: Expected a 'cpu' device type for generator but found 'mps'",
-    "randperm generator": "RuntimeError: Expected a 'cpu' device type for generator but found 'mps'",
-    "shuffle with default device": "RuntimeError: Expected a 'mps' device type for generator but found 'cpu'",
+    "mps generator on cpu": "RuntimeError: Expected a 'cpu' device type for generator but found 'mps'",  # noqa: E501
+    "randperm generator": "RuntimeError: Expected a 'cpu' device type for generator but found 'mps'",  # noqa: E501
+    "shuffle with default device": "RuntimeError: Expected a 'mps' device type for generator but found 'cpu'",  # noqa: E501
     "float64 to": FLOAT64,
     "float64 factory": FLOAT64,
     "float64 array": FLOAT64,
@@ -65,10 +65,10 @@ REFUSED = {
     "load float64": FLOAT64,
     "float_power": FLOAT64,
     "to cpu float64": FLOAT64,
-    "complex128": "TypeError: Trying to convert ComplexDouble to the MPS backend but it does not have support for that dtype.",
-    "float8": "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.",
+    "complex128": "TypeError: Trying to convert ComplexDouble to the MPS backend but it does not have support for that dtype.",  # noqa: E501
+    "float8": "TypeError: Trying to convert Float8_e4m3fn to the MPS backend but it does not have support for that dtype.",  # noqa: E501
     "17 dimensions": "RuntimeError: MPS supports tensors with dimensions <= 16",
-    "adaptive pool": "RuntimeError: Adaptive pool MPS: input sizes must be divisible by output sizes",
+    "adaptive pool": "RuntimeError: Adaptive pool MPS: input sizes must be divisible by output sizes",  # noqa: E501
     "integer linear": "RuntimeError: MPS device does not support linear for non-float inputs",
     "integer conv": "RuntimeError: Convolution is supported only for Floating types",
     "cuda tensor": NO_CUDA,
@@ -136,7 +136,7 @@ def test_a_limit_that_the_script_swallowed_is_still_reported(done: Any) -> None:
 
 
 def test_an_operator_that_always_falls_back_is_counted_and_warned_about(quick: Run) -> None:
-    script = "import torch\nx = torch.ones(3, 2, device='mps')\nfor _ in range(2):\n    torch.linalg.svd(x)\n"
+    script = "import torch\nx = torch.ones(3, 2, device='mps')\nfor _ in range(2):\n    torch.linalg.svd(x)\n"  # noqa: E501
     run = quick(script, "--device", "mps")
     assert run.code == 0, run.err
     (row,) = run.report["fallbacks"]

@@ -16,7 +16,7 @@ KEYS = {
 
 def test_every_key_of_the_schema_is_there(quick: Run) -> None:
     report = quick("import torch\n", "--device", "mps").report
-    assert KEYS <= set(report)
+    assert set(report) >= KEYS
     assert (report["schema"], report["device"], report["outcome"]) == (1, "mps", "finished")
     assert report["self_test"]["passed"] >= 14
     assert report["self_test"]["failed"] == []
@@ -97,11 +97,15 @@ def test_waits_and_copies_are_counted_by_line(quick: Run) -> None:
     report = quick(MEASURED, "--device", "mps", "--steps", "0").report
     waits = {row["line"]: row["count"] for row in report["syncs"]}
     assert waits == {10: 2, 11: 2, 12: 2, 13: 2}
-    copies = {(row["line"], row["direction"]): (row["count"], row["bytes"]) for row in report["copies"]}
+    copies = {
+        (row["line"], row["direction"]): (row["count"], row["bytes"]) for row in report["copies"]
+    }
     assert copies == {(3, "h2d"): (2, 40), (6, "h2d"): (2, 256), (13, "d2h"): (2, 256)}
     assert report["switches"] == 6
     assert report["parameters_on_device"] == 2
-    assert [call[0] for call in report["device_calls"] if call[0] != "move"] == ["torch.mps.synchronize"] * 2
+    assert [call[0] for call in report["device_calls"] if call[0] != "move"] == [
+        "torch.mps.synchronize"
+    ] * 2
 
 
 def test_costs_are_given_per_step(quick: Run) -> None:
@@ -144,7 +148,7 @@ for _ in range(3):
     optimizer.zero_grad()
     model(torch.ones(8, 4).to(device)).square().mean().backward()
     optimizer.step()
-"""
+"""  # noqa: E501
     reports = [quick(script, "--device", device).report for device in ("cpu", "mps", "cuda")]
     for report in reports[1:]:
         assert report["losses"] == pytest.approx(reports[0]["losses"], rel=1e-5)
@@ -155,20 +159,20 @@ for _ in range(3):
 
 def test_cuda_and_to_are_the_same_device_choice(quick: Run) -> None:
     old = "import torch\nx = torch.ones(2).cuda()\ntorch.cuda.synchronize()\n"
-    new = "import torch\nd = torch.device('cuda')\nx = torch.ones(2).to(d)\ntorch.cuda.synchronize()\n"
+    new = "import torch\nd = torch.device('cuda')\nx = torch.ones(2).to(d)\ntorch.cuda.synchronize()\n"  # noqa: E501
     first, second = (quick(text, "--device", "cuda").report["device_calls"] for text in (old, new))
     assert first == second == [["move", "cuda:0"], ["torch.cuda.synchronize", ""]]
 
 
 def test_compiled_models_run_eagerly_and_the_report_says_so(quick: Run) -> None:
-    script = "import torch\nm = torch.compile(torch.nn.Linear(2, 2)).to('mps')\nm(torch.ones(1, 2, device='mps'))\n"
+    script = "import torch\nm = torch.compile(torch.nn.Linear(2, 2)).to('mps')\nm(torch.ones(1, 2, device='mps'))\n"  # noqa: E501
     report = quick(script, "--device", "mps").report
     assert report["outcome"] == "finished"
     assert report["notes"] == ["torch.compile ran eagerly"]
 
 
 def test_sync_debug_mode_error_ends_the_script_at_the_wait(quick: Run) -> None:
-    script = "import torch\ntorch.cuda.set_sync_debug_mode('error')\nx = torch.ones(2, device='cuda')\nx.sum().item()\n"
+    script = "import torch\ntorch.cuda.set_sync_debug_mode('error')\nx = torch.ones(2, device='cuda')\nx.sum().item()\n"  # noqa: E501
     error = quick(script, "--device", "cuda").report["error"]
     assert (error["type"], error["line"]) == ("RuntimeError", 4)
     assert error["message"] == "called a synchronizing CUDA operation"

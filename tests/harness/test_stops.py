@@ -37,7 +37,9 @@ def test_zero_steps_mean_no_limit(quick: Run) -> None:
 
 
 def test_except_exception_does_not_swallow_the_stop(quick: Run) -> None:
-    script = TRAINING + "while True:\n    try:\n        step()\n    except Exception:\n        pass\n"
+    script = (
+        TRAINING + "while True:\n    try:\n        step()\n    except Exception:\n        pass\n"
+    )
     run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"], run.report["steps"]) == (0, "stopped", 3)
 
@@ -56,7 +58,10 @@ def test_finally_blocks_run_before_the_end(quick: Run) -> None:
 
 
 def test_an_exit_code_after_the_stop_does_not_count(quick: Run) -> None:
-    script = TRAINING + "import sys\ntry:\n    while True:\n        step()\nexcept BaseException:\n    sys.exit(3)\n"
+    script = (
+        TRAINING
+        + "import sys\ntry:\n    while True:\n        step()\nexcept BaseException:\n    sys.exit(3)\n"  # noqa: E501
+    )
     run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
 

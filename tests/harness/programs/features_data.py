@@ -47,7 +47,11 @@ def state_dicts():
     source, target = nn.Linear(4, 2).to(DEVICE), nn.Linear(4, 2)
     state = source.state_dict()
     target.load_state_dict(state)
-    return [all(t.device.type == DEVICE for t in state.values()), target.weight, target.weight.is_cpu]
+    return [
+        all(t.device.type == DEVICE for t in state.values()),
+        target.weight,
+        target.weight.is_cpu,
+    ]
 
 
 @feature
@@ -57,7 +61,14 @@ def saving_and_loading():
     buffer = io.BytesIO()
     torch.save({"module": module.state_dict(), "part": torch.arange(3, device=DEVICE)[1:]}, buffer)
     results = []
-    for place in (None, "cpu", DEVICE, torch.device(DEVICE), {f"{DEVICE}:0": "cpu"}, lambda s, l: s):
+    for place in (
+        None,
+        "cpu",
+        DEVICE,
+        torch.device(DEVICE),
+        {f"{DEVICE}:0": "cpu"},
+        lambda kept, place: kept,
+    ):
         buffer.seek(0)
         loaded = torch.load(buffer, map_location=place)
         results.append([loaded["part"], loaded["module"]["weight"].sum()])
@@ -96,7 +107,12 @@ def optimizer_state_survives():
 def pickles_and_copies():
     tensor, module = numbers(2, 3), nn.Linear(2, 2).to(DEVICE)
     loaded, deep = pickle.loads(pickle.dumps(tensor)), copy.deepcopy(module)
-    return [loaded.device.type == DEVICE, loaded, copy.deepcopy(tensor), deep.weight.device.type == DEVICE]
+    return [
+        loaded.device.type == DEVICE,
+        loaded,
+        copy.deepcopy(tensor),
+        deep.weight.device.type == DEVICE,
+    ]
 
 
 @feature
@@ -126,7 +142,7 @@ def generators_repeat():
     return [
         torch.equal(first, torch.rand(3, generator=generator, device=DEVICE)),
         torch.equal(second, again), generator.device.type == DEVICE, generator.initial_seed(),
-        isinstance(generator, torch.Generator), isinstance(torch.default_generator, torch.Generator),
+        isinstance(generator, torch.Generator), isinstance(torch.default_generator, torch.Generator),  # noqa: E501
     ]  # fmt: skip
 
 
@@ -136,7 +152,7 @@ def seeds_repeat():
     first = [torch.randn(4, device=DEVICE), F.dropout(torch.ones(8, device=DEVICE))]
     torch.manual_seed(5)
     second = [torch.randn(4, device=DEVICE), F.dropout(torch.ones(8, device=DEVICE))]
-    return [torch.equal(a, b) for a, b in zip(first, second)]
+    return [torch.equal(a, b) for a, b in zip(first, second, strict=False)]
 
 
 @feature
@@ -155,7 +171,7 @@ def distributions():
         normal.rsample().device.type == DEVICE, normal.log_prob(torch.zeros(2, device=DEVICE)),
         choice.entropy(), choice.sample().device.type == DEVICE,
         torch.distributions.kl_divergence(normal, normal),
-        torch.distributions.Bernoulli(torch.tensor(0.5, device=DEVICE)).sample().device.type == DEVICE,
+        torch.distributions.Bernoulli(torch.tensor(0.5, device=DEVICE)).sample().device.type == DEVICE,  # noqa: E501
     ]  # fmt: skip
 
 

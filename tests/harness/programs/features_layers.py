@@ -55,7 +55,11 @@ def convolutions_of_every_kind():
 def recurrent_layers():
     torch.manual_seed(2)
     results = []
-    for layer in (nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True), nn.GRU(4, 5), nn.RNN(4, 5)):
+    for layer in (
+        nn.LSTM(4, 5, 2, batch_first=True, bidirectional=True),
+        nn.GRU(4, 5),
+        nn.RNN(4, 5),
+    ):
         layer = layer.to(DEVICE)
         output, _ = layer(numbers(3, 4, 4))
         output.square().mean().backward()
@@ -118,7 +122,11 @@ def attention_and_its_weights():
 
 @feature
 def scaled_dot_product_attention():
-    query, key, value = numbers(1, 2, 5, 4), numbers(1, 2, 5, 5)[..., :4], numbers(1, 2, 5, 6)[..., :4]
+    query, key, value = (
+        numbers(1, 2, 5, 4),
+        numbers(1, 2, 5, 5)[..., :4],
+        numbers(1, 2, 5, 6)[..., :4],
+    )
     query.requires_grad_()
     allowed = torch.ones(5, 5, dtype=torch.bool, device=DEVICE).tril()
     outputs = [
@@ -137,13 +145,18 @@ def attention_with_a_chosen_backend():
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
     with sdpa_kernel(SDPBackend.MATH):
-        return F.scaled_dot_product_attention(numbers(1, 1, 3, 4), numbers(1, 1, 3, 4), numbers(1, 1, 3, 4))
+        return F.scaled_dot_product_attention(
+            numbers(1, 1, 3, 4), numbers(1, 1, 3, 4), numbers(1, 1, 3, 4)
+        )
 
 
 @feature
 def embeddings():
     torch.manual_seed(5)
-    plain_table, bag = nn.Embedding(10, 4, padding_idx=0).to(DEVICE), nn.EmbeddingBag(10, 4).to(DEVICE)
+    plain_table, bag = (
+        nn.Embedding(10, 4, padding_idx=0).to(DEVICE),
+        nn.EmbeddingBag(10, 4).to(DEVICE),
+    )
     ids = torch.tensor([[1, 2], [0, 5]]).to(DEVICE)
     output = plain_table(ids).sum() + bag(ids).square().sum()
     output.backward()

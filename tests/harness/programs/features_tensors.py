@@ -98,7 +98,13 @@ def views_share_memory():
     base = torch.zeros(4, device=DEVICE)
     view = base.view(2, 2)
     view.add_(1)
-    return [base, view._base is base, view.data_ptr() == base.data_ptr(), base._version, view._version]
+    return [
+        base,
+        view._base is base,
+        view.data_ptr() == base.data_ptr(),
+        base._version,
+        view._version,
+    ]
 
 
 @feature
@@ -159,7 +165,7 @@ def reductions():
              tensor.argmax(), tensor.prod(), tensor.norm(), tensor.median()]  # fmt: skip
     return [
         whole, tensor.any(), tensor.all(), tensor.logsumexp(1), tensor.softmax(1),
-        tensor.log_softmax(0), tensor.cumsum(0), tensor.max(1).indices, tensor.std(0, unbiased=False),
+        tensor.log_softmax(0), tensor.cumsum(0), tensor.max(1).indices, tensor.std(0, unbiased=False),  # noqa: E501
         tensor.quantile(0.5), torch.histc(tensor, 3), tensor.amax(0), tensor.count_nonzero(),
     ]  # fmt: skip
 
@@ -182,9 +188,9 @@ def shapes():
         torch.cat([tensor, tensor]).shape, torch.stack([tensor, tensor]).shape,
         [part.shape for part in tensor.chunk(2)], [part.sum() for part in tensor.split(3, 1)],
         tensor.flip(0), tensor.roll(1, 0), tensor.repeat(2, 1).sum(), tensor.expand(2, 4, 6).sum(),
-        tensor.unfold(1, 2, 2).sum(), tensor.tril(), tensor.t().reshape(3, 8), F.pad(tensor, (1, 1)),
-        torch.meshgrid(tensor[0], tensor[1], indexing="ij")[0], tensor.diagonal(), tensor.movedim(0, 1),
-        tensor.unsqueeze(0).squeeze(0).flatten()[:3], F.one_hot(torch.tensor([0, 2], device=DEVICE), 3),
+        tensor.unfold(1, 2, 2).sum(), tensor.tril(), tensor.t().reshape(3, 8), F.pad(tensor, (1, 1)),  # noqa: E501
+        torch.meshgrid(tensor[0], tensor[1], indexing="ij")[0], tensor.diagonal(), tensor.movedim(0, 1),  # noqa: E501
+        tensor.unsqueeze(0).squeeze(0).flatten()[:3], F.one_hot(torch.tensor([0, 2], device=DEVICE), 3),  # noqa: E501
     ]  # fmt: skip
 
 
@@ -193,9 +199,9 @@ def products():
     left, right = numbers(3, 4), numbers(4, 3)
     return [
         left @ right, torch.mm(left, right), torch.bmm(left[None], right[None]), left[0] @ left[1],
-        torch.einsum("ij,kj->ik", left, left), torch.outer(left[0], left[1]), torch.addmm(left @ right, left, right),
-        torch.baddbmm((left @ right)[None], left[None], right[None]), torch.kron(left, right), left.mv(left[0]),
-        torch.tensordot(left, right, 1), torch.chain_matmul(left, right, left) if hasattr(torch, "chain_matmul") else 0,
+        torch.einsum("ij,kj->ik", left, left), torch.outer(left[0], left[1]), torch.addmm(left @ right, left, right),  # noqa: E501
+        torch.baddbmm((left @ right)[None], left[None], right[None]), torch.kron(left, right), left.mv(left[0]),  # noqa: E501
+        torch.tensordot(left, right, 1), torch.chain_matmul(left, right, left) if hasattr(torch, "chain_matmul") else 0,  # noqa: E501
     ]  # fmt: skip
 
 
@@ -229,7 +235,9 @@ def numbers_and_types_mix():
 @feature
 def half_precision():
     tensor = numbers(4, 4)
-    return [str((tensor.to(kind) @ tensor.to(kind)).dtype) for kind in (torch.float16, torch.bfloat16)]
+    return [
+        str((tensor.to(kind) @ tensor.to(kind)).dtype) for kind in (torch.float16, torch.bfloat16)
+    ]
 
 
 @feature
@@ -239,8 +247,8 @@ def complex_numbers():
     window = torch.hann_window(4, device=DEVICE)
     return [
         spectrum.abs(), torch.fft.irfft(torch.fft.rfft(signal), 8), torch.view_as_real(spectrum),
-        (spectrum * spectrum.conj()).real, spectrum.conj().imag, spectrum.conj().resolve_conj().angle(),
-        torch.polar(signal.abs(), signal).real, torch.view_as_complex(torch.stack([signal, signal], -1)).abs(),
+        (spectrum * spectrum.conj()).real, spectrum.conj().imag, spectrum.conj().resolve_conj().angle(),  # noqa: E501
+        torch.polar(signal.abs(), signal).real, torch.view_as_complex(torch.stack([signal, signal], -1)).abs(),  # noqa: E501
         torch.stft(numbers(16), 4, window=window, return_complex=True).abs(),
     ]  # fmt: skip
 

@@ -113,9 +113,7 @@ CASES = {
     # kernels
     "eig": lambda: torch.linalg.eig(torch.eye(2, device=D)),
     "svdvals": lambda: torch.linalg.svdvals(x),
-    "det backward": lambda: torch.linalg.det(
-        torch.eye(2, device=D).requires_grad_()
-    ).backward(),
+    "det backward": lambda: torch.linalg.det(torch.eye(2, device=D).requires_grad_()).backward(),
     "svd falls back": lambda: torch.linalg.svd(x),
     # CUDA on a Mac
     "cuda tensor": lambda: torch.zeros(2, device="cuda"),

@@ -7,6 +7,7 @@ Child processes (spawned workers, subprocesses, ``torchrun``) are reached throug
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -196,10 +197,9 @@ def merge_children(options: Options) -> None:
         with open(path, encoding="utf-8") as stream:
             _merge(json.load(stream))
         os.unlink(path)
-    try:
+    # A child may still be writing; then the folder stays, in the run's own TMPDIR.
+    with contextlib.suppress(OSError):
         os.rmdir(folder)
-    except OSError:
-        pass  # a child is still writing; the folder is in the run's own TMPDIR
 
 
 def _merge(child: Any) -> None:

@@ -43,7 +43,9 @@ _ACTIONS = {
 
 
 def _text(args: Any, kwargs: Any) -> str:
-    values: list[str] = [str(value) for value in args if isinstance(value, (int, str, torch.device))]
+    values: list[str] = [
+        str(value) for value in args if isinstance(value, (int, str, torch.device))
+    ]
     values += [
         f"{key}={value}"
         for key, value in sorted(kwargs.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -105,10 +106,8 @@ class Run:
 
     def _leave(self, code: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
-            try:
+            with contextlib.suppress(OSError, ValueError):
                 stream.flush()
-            except (OSError, ValueError):
-                pass
         self._real_exit(code)
 
     def _catch_hard_exits(self) -> None:
@@ -121,7 +120,7 @@ class Run:
                 bootstrap.leave_child_record(self.options)
             self._real_exit(status)
 
-        os._exit = leave_with_report  # type: ignore[assignment]
+        os._exit = leave_with_report
         for name in _SIGNALS:
             number = getattr(signal, name, None)
             if number is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
@@ -115,10 +116,9 @@ def _recording_backward(backward: Callable[..., None]) -> Callable[..., None]:
     def recorded(self: torch.Tensor, *args: Any, **kwargs: Any) -> None:
         if len(RECORDER.losses) < MAX_LOSSES and self.numel() == 1:
             with torch.no_grad():
-                try:
+                # complex, functorch and meta tensors have no float value
+                with contextlib.suppress(RuntimeError, TypeError):
                     RECORDER.losses.append(float(_host_view(self).reshape(())))
-                except (RuntimeError, TypeError):
-                    pass  # complex, functorch or meta tensors have no float value
         return backward(self, *args, **kwargs)
 
     return recorded

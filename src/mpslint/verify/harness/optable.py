@@ -6,6 +6,7 @@ releases had is in ``data/mps_kernels.json``.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -53,8 +54,7 @@ def parse_version(text: str) -> Version:
 
 def yaml_path() -> str:
     """The operator list of the installed torch; raises RuntimeError when it is missing."""
-    import torchgen
-
+    torchgen = importlib.import_module("torchgen")
     folder = os.path.dirname(os.path.abspath(str(torchgen.__file__)))
     path = os.path.join(folder, "packaged", "ATen", "native", "native_functions.yaml")
     if not os.path.isfile(path):
@@ -126,13 +126,15 @@ def load_releases() -> Releases:
 class OperatorTable:
     """The kernels of one backend in one release."""
 
-    def __init__(self, operators: dict[str, Operator], releases: Releases, version: Version) -> None:
+    def __init__(
+        self, operators: dict[str, Operator], releases: Releases, version: Version
+    ) -> None:
         self.operators = operators
         self.releases = releases
         self.version = version
 
     def registered(self, key: str) -> set[str]:
-        """Operators with a kernel for ``key`` in the installed torch, structured groups expanded."""
+        """Operators with a kernel for ``key`` in the installed torch, groups expanded."""
         found = set()
         for name, operator in self.operators.items():
             group = operator.delegate and self.operators[operator.delegate]

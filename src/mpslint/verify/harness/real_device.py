@@ -16,4 +16,6 @@ def _is_there(device: str) -> bool:
 def install(device: str) -> None:
     """Check that the real device is there; raises Unavailable when it is not."""
     if not _is_there(device):
-        raise Unavailable(f"this machine has no {device} device that torch {torch.__version__} sees")
+        raise Unavailable(
+            f"this machine has no {device} device that torch {torch.__version__} sees"
+        )

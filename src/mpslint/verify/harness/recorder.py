@@ -40,6 +40,7 @@ class Recorder:
         self.self_test: dict[str, Any] = {"passed": 0, "failed": []}
         self.simulates: str | None = None
         self.unavailable: str | None = None
+        self.importing_torch = False
         self._last_totals: dict[str, float] = {}
 
     def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:

@@ -6,8 +6,6 @@ arithmetic are the CPU's.
 
 from __future__ import annotations
 
-from typing import Optional
-
 import torch
 
 from .. import optable

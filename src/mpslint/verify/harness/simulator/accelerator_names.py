@@ -16,17 +16,17 @@ _BYTES = ("allocated_bytes", "reserved_bytes", "active_bytes", "requested_bytes"
 _NOT_FOLLOWED = ("inactive_split_bytes", "allocation", "segment", "active", "inactive_split")
 
 
-def _row(now: int, peak: int) -> Dict[str, int]:
+def _row(now: int, peak: int) -> dict[str, int]:
     return {"current": now, "peak": peak, "allocated": peak, "freed": peak - now}
 
 
-def device_statistics(index: int = 0) -> Dict[str, Any]:
+def device_statistics(index: int = 0) -> dict[str, Any]:
     """The nested dictionary that ``memory_stats`` flattens; there is one pool, and no splitting."""
     now, peak = TRACKER.current(), TRACKER.peak
     nothing = {pool: _row(0, 0) for pool in ("all", "small_pool", "large_pool")}
     followed = {**nothing, "all": _row(now, peak), "large_pool": _row(now, peak)}
-    statistics: Dict[str, Any] = {name: followed for name in _BYTES}
-    statistics.update({name: nothing for name in _NOT_FOLLOWED})
+    statistics: dict[str, Any] = dict.fromkeys(_BYTES, followed)
+    statistics.update(dict.fromkeys(_NOT_FOLLOWED, nothing))
     statistics.update({"oversize_allocations": _row(0, 0), "oversize_segments": _row(0, 0)})
     statistics.update({"num_alloc_retries": 0, "num_ooms": 0, "num_sync_all_streams": 0})
     return statistics

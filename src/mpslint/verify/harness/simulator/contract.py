@@ -22,7 +22,9 @@ _FLOAT64 = (
 
 
 def _no_such_dtype(name: str) -> str:
-    return f"Trying to convert {name} to the MPS backend but it does not have support for that dtype."
+    return (
+        f"Trying to convert {name} to the MPS backend but it does not have support for that dtype."
+    )
 
 
 MPS_REFUSED_DTYPES: dict[torch.dtype, str] = {
@@ -128,7 +130,7 @@ def _cuda_argument_mismatch(
 def _mps_kernel_mismatch(operator: str, tensors: Sequence[Tensor]) -> RuntimeError:
     """Kernels of the MPS backend that check by themselves; the rest fail in the graph."""
     if operator == "linear":
-        for tensor, name in zip(tensors, ("input", "weight", "bias")):
+        for tensor, name in zip(tensors, ("input", "weight", "bias"), strict=False):
             if tensor.device.type != "mps":
                 return RuntimeError(
                     f"Tensor for argument {name} is on {tensor.device} but expected on mps"

@@ -192,6 +192,8 @@ def install() -> None:
     for name, value in _c_functions().items():
         setattr(torch._C, name, value)
     cuda: Any = torch.cuda
+    tensor: Any = torch.Tensor
+    tensor.record_stream = lambda self, stream: None
     for name, value in _python_names().items():
         setattr(cuda, name, value)
     cuda.streams.Stream, cuda.streams.Event = cuda_streams.Stream, cuda_streams.Event
@@ -199,7 +201,6 @@ def install() -> None:
     cuda.nvtx.range_push = lambda message: 0
     cuda.nvtx.range_pop = lambda: 0
     cuda.nvtx.mark = lambda message: None
-    torch.Tensor.record_stream = lambda self, stream: None  # type: ignore[method-assign]
     torch.version.cuda = CUDA_VERSION
     backends: Any = torch.backends
     backends.cudnn.is_available = lambda: True
@@ -207,5 +208,3 @@ def install() -> None:
     backends.cuda.is_built = lambda: True
     legacy_types.install()
     os.register_at_fork(after_in_child=_after_fork)
-
-

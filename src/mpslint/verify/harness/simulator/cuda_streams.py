@@ -117,9 +117,7 @@ class Event:
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between two recorded events that were made with enable_timing."""
         if not (self.enable_timing and end_event.enable_timing):
-            raise ValueError(
-                "Both events must be created with argument 'enable_timing=True'."
-            )
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self.recorded_at is None or end_event.recorded_at is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
         return (end_event.recorded_at - self.recorded_at) * 1e3

@@ -79,7 +79,8 @@ def always_on_cpu(operator: Any) -> Callable[..., Any]:
 
 def _uses_other_layout(args: Any) -> bool:
     return any(
-        isinstance(value, torch.Tensor) and (value.layout is not torch.strided or value.is_quantized)
+        isinstance(value, torch.Tensor)
+        and (value.layout is not torch.strided or value.is_quantized)
         for value in args
     )
 

@@ -6,7 +6,8 @@ Everything else is handed to the full kernel, which gives the same results and a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -45,7 +46,7 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
     kinds = [_kind(argument) for argument in arguments]
     plain_keywords = {
         argument.name
-        for argument, kind in zip(arguments, kinds)
+        for argument, kind in zip(arguments, kinds, strict=False)
         if kind == _PLAIN and argument.name not in _RESERVED_KEYWORDS
     }
     is_simulated: Callable[[Any], bool] = getattr(Tensor, "is_" + SIM.name).__get__
@@ -58,8 +59,8 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
         recorder.ops += 1
         if kwargs and not kwargs.keys() <= plain_keywords:
             return slow(*args, **kwargs)
-        host_args: List[Any] = []
-        for value, kind in zip(args, kinds):
+        host_args: list[Any] = []
+        for value, kind in zip(args, kinds):  # noqa: B905 - the hottest line of all
             if kind == _PLAIN or value is None:
                 host_args.append(value)
             elif kind == _TENSOR:
@@ -72,7 +73,7 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
                 else:
                     return slow(*args, **kwargs)
             else:
-                row: Optional[List[Any]] = _host_list(value, is_simulated)
+                row: list[Any] | None = _host_list(value, is_simulated)
                 if row is None:
                     return slow(*args, **kwargs)
                 host_args.append(row)
@@ -82,8 +83,8 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
     return kernel
 
 
-def _host_list(values: Any, is_simulated: Callable[[Any], bool]) -> Optional[List[Any]]:
-    row = []
+def _host_list(values: Any, is_simulated: Callable[[Any], bool]) -> list[Any] | None:
+    row: list[Any] = []
     for value in values:
         if value is None:
             row.append(None)
@@ -94,7 +95,7 @@ def _host_list(values: Any, is_simulated: Callable[[Any], bool]) -> Optional[Lis
     return row
 
 
-Converter = Callable[[Any, Any, Dict[str, Any]], Any]
+Converter = Callable[[Any, Any, dict[str, Any]], Any]
 
 
 def _result_converter(plan: Plan, slow: Kernel) -> Converter:
@@ -102,13 +103,13 @@ def _result_converter(plan: Plan, slow: Kernel) -> Converter:
 
     returned = plan.returned
 
-    def one_tensor(result: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    def one_tensor(result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return to_device(result)
 
-    def first_argument(result: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    def first_argument(result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return args[0]
 
-    def any_result(result: Any, args: Any, kwargs: Dict[str, Any]) -> Any:
+    def any_result(result: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         return results(plan, result, args, kwargs)
 
     single = len(returned) == 1 and str(plan.operator._schema.returns[0].type) == "Tensor"

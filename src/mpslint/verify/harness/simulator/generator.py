@@ -76,9 +76,7 @@ class AsCpuGenerator:
 
 def wrong_generator(expected: str, found: str) -> RuntimeError:
     """What kernels say about a generator of another device."""
-    return RuntimeError(
-        f"Expected a '{expected}' device type for generator but found '{found}'"
-    )
+    return RuntimeError(f"Expected a '{expected}' device type for generator but found '{found}'")
 
 
 _default: Any | None = None

@@ -7,11 +7,12 @@ same call, which is so for the operators listed here.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
-_functions = torch._C._VariableFunctions  # type: ignore[attr-defined]
+_functions = torch._C._VariableFunctions
 
 # operator to the generated function that takes the same positional arguments
 _DIRECT = {
@@ -35,8 +36,8 @@ _ARITHMETIC = {
 }
 
 
-def _table() -> Dict[str, Callable[..., Any]]:
-    found: Dict[str, Callable[..., Any]] = {}
+def _table() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
     methods = torch._C.TensorBase
     for source, names in ((_functions, _DIRECT), (methods, _METHODS), (methods, _WITH_KEYWORDS)):
         for operator, function in names.items():
@@ -45,7 +46,7 @@ def _table() -> Dict[str, Callable[..., Any]]:
                 found[operator] = direct
     found["linear"] = torch._C._nn.linear
     found["gelu"] = torch._C._nn.gelu
-    found["linalg_vector_norm"] = torch._C._linalg.linalg_vector_norm  # type: ignore[attr-defined]
+    found["linalg_vector_norm"] = torch.linalg.vector_norm
     return found
 
 

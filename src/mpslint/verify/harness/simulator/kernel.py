@@ -241,7 +241,8 @@ def _host_outputs(plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> di
             empty = target.numel() == 0
             outputs[name] = torch.empty(0, dtype=target.dtype) if empty else to_host(target)
         elif type(target) in (list, tuple):
-            outputs[name] = [to_host(item) for item in target]
+            items: Sequence[Tensor] = target or ()
+            outputs[name] = [to_host(item) for item in items]
     return outputs
 
 

@@ -41,7 +41,8 @@ class _LegacyType(type):
             return torch.empty(args[0], dtype=cls.dtype, device=SIM.device)
         if len(args) == 1 and isinstance(args[0], torch.Tensor):
             return args[0].to(SIM.device, cls.dtype)
-        return torch.tensor(*args, dtype=cls.dtype, device=SIM.device)
+        (content,) = args
+        return torch.tensor(content, dtype=cls.dtype, device=SIM.device)
 
 
 def _types() -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import torch
 
-_expired = torch.UntypedStorage._expired
-_release = torch.UntypedStorage._free_weak_ref
+_expired: Any = torch.UntypedStorage._expired
+_release: Any = torch.UntypedStorage._free_weak_ref
 
 
 class Tracker:
@@ -27,7 +28,8 @@ class Tracker:
         """Count the storage of a new device tensor."""
         storage = tensor.untyped_storage()
         size = storage.nbytes()
-        self._live.append((storage._weak_ref(), size))  # type: ignore[attr-defined]
+        reference: Any = storage._weak_ref()  # an address; the stub says otherwise
+        self._live.append((reference, size))
         self.allocated += size
         if self.allocated > self.peak:
             self.sweep()

@@ -99,5 +99,5 @@ def install() -> None:
     if hasattr(torch.mps, "load_metallib"):
         torch.mps.load_metallib = _no_shader
     # Libraries decide by the processor's name whether this is Apple silicon.
-    platform.processor = lambda: "arm"  # type: ignore[assignment]
-    platform.machine = lambda: "arm64"  # type: ignore[assignment]
+    platform.processor = lambda: "arm"
+    platform.machine = lambda: "arm64"

@@ -29,7 +29,7 @@ def adaptive_average_pool(args: Sequence[Any]) -> None:
 
 def linear(args: Sequence[Any]) -> None:
     """Integer matrices have no kernel."""
-    for tensor, name in zip(args, ("inputs", "weights", "bias")):
+    for tensor, name in zip(args, ("inputs", "weights", "bias"), strict=False):
         if tensor is not None and not _is_float(tensor):
             raise RuntimeError(f"MPS device does not support linear for non-float {name}")
 

@@ -71,9 +71,9 @@ def _tiny_functions(cpu_guard: int, names: list[str]) -> _Tiny:
 def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
     kinds = torch._C._autograd.DeviceType
     kind = kinds.MPS if SIM.is_mps else kinds.CUDA
-    base: Any = torch._C._acc.DeviceGuard  # type: ignore[attr-defined]
+    base: Any = torch._C._acc.DeviceGuard
 
-    class Guard(base):  # type: ignore[misc, valid-type]
+    class Guard(base):  # type: ignore[misc]
         """A guard without behaviour: there is one device, always current."""
 
         def type_(self) -> Any:
@@ -86,7 +86,7 @@ def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
         raise RuntimeError("a privateuse1 device guard is registered already")
     guard = Guard()
     _guards.append(guard)
-    torch._C._acc.register_python_privateuseone_device_guard(guard)  # type: ignore[attr-defined]
+    torch._C._acc.register_python_privateuseone_device_guard(guard)
     registry[index] = registry[_PRIVATE_TYPE]
     registry[_PRIVATE_TYPE] = None
     waits = ("synchronizeEvent", "synchronizeDevice", "synchronizeStream")
@@ -98,9 +98,7 @@ def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
 
 
 def _hook_slots() -> dict[str, int]:
-    base = virtual_functions(
-        "ATen/detail/AcceleratorHooksInterface.h", "AcceleratorHooksInterface"
-    )
+    base = virtual_functions("ATen/detail/AcceleratorHooksInterface.h", "AcceleratorHooksInterface")
     name = f"{SIM.spec.key}HooksInterface"
     own = virtual_functions(f"ATen/detail/{name}.h", name)
     order = [function for function in base if not function.startswith("~")]

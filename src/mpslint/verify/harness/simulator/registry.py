@@ -14,11 +14,16 @@ from .kernel import Details, make_kernel
 from .mps_rules import RULES
 from .state import SIM, limit
 
-_libraries: list[torch.library.Library] = []
+_libraries: list[Any] = []
 
 # Left to their decompositions: the Mac build takes another path by #ifdef, or the decomposition
 # is the same arithmetic and spares a second forward pass in the backward.
 _COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
+
+
+def _library(namespace: str, key: str) -> Any:
+    make: Any = torch.library.Library
+    return make(namespace, "IMPL", key)
 
 
 def find_operator(name: str) -> Any | None:
@@ -41,7 +46,7 @@ class Registrar:
     def __init__(self, table: OperatorTable) -> None:
         self.table = table
         self.key = SIM.spec.key
-        self.library = torch.library.Library("aten", "IMPL")
+        self.library = _library("aten", "")
         self.done: set[str] = set()
         self.host_kernels = table.registered("CPU")
         self.substitutes = substitutes.table(SIM.name)
@@ -105,7 +110,7 @@ class Registrar:
 def install(table: OperatorTable) -> int:
     """Register all kernels; returns how many."""
     registrar = Registrar(table)
-    rest = torch.library.Library("_", "IMPL", SIM.spec.key)
+    rest = _library("_", SIM.spec.key)
     _libraries.extend([registrar.library, rest])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

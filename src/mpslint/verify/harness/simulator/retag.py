@@ -17,8 +17,8 @@ from .state import SIM, limit
 
 Tensor = torch.Tensor
 
-_export = torch._C._to_dlpack  # type: ignore[attr-defined]
-_import = torch._C._from_dlpack  # type: ignore[attr-defined]
+_export = torch._C._to_dlpack
+_import = torch._C._from_dlpack
 _int_at = ctypes.c_int32.from_address
 _address_at = ctypes.c_uint64.from_address
 # A capsule is an object header and then the pointer. Reading it there takes half the time of

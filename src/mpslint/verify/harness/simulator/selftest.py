@@ -22,9 +22,9 @@ def _raises(action: Check, kind: type[BaseException], text: str) -> bool:
 
 
 def _backward() -> bool:
-    x = torch.ones(2, 3, device=SIM.name, requires_grad=True)
+    x: Any = torch.ones(2, 3, device=SIM.name, requires_grad=True)
     (x @ torch.ones(3, 2, device=SIM.name)).relu().sum().backward()
-    return x.grad is not None and x.grad.device == SIM.device and x.grad.tolist() == [[2.0] * 3] * 2
+    return bool(x.grad.device == SIM.device and x.grad.tolist() == [[2.0] * 3] * 2)
 
 
 def _linear_backward() -> bool:
@@ -68,7 +68,7 @@ def _checks() -> dict[str, Check]:
         ),
         "autocast": _autocast,
         "generator": _generator,
-        "accelerator": lambda: torch.accelerator.current_accelerator().type == name,
+        "accelerator": lambda: torch.accelerator.current_accelerator() == torch.device(name),
     }
     if importlib.util.find_spec("numpy") is not None:
         checks["numpy"] = lambda: _raises(x.numpy, TypeError, "device type tensor to numpy")

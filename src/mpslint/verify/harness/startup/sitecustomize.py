@@ -4,6 +4,7 @@ The launcher puts this folder first on PYTHONPATH; Python imports a module of th
 Whatever ``sitecustomize`` it hides is run afterwards.
 """
 
+import importlib
 import importlib.machinery
 import importlib.util
 import json
@@ -28,9 +29,7 @@ def _start_harness() -> None:
     package = importlib.util.module_from_spec(spec)
     sys.modules["mpslint_harness"] = package
     spec.loader.exec_module(package)
-    from mpslint_harness import bootstrap
-
-    bootstrap.start_child()
+    importlib.import_module("mpslint_harness.bootstrap").start_child()
 
 
 def _run_hidden_sitecustomize() -> None:

@@ -3,10 +3,12 @@
 ## What it does
 Flags `torch.cuda.get_device_name`, `get_device_properties`, `get_device_capability`,
 `current_device`, `set_device`, `with torch.cuda.device(i)`, `utilization`, `get_rng_state`,
-`initial_seed`, `ipc_collect` and their like, where nothing makes sure that CUDA is there.
+`initial_seed`, `ipc_collect` and their like, where nothing makes sure that CUDA is there; and
+`torch.cuda.device_count()` as a divisor or as the number of processes to spawn.
 
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
+`device_count()` answers 0: a division by it raises `ZeroDivisionError`, and nothing is spawned.
 
 ## Example
 ```python
@@ -19,7 +21,7 @@ if torch.cuda.is_available():
 ```
 
 ## What is not flagged
-Guarded calls, calls below a `try`, `torch.cuda.device_count()` (it answers 0), `torch.cuda.device`
+Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`, `torch.cuda.device`
 where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
 that is written for CUDA alone: a function, class or file named after it, a module of Triton
@@ -97,6 +99,42 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=applicability,
             fix=fix,
         )
+    for call, _ in unsettled(context, ["torch.cuda.device_count"], CUDA_SETTLED):
+        harm = _harm(context, call)
+        if harm is not None:
+            yield context.finding(
+                rule, call.func, f"torch.cuda.device_count() is 0 where there is no CUDA: {harm}"
+            )
+
+
+def _harm(context: Context, call: ast.Call) -> str | None:
+    """What a count of 0 leads to, here or where the name that holds it is used."""
+    harm = _harm_of_use(context, call)
+    statement = context.index.parents[call]
+    if harm is not None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return harm
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
+        return None
+    scope = context.names.owner(target.id, target)
+    uses = [
+        use
+        for use in context.index.names[target.id]
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
+    ]
+    if any(isinstance(context.index.parents[use], ast.Compare) for use in uses):
+        return None
+    return next((h for use in uses if (h := _harm_of_use(context, use))), None)
+
+
+def _harm_of_use(context: Context, node: ast.expr) -> str | None:
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.BinOp) and parent.right is node:
+        if isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv):
+            return "raises ZeroDivisionError"
+    if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
+        return "no process is spawned"
+    return None
 
 
 def _entered(context: Context, call: ast.Call) -> bool:

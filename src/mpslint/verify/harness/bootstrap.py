@@ -41,6 +41,7 @@ def _fallback_enabled() -> bool:
 
 def prepare_torch(options: Options, fallback: bool) -> None:
     """Install the device under test and the observers into the freshly imported torch."""
+    RECORDER.visible_devices = options.visible_devices
     if options.kind == "cpu":
         from . import cpu_only
 

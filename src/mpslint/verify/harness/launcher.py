@@ -147,7 +147,10 @@ def main(argv: list[str]) -> int:
     if not os.path.isfile(options.script):
         print(f"mpslint: no such script: {options.script}", file=sys.stderr)
         return 2
-    options = options._replace(children=bootstrap.children_folder(options))
+    options = options._replace(
+        children=bootstrap.children_folder(options),
+        visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
+    )
     to_environment(options, os.path.dirname(os.path.abspath(__file__)))
     bootstrap.reach_children()
     RECORDER.trace = options.trace

@@ -17,13 +17,15 @@ from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
 HostView = Callable[[torch.Tensor], torch.Tensor]
 
 _device = "cpu"
+_is_real = False
 _host_view: HostView = lambda tensor: tensor.detach().cpu()  # noqa: E731
 
 
 def install(options: Options) -> None:
     """Hook the optimizer base class, ``nn.Module.__call__`` and ``Tensor.backward``."""
-    global _device, _host_view
+    global _device, _host_view, _is_real
     _device = options.device
+    _is_real = options.kind == "real"
     if options.kind == "simulated":
         from .simulator.retag import host_view
 
@@ -76,6 +78,8 @@ def _record_parameters(optimizer: torch.optim.Optimizer) -> None:
 def _after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
     RECORDER.end_step()
     _record_parameters(optimizer)
+    if _is_real and RECORDER.parameters_on_device:
+        RECORDER.ops += 1
     if stopping.STOPPER is not None:
         stopping.STOPPER.after_step(RECORDER.steps)
 
@@ -115,10 +119,9 @@ def _recording_backward(backward: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(backward)
     def recorded(self: torch.Tensor, *args: Any, **kwargs: Any) -> None:
         if len(RECORDER.losses) < MAX_LOSSES and self.numel() == 1:
-            with torch.no_grad():
-                # complex, functorch and meta tensors have no float value
-                with contextlib.suppress(RuntimeError, TypeError):
-                    RECORDER.losses.append(float(_host_view(self).reshape(())))
+            # complex, functorch and meta tensors have no float value
+            with torch.no_grad(), contextlib.suppress(RuntimeError, TypeError):
+                RECORDER.losses.append(float(_host_view(self).reshape(())))
         return backward(self, *args, **kwargs)
 
     return recorded

@@ -29,6 +29,7 @@ class Options(NamedTuple):
     script: str = ""
     args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
     children: str | None = None
+    visible_devices: str | None = None
 
     @property
     def kind(self) -> str:

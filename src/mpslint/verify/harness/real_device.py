@@ -1,10 +1,24 @@
-"""``--real``: nothing is simulated; what can be seen from Python is counted."""
+"""``--real``: nothing is simulated; what can be seen from Python is counted.
+
+Kernels of a real device cannot be counted without slowing the program down, so the report counts
+what crosses between host and device by the usual methods, and says so in a note.
+"""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
 from .bootstrap import Unavailable
+from .frames import user_location
+from .recorder import RECORDER
+
+NOTE = "real device: only moves, reads and optimizer steps are counted as device operations"
+_READS = ("item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__index__")
+_MOVES = ("to", "cpu", "cuda", "mps")
 
 
 def _is_there(device: str) -> bool:
@@ -13,9 +27,52 @@ def _is_there(device: str) -> bool:
     return bool(torch.cuda.is_available())
 
 
+def _direction(source: torch.device, target: torch.device, device: str) -> str | None:
+    if source == target:
+        return None
+    if target.type == device:
+        return "d2d" if source.type == device else "h2d"
+    return "d2h" if source.type == device else None
+
+
+def _counting_move(move: Callable[..., Any], device: str) -> Callable[..., Any]:
+    @functools.wraps(move)
+    def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        result = move(self, *args, **kwargs)
+        direction = _direction(self.device, result.device, device)
+        if direction is not None:
+            place = user_location(2)
+            RECORDER.ops += 1
+            RECORDER.copy(direction, result.nbytes, place)
+            RECORDER.call("move", str(result.device))
+            if direction == "d2h":
+                RECORDER.sync("copy to the host", place=place)
+        return result
+
+    return moved
+
+
+def _counting_read(read: Callable[..., Any], device: str) -> Callable[..., Any]:
+    @functools.wraps(read)
+    def value(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if self.device.type == device:
+            RECORDER.ops += 1
+            RECORDER.sync("read of one number", place=user_location(2))
+        return read(self, *args, **kwargs)
+
+    return value
+
+
 def install(device: str) -> None:
-    """Check that the real device is there; raises Unavailable when it is not."""
+    """Check that the real device is there, and count; raises Unavailable when it is not."""
     if not _is_there(device):
         raise Unavailable(
             f"this machine has no {device} device that torch {torch.__version__} sees"
         )
+    tensor: Any = torch.Tensor
+    for names, wrap in ((_MOVES, _counting_move), (_READS, _counting_read)):
+        for name in names:
+            method = getattr(tensor, name, None)
+            if method is not None:
+                setattr(tensor, name, wrap(method, device))
+    RECORDER.note(NOTE)

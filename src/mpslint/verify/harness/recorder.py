@@ -41,6 +41,7 @@ class Recorder:
         self.simulates: str | None = None
         self.unavailable: str | None = None
         self.importing_torch = False
+        self.visible_devices: str | None = None
         self._last_totals: dict[str, float] = {}
 
     def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ..recorder import RECORDER
 from . import cuda_streams, legacy_types, sync_debug
 from .accelerator_names import TOTAL_MEMORY, device_statistics
 from .contract import invalid_ordinal
@@ -57,16 +58,11 @@ class DeviceProperties:
         )
 
 
-class _Visibility:
+def _device_count() -> int:
     """Only a script that hides the GPUs itself has hidden this one."""
-
-    def __init__(self) -> None:
-        self.at_start = os.environ.get(_VISIBLE)
-
-    def count(self) -> int:
-        now = os.environ.get(_VISIBLE)
-        hidden = now is not None and now != self.at_start and now.strip() in ("", "-1")
-        return 0 if hidden else 1
+    now = os.environ.get(_VISIBLE)
+    hidden = now is not None and now != RECORDER.visible_devices and now.strip() in ("", "-1")
+    return 0 if hidden else 1
 
 
 def _require(index: int) -> None:
@@ -116,11 +112,10 @@ def _to_only_device(tensors: list[torch.Tensor]) -> list[torch.Tensor]:
 
 
 def _c_functions() -> dict[str, Any]:
-    visibility = _Visibility()
     return {
         "_has_cuda": True,
         "_CudaDeviceProperties": DeviceProperties,
-        "_cuda_getDeviceCount": visibility.count,
+        "_cuda_getDeviceCount": _device_count,
         "_cuda_init": lambda: None,
         "_cuda_getDevice": lambda: 0,
         "_cuda_setDevice": _require,
@@ -158,8 +153,6 @@ def _c_functions() -> dict[str, Any]:
 
 def wait_without_warning(name: str) -> None:
     """An explicit wait; sync debug mode is about hidden ones."""
-    from ..recorder import RECORDER
-
     RECORDER.sync(name)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.selection import Reference, reference, torch_name
+from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     torch = torch_name(context, call)
     name = (context.resolve(call.func) or "").rsplit(".", 1)[-1]
     if torch is None or name not in ("autocast", "GradScaler"):
+        return None
+    if context.settings.min_torch < _AUTOCAST_ON_MPS:
         return None
     device = _device(context, call)
     if device is None:
@@ -43,7 +46,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
             else:
                 arguments.insert(0, f"{keyword}={source.segment(value)}")
         head = f"{torch}.autocast(device_type={device.type_text}"
-        test = _enabled(context, enabled, device, on_mps=True)
+        test = _enabled(context, enabled, device, on_mps=_may_autocast(context))
     else:
         if call.args:
             return None
@@ -53,7 +56,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
         )
     text = ", ".join([head, *arguments, f"enabled={test}"]) + ")"
     edits: tuple[Edit, ...] = (*device.edits, replace_span(source, start, end, text))
-    return Fix(_MESSAGE, edits, Applicability.SAFE)
+    return Fix(_MESSAGE, edits, device.level)
 
 
 def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fix | None:
@@ -65,7 +68,9 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     edits = [*device.edits, replace(source, literal, device.type_text)]
     enabled = next((k for k in call.keywords if k.arg == "enabled"), None)
     scaler = (context.resolve(call.func) or "").endswith("GradScaler")
-    on_mps = not scaler or context.settings.min_torch >= _SCALER_ON_MPS
+    on_mps = _may_autocast(context)
+    if scaler:
+        on_mps = context.settings.min_torch >= _SCALER_ON_MPS
     if enabled is not None:
         value = enabled.value
         test = _enabled(context, value, device, on_mps=on_mps)
@@ -80,7 +85,14 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
             edits[-1] = replace(source, literal, f"{device.type_text}, enabled={test}")
         else:
             edits.append(Edit(at, at, f", enabled={test}", ""))
-    return Fix(_MESSAGE, tuple(edits), Applicability.SAFE)
+    return Fix(_MESSAGE, tuple(edits), device.level)
+
+
+def _may_autocast(context: Context) -> bool:
+    """Whether float16 is safe on MPS: where gradients are scaled, the scaler must run there too."""
+    if context.settings.min_torch >= _SCALER_ON_MPS:
+        return True
+    return not any(context.index.calls.get(name) for name in ("GradScaler", "scale"))
 
 
 def _device(context: Context, call: ast.Call) -> Reference | None:
@@ -90,7 +102,7 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
     """
     if context.settings.min_torch < _AUTOCAST_ON_MPS:
         return None
-    found = reference(context, call)
+    found = reference(context, call, type_only=True)
     if found is not None and found.is_string and not found.edits:
         # A string may carry an index ("cuda:0"), which autocast does not take.
         value = context.devices.at_hand(call)
@@ -134,18 +146,13 @@ def drop_unused_import(context: Context, statement: ast.ImportFrom) -> Fix | Non
         return Fix(
             "Drop the unused import", (replace_span(source, start, end, text),), Applicability.SAFE
         )
-    block = context.index.block(statement)
-    row, end_row = statement.lineno, statement.end_lineno or statement.lineno
-    line_end = source.starts[end_row] if end_row < len(source.starts) else len(source.text)
-    line_start = source.starts[row - 1]
-    alone = source.text[line_start:start].strip() == "" and source.text[end:line_end].strip() == ""
-    if len(block) == 1 or not alone:
+    edit = delete_statement(context, statement)
+    if edit is None:
         return None
-    return Fix(
-        "Drop the unused import",
-        (replace_span(source, line_start, line_end, ""),),
-        Applicability.SAFE,
-    )
+    # Another file may import from this one what it never used itself.
+    replaced = any(context.calls_of("torch.autocast", "torch.amp.GradScaler"))
+    level = Applicability.SAFE if replaced else Applicability.UNSAFE
+    return Fix("Drop the unused import", (edit,), level)
 
 
 def _is_used(context: Context, alias: ast.alias, statement: ast.ImportFrom) -> bool:

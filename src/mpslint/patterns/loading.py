@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _COPYING = ("model", "net", "optim", "encoder", "decoder", "generator", "discriminator", "module")
-_MODULE_METHODS = frozenset({"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"})
+_MODULE_METHODS = frozenset(
+    {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
+)
 
 
 def add_map_location(context: Context, call: ast.Call) -> Fix | None:

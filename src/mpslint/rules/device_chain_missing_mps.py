@@ -19,12 +19,13 @@ device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is
 
 ## What is not flagged
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
-or `torch.accelerator`, before, after or around; functions named after CUDA; code for another
-system; comparisons with a device that was selected elsewhere.
+or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
+CUDA; code for another system; comparisons with a device that was selected elsewhere.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
-user was asked (`--no-cuda`) is asked for MPS too.
+user was asked (`--no-cuda`) is asked for MPS too. Unsafe where the file moves other things only
+where CUDA is, in a way that no safe fix opens: they would stay on the CPU.
 
 ## References
 - PyTorch: "MPS backend" (docs/source/notes/mps.rst)
@@ -32,13 +33,18 @@ user was asked (`--no-cuda`) is asked for MPS too.
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
+
+_SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
 
 
 @rule(
@@ -50,14 +56,36 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for chain in context.chains.without_mps:
-        place = chain.node if chain.node.__class__.__name__ == "IfExp" else chain.test
+        if _left_out(context, chain):
+            continue
         falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
         row = context.source.position(context.source.span(falls)[0])[0]
-        yield context.finding(
+        start, end = _extent(context, chain)
+        yield context.finding_at(
             rule,
-            place,
+            start,
+            end,
             f"a Mac's GPU is never used: this selection falls to the CPU (line {row})",
             labels=(context.label(falls, "a Mac ends up here"),),
             applicability=Applicability.SAFE,
             fix=partial(add_mps_arm, context, chain),
         )
+
+
+def _extent(context: Context, chain: Chain) -> tuple[int, int]:
+    """The selection: the whole expression, or from the test of an `if` to the device it chooses."""
+    if isinstance(chain.node, ast.IfExp):
+        return context.source.span(chain.node)
+    chosen: ast.AST = chain.cuda_arm
+    while context.index.parents[chosen] is not chain.node:
+        chosen = context.index.parents[chosen]
+    return context.source.span(chain.test)[0], context.source.span(chosen)[1]
+
+
+def _left_out(context: Context, chain: Chain) -> bool:
+    """Whether a comment in the selection, or right above it, speaks of MPS: somebody has decided."""
+    source = context.source
+    last = chain.cpu_arm if chain.cpu_arm is not None else chain.node
+    first = max(context.index.statement(chain.node).lineno - 1, 1)
+    rows = range(first, source.position(source.span(last)[1])[0] + 1)
+    return any(_SPEAKS_OF_MPS.search(source.line(row)) for row in rows)

@@ -31,6 +31,7 @@ torch 2.4, so `min-torch` must be 2.5 or newer for the fix.
 from __future__ import annotations
 
 import ast
+import ast
 from collections.abc import Iterator
 from functools import partial
 
@@ -60,15 +61,20 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if about_cuda(context, literal.node):
             continue
         call = slot.node
+        if not isinstance(call, ast.Call):
+            continue
         parent = context.index.parents[literal.node]
         direct = parent is call or context.index.parents[parent] is call
-        build = None
-        if isinstance(call, ast.Call) and direct and context.settings.min_torch >= (2, 5):
-            build = partial(portable_argument, context, call, literal.node)
-        yield context.finding(
+        fixable = direct and context.settings.min_torch >= (2, 5)
+        start, end = context.source.span(literal.node)
+        if call.func.lineno != literal.node.lineno:
+            # The call is what one looks for; the literal may stand lines below.
+            start = context.source.span(call.func)[0]
+        yield context.finding_at(
             rule,
-            literal.node,
+            start,
+            end,
             "autocast for CUDA only: it switches itself off on MPS",
-            applicability=Applicability.SAFE if build else None,
-            fix=build,
+            applicability=Applicability.SAFE if fixable else None,
+            fix=partial(portable_argument, context, call, literal.node) if fixable else None,
         )

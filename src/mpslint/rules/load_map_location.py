@@ -18,12 +18,14 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 ```
 
 ## What is not flagged
-`map_location` with anything but CUDA, code behind a test for CUDA or in a `try`, files that were
-written by numpy or pickle.
+`map_location` with anything but CUDA, code behind a test for CUDA, about CUDA or in a `try`; files
+of numpy or pickle; what this machine wrote itself: in tests, in buffers, and by `torch.save` to the
+same place in a file that never speaks of devices.
 
 ## Fix safety
-Safe: `"cpu"` where the result only goes to `load_state_dict`, which copies it to the module's
-device; else `None` on CUDA (as before) and `"cpu"` elsewhere.
+Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
+copies it to the device of its own; else `None` on CUDA (as before) and elsewhere `"cpu"`, or the
+selected device for a whole module.
 
 ## References
 - `torch/serialization.py` (`load`)
@@ -32,13 +34,15 @@ device; else `None` on CUDA (as before) and `"cpu"` elsewhere.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.loading import cpu_map_location, portable_map_location
+from mpslint.patterns.loading import add_map_location, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 
 _LOADERS = {
     "torch.load": 1,
@@ -59,7 +63,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_LOADERS):
         if any(keyword.arg is None for keyword in call.keywords):
             continue
-        if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
+        if context.guards.has(call, "cuda", "asked-cuda", "no-mps", "caught"):
+            continue
+        if about_cuda(context, call) or _comes_from_here(context, call):
             continue
         given = _map_location(context, call)
         if given is None:
@@ -68,7 +74,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 call.func,
                 "without map_location a checkpoint saved on CUDA raises RuntimeError on a Mac",
                 applicability=Applicability.SAFE,
-                fix=partial(cpu_map_location, context, call),
+                fix=partial(add_map_location, context, call),
             )
         elif _is_cuda(context, given):
             yield context.finding(
@@ -78,6 +84,25 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE,
                 fix=partial(portable_map_location, context, given),
             )
+
+
+def _comes_from_here(context: Context, call: ast.Call) -> bool:
+    """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
+    the same place in code that never speaks of devices."""
+    parts = re.split(r"[/\\]", context.source.path)
+    if parts[-1].startswith("test_") or "tests" in parts[:-1]:
+        return True
+    if not call.args:
+        return False
+    place = ast.unparse(call.args[0])
+    if "buffer" in place.lower() or "BytesIO" in place:
+        return True
+    if any(word in context.source.data for word in (b"cuda", b"device", b"accelerat")):
+        return False
+    return any(
+        len(saved.args) > 1 and ast.unparse(saved.args[1]) == place
+        for saved in context.calls_of("torch.save")
+    )
 
 
 def _map_location(context: Context, call: ast.Call) -> ast.expr | None:

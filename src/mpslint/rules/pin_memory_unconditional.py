@@ -17,7 +17,8 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 ```
 
 ## What is not flagged
-Anything but the literal `True`, and code behind a test for CUDA.
+Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
+pinned where somebody asked for it (`if pin_memory:`).
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. `Tensor.pin_memory()` is reported only.
@@ -37,6 +38,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.values import Kind
 
 
@@ -53,6 +55,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             value = keyword.value
             if keyword.arg != "pin_memory" or context.guards.on_cuda(call):
                 continue
+            if about_cuda(context, call):
+                continue
             if isinstance(value, ast.Constant) and value.value is True:
                 yield context.finding(
                     rule,
@@ -63,7 +67,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 )
     for call in context.index.calls.get("pin_memory", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
-            if context.guards.has(call, "cuda", "asked-cuda", "caught"):
+            if context.guards.has(call, "cuda", "asked-cuda", "no-cpu", "caught"):
+                continue
+            if about_cuda(context, call) or _asked_for(context, call):
                 continue
             if context.values.of(call.func.value).kind is Kind.TENSOR:
                 start, end = context.name_token(call.func)
@@ -74,6 +80,16 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     "Tensor.pin_memory() raises RuntimeError where there is no CUDA",
                     severity=Severity.BREAKS,
                 )
+
+
+def _asked_for(context: Context, call: ast.Call) -> bool:
+    """`if pin_memory:`, `if x.is_pinned():`: only where memory was, or shall be, pinned."""
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.If | ast.IfExp) and "pin" in ast.unparse(parent.test):
+            return True
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+    return False
 
 
 def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:

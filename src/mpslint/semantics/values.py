@@ -200,6 +200,8 @@ class Values:
                 if value is not None:
                     return value
         if isinstance(node.func, ast.Attribute):
+            if node.func.attr == "format" and isinstance(node.func.value, ast.Constant):
+                return self._formatted(node.func.value, STRING)
             value = self._calls.method_call(node, node.func)
             if value is not None:
                 return value

@@ -141,7 +141,8 @@ def test_exactly_the_asked_for_device_is_there(harness: Run, device: str, expect
 
 def test_a_script_can_hide_the_gpu_from_itself(harness: Run) -> None:
     script = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\nimport torch\nprint(torch.cuda.is_available())\n"  # noqa: E501
-    assert harness(script, "--device", "cuda").out == "False\n"
+    shown = {"CUDA_VISIBLE_DEVICES": "0"}
+    assert harness(script, "--device", "cuda", env=shown).out == "False\n"
 
 
 def test_a_real_device_that_is_not_there_is_unavailable(harness: Run) -> None:

@@ -40,8 +40,8 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 
 _BUILT = {
-    "torch.backends.mps.is_built": ("torch.backends.mps.is_available", "is_available"),
-    "torch.backends.cuda.is_built": ("torch.cuda.is_available", None),
+    "torch.backends.mps.is_built": ("mps", "torch.backends.mps.is_available", "is_available"),
+    "torch.backends.cuda.is_built": ("cuda", "torch.cuda.is_available", None),
 }
 
 
@@ -58,7 +58,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         name = context.resolve(call.func)
         if test is None or name is None:
             continue
-        available, replacement = _BUILT[name]
+        backend, available, replacement = _BUILT[name]
+        if context.guards.has(test, backend, f"no-{backend}"):
+            continue
         if _also_asked(context, test, available) or _explains(context, test, available):
             continue
         fixable = replacement is not None and isinstance(call.func, ast.Attribute)
@@ -90,13 +92,11 @@ def _also_asked(context: Context, test: ast.expr, available: str) -> bool:
     return any(
         isinstance(node, ast.Call) and context.resolve(node.func) == available
         for node in ast.walk(test)
-    ) or bool(context.guards.at(test) & {"mps", "cuda"})
+    )
 
 
 def _explains(context: Context, test: ast.expr, available: str) -> bool:
-    """The branch behind `not is_available()`, or one that prints, raises and nothing more."""
-    if context.guards.at(test) & {"no-mps", "no-cuda"}:
-        return True
+    """A branch that asks for more inside, or prints, raises and nothing more."""
     holder = context.index.parents[test]
     if not isinstance(holder, ast.If):
         return False
@@ -109,9 +109,17 @@ def _explains(context: Context, test: ast.expr, available: str) -> bool:
         return True
     return all(
         isinstance(arm, ast.Raise | ast.Pass)
-        or (isinstance(arm, ast.Expr) and isinstance(arm.value, ast.Call | ast.Constant))
+        or (isinstance(arm, ast.Expr) and _only_speaks(context, arm.value))
         for arm in holder.body
     )
+
+
+def _only_speaks(context: Context, value: ast.expr) -> bool:
+    """A text, or a call that is neither one of torch's nor a move."""
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.Constant)
+    name = context.resolve(value.func) or ast.unparse(value.func)
+    return not name.startswith("torch.") and name.rsplit(".", 1)[-1] not in ("to", "cuda")
 
 
 def _ask_available(context: Context, call: ast.Call) -> Fix | None:

@@ -80,12 +80,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         name = context.resolve(call.func) or ""
         portable = _PORTABLE[name]
+        fixable = not _seeded_before(context, call, calls)
         yield context.finding(
             rule,
             call.func,
             f"{name}() does not seed MPS: torch.{portable}() seeds every device",
-            applicability=Applicability.UNSAFE,
-            fix=partial(_seed_all, context, call, portable),
+            applicability=Applicability.UNSAFE if fixable else None,
+            fix=partial(_seed_all, context, call, portable) if fixable else None,
         )
 
 
@@ -93,6 +94,16 @@ def _seeds_each(context: Context, call: ast.Call) -> bool:
     """A stand-in for `torch.manual_seed` that goes through the backends itself."""
     function = context.index.function(call)
     return function is not None and "manual_seed" in function.name
+
+
+def _seeded_before(context: Context, call: ast.Call, calls: list[ast.Call]) -> bool:
+    """Behind another call of the same block, whose fix seeds every device for both."""
+    block = context.index.block(context.index.statement(call))
+    return any(
+        context.index.statement(other) in block
+        for other in calls[: calls.index(call)]
+        if context.index.function(other) is context.index.function(call)
+    )
 
 
 def _seed_all(context: Context, call: ast.Call, portable: str) -> Fix | None:

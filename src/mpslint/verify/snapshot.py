@@ -33,12 +33,16 @@ class Snapshot(NamedTuple):
     left_out: tuple[str, ...]
 
 
-def find_root(script: str) -> str:
-    """The folder to copy for a script: its git work tree if it lies in one, else its folder."""
+def find_root(script: str, python_path: Sequence[str] = ()) -> str:
+    """The folder to copy for a script: its git work tree if it lies in one, else the outermost
+    folder of `python_path` around it, from which it may import its own project, else its folder.
+    """
     folder = os.path.dirname(os.path.realpath(script))
     top = _git(folder, "rev-parse", "--show-toplevel").strip()
     if not top:
-        return folder
+        around = [os.path.realpath(path) for path in python_path]
+        around = [path for path in around if (folder + os.sep).startswith(path + os.sep)]
+        return min({*around} - _wide_folders(), key=len, default=folder)
     top = os.path.realpath(top)
     ignored = _git(folder, "check-ignore", "--", os.path.realpath(script))
     return folder if ignored or top in _wide_folders() else top

@@ -36,7 +36,9 @@ class Workshop:
     def __init__(self, request: Request, python: Interpreter) -> None:
         self.request, self.python = request, python
         self.base = os.path.realpath(tempfile.mkdtemp(prefix="mpslint-verify-"))
-        self.root = os.path.realpath(request.root or snapshot.find_root(request.script))
+        self.users_path = _users_python_path(request)
+        found = request.root or snapshot.find_root(request.script, self.users_path)
+        self.root = os.path.realpath(found)
         self.script = os.path.realpath(request.script)
         if not (self.script + os.sep).startswith(self.root.rstrip(os.sep) + os.sep):
             raise BadRequest(f"{request.script}: lies outside the folder to copy, {self.root}")
@@ -136,16 +138,12 @@ class Workshop:
         return argument
 
     def _python_path(self) -> list[str]:
-        users = self.request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
         # Folders of the project that this Python imports from (an editable install) mean the copy,
         # too.
         own = [path for path in self.python.path if path == self.root or self._is_source(path)]
-        named = [path for path in users.split(os.pathsep) if path]
         mapped = [
-            self.inside(os.path.realpath(path))
-            if os.path.isabs(path) and self.covers(path)
-            else path
-            for path in [*named, *own]
+            self.inside(os.path.realpath(path)) if self.covers(path) else path
+            for path in [*self.users_path, *own]
         ]
         return [self._in("python"), *dict.fromkeys(mapped)]
 
@@ -176,10 +174,7 @@ class Workshop:
     def _places(self) -> process.Places:
         writable = [self._in("run", name) for name in ("project", "home", "tmp", "out")]
         search = os.environ.get("PATH", "").split(os.pathsep)
-        users = self.request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(
-            os.pathsep
-        )
-        keep = [*self.python.folders, *search, *users, self.base]
+        keep = [*self.python.folders, *search, *self.users_path, self.base]
         keep = [path for path in keep if os.path.isabs(path) and os.path.isdir(path)]
         hidden = [path for path in _private_folders() if not any(_holds(k, path) for k in keep)]
         keep = [
@@ -204,6 +199,12 @@ class Workshop:
         inside, outside = json.dumps(self._in("run", "project"))[1:-1], json.dumps(self.root)[1:-1]
         report: dict[str, Any] = json.loads(text.replace(inside, outside))
         return report
+
+
+def _users_python_path(request: Request) -> list[str]:
+    """The user's PYTHONPATH; relative entries mean what they mean where the user stands."""
+    named = request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    return [os.path.abspath(path) for path in named.split(os.pathsep) if path]
 
 
 def _holds(folder: str, path: str) -> bool:

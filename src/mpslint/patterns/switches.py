@@ -31,23 +31,24 @@ def joined(parts: list[str]) -> str:
     return " and ".join(dict.fromkeys(parts))
 
 
-def _asked(context: Context, test: ast.expr, wanted: bool, at: ast.expr) -> list[str] | None:
+def _asked(
+    context: Context, test: ast.expr, wanted: bool, at: ast.expr, depth: int = 8
+) -> list[str] | None:
+    if depth == 0:
+        return None
     machine = outcome(context, test)
     if machine is not None:
         return [] if machine is wanted else None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return _asked(context, test.operand, not wanted, at)
+        return _asked(context, test.operand, not wanted, at, depth - 1)
     if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == wanted:
-        parts = [_asked(context, value, wanted, at) for value in test.values]
+        parts = [_asked(context, value, wanted, at, depth - 1) for value in test.values]
         if any(part is None for part in parts):
             return None
         return [text for part in parts if part is not None for text in part]
     decided = context.guards.behind(test)
     if decided is not test and "cuda" in context.guards.implied(decided, wanted):
-        parts_behind = _asked(context, decided, wanted, at)
-        if parts_behind is not None and context.source.segment(test) in parts_behind:
-            return None  # `args.cuda = args.cuda and torch.cuda.is_available()`
-        return parts_behind
+        return _asked(context, decided, wanted, at, depth - 1)
     if "cuda" in context.guards.implied(test, wanted):
         return None
     if _asks_for_backend(context, test) or not _means_the_same(context, test, at):

@@ -146,6 +146,8 @@ class Guards:
         elif isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
             if not isinstance(child, ast.comprehension):
                 for generator in parent.generators:
+                    if self._over_gpus(generator.iter):
+                        facts |= {"cuda"}
                     for test in generator.ifs:
                         facts |= self.implied(test, True)
         elif (isinstance(parent, FUNCTIONS) and isinstance(child, ast.stmt)) or (
@@ -523,7 +525,10 @@ class Guards:
         elif isinstance(test, ast.Attribute):
             values = self.assigned(test)
             if len(values) == 1 and not self._perhaps(values[0]):
-                return values[0]
+                # `args.cuda = args.cuda and ...` reads what the user said under the same name.
+                spelled = ast.dump(test)
+                own = any(ast.dump(item) == spelled for item in ast.walk(values[0]))
+                return test if own else values[0]
         return test
 
     def _perhaps(self, node: ast.AST) -> bool:

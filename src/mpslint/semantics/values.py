@@ -201,7 +201,7 @@ class Values:
                     return value
         if isinstance(node.func, ast.Attribute):
             if node.func.attr == "format" and isinstance(node.func.value, ast.Constant):
-                return self._formatted(node.func.value, STRING)
+                return self.formatted(node.func.value)
             value = self._calls.method_call(node, node.func)
             if value is not None:
                 return value
@@ -259,11 +259,11 @@ class Values:
             Kind.STRING,
             Kind.DEVICE_STRING,
         ):
-            return self._formatted(node.left, left)
+            return self.formatted(node.left)
         return arithmetic(left, right)
 
-    def _formatted(self, text: ast.expr, value: Value) -> Value:
-        """`"cuda:%d" % rank` and `"cuda:" + str(rank)` still name a device."""
+    def formatted(self, text: ast.expr) -> Value:
+        """`"cuda:%d" % rank`, `"cuda:" + str(rank)`, `"cuda:{}".format(rank)` name a device."""
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
             word, colon, _ = text.value.partition(":")
             if colon and DEVICE_TEXT.match(word):

@@ -50,6 +50,8 @@ class FixResult(NamedTuple):
     passes: int
     error: str | None
     """Why nothing was changed although fixes were on offer; None when all went well."""
+    misfits: tuple[str, ...] = ()
+    """Fixes that were left out because they do not fit the text or themselves."""
 
     @property
     def text(self) -> str:
@@ -95,13 +97,10 @@ def fix_source(
     seen = {source.text}
     findings = lint(current, settings, elsewhere=elsewhere)
     for number in range(1, MAX_PASSES + 1):
-        try:
-            edits, landed = _one_pass(current, findings, level, settings)
-        except EditConflict as error:
-            return _refused(source, settings, number, f"a fix does not fit the text ({error})")
+        edits, landed, misfits = _one_pass(current, findings, level, settings)
         if not edits or spliced(current.text, edits) == current.text:
             remaining = located(current, findings)
-            return FixResult(current, tuple(applied), remaining, number, None)
+            return FixResult(current, tuple(applied), remaining, number, None, misfits)
         applied += [_applied(source, current, finding, fix, passes) for finding, fix in landed]
         try:
             current = current.with_edits(edits)
@@ -118,19 +117,23 @@ def fix_source(
 
 def _one_pass(
     source: SourceFile, findings: list[Finding], level: Applicability, settings: Settings
-) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]]]:
-    """The edits of one pass, and whose they are."""
+) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]], tuple[str, ...]]:
+    """The edits of one pass, whose they are, and which fixes were left out."""
     edits, written = EditSet(source.text), _Comments(source)
-    landed = []
+    landed, misfits = [], []
     for finding in findings:
         if finding.applicability is None or finding.applicability < level:
             continue
         fix = finding.fix
         if fix is None or _applicability(fix, written, settings) < level:
             continue
-        if all(source.accepts(edit) for edit in fix.edits) and edits.add(fix):
-            landed.append((finding, fix))
-    return edits.edits, landed
+        try:
+            if all(source.accepts(edit) for edit in fix.edits) and edits.add(fix):
+                landed.append((finding, fix))
+        except EditConflict as error:
+            # A fault of that one fix; what it would have changed stays as it is.
+            misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
+    return edits.edits, landed, tuple(misfits)
 
 
 def _applied(

@@ -184,11 +184,41 @@ def test_a_fix_that_breaks_the_file_changes_nothing(only_rule: Callable[[Rule], 
     assert "would break the file" in result.error
 
 
-def test_a_fix_that_expects_another_text_changes_nothing(only_rule: Callable[[Rule], None]) -> None:
-    only_rule(lambda source: iter([finding(fix(Edit(0, 1, "y", "z")))]))
+def test_a_fix_that_expects_another_text_is_left_out_and_the_others_land(
+    only_rule: Callable[[Rule], None],
+) -> None:
+    def rules(source: SourceFile) -> Iterator[Finding]:
+        yield finding(fix(Edit(0, 1, "y", "z")))
+        yield from replaces("1", "2")(source)
+
+    only_rule(lambda source: (found for found in rules(source)))
     result = run("x = 1\n")
-    assert result.text == "x = 1\n"
-    assert result.error == "a fix does not fit the text (expected 'z', found 'x')"
+    assert (result.text, result.error) == ("x = 2\n", None)
+    assert result.misfits == ("MPS201 at 1:1 does not fit (expected 'z', found 'x')",)
+    assert [left.code for left in result.remaining] == ["MPS201"]
+
+
+def test_a_fix_that_contradicts_itself_is_left_out(only_rule: Callable[[Rule], None]) -> None:
+    both = fix(Edit(1, 1, "a", ""), Edit(1, 1, "b", ""))
+    only_rule(lambda source: iter([finding(both)]))
+    result = run("x = 1\n")
+    assert (result.text, result.error) == ("x = 1\n", None)
+    assert result.misfits == ("MPS201 at 1:1 does not fit (two edits at 1)",)
+
+
+def test_rows_of_what_was_fixed_are_those_of_the_original_file(
+    only_rule: Callable[[Rule], None],
+) -> None:
+    def rules(source: SourceFile) -> Iterator[Finding]:
+        if "import x" not in source.text:
+            yield finding(fix(Edit(0, 0, "import x\n\n", "")))
+        else:
+            yield from replaces("old", "new")(source)
+
+    only_rule(lambda source: (found for found in rules(source)))
+    result = run("a = 1\nb = old\n")
+    assert result.text == "import x\n\na = 1\nb = new\n"
+    assert [applied.row for applied in result.applied] == [1, 2]
 
 
 def test_unsafe_fixes_are_applied_only_on_request(only_rule: Callable[[Rule], None]) -> None:

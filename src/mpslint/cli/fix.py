@@ -164,8 +164,11 @@ def _plan(options: argparse.Namespace) -> Work:
         if error is not None:
             where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
             result = result._replace(error=f"{where}{error}")
-        elif not isinstance(planned, str) and planned.changed:
-            work.planned[path] = planned
+        elif not isinstance(planned, str):
+            for misfit in planned.result.misfits:
+                warn(f"{path}: a fix was left out: {misfit}; please report it")
+            if planned.changed:
+                work.planned[path] = planned
         work.results.append(result)
     helpers = projects.helpers(work.planned.values())
     work.planned.update(helpers)

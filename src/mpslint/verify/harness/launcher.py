@@ -60,6 +60,7 @@ class Run:
         self._catch_hard_exits()
         stopping.install(self.stopper)
         try:
+            bootstrap.watch_import_of_torch(self.options)
             run_as_main(self.options.script, self.options.args)
             ending: Ending = ("finished", 0, None)
         except bootstrap.Unavailable as error:
@@ -154,7 +155,6 @@ def main(argv: list[str]) -> int:
     to_environment(options, os.path.dirname(os.path.abspath(__file__)))
     bootstrap.reach_children()
     RECORDER.trace = options.trace
-    bootstrap.watch_import_of_torch(options)
     if options.spawn:
         import multiprocessing
 

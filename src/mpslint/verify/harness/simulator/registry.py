@@ -20,6 +20,14 @@ _libraries: list[Any] = []
 # is the same arithmetic and spares a second forward pass in the backward.
 _COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
 
+# Not kernels of the real backends, but what their composites are computed with here.
+_NEEDED = {
+    "convolution_overrideable",
+    "convolution_backward_overrideable",
+    "_scaled_dot_product_flash_attention_for_cpu",
+    "_scaled_dot_product_flash_attention_for_cpu_backward",
+}
+
 
 def _library(namespace: str, key: str) -> Any:
     make: Any = torch.library.Library
@@ -90,7 +98,7 @@ class Registrar:
             by_hand["record_stream"] = lambda *args: None
         for name, kernel in by_hand.items():
             self.add(name, kernel)
-        names = self.names() | {"convolution_overrideable", "convolution_backward_overrideable"}
+        names = self.names() | _NEEDED
         if SIM.is_mps:
             names.add("_slow_conv2d_forward")
         for name in sorted(names - self.done - _COMPOSITE_INSTEAD):

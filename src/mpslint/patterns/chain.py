@@ -6,9 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.gates import stays_behind
 from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.gates import stays_behind
 from mpslint.patterns.selection import in_style, torch_name
+from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import (
     alone_on_lines,
@@ -135,17 +136,31 @@ def _expression(
     mps = mps_arm(context, chain.cuda_arm)
     source = context.source
     start, end = source.span(node)
-    if mps is None or holds_comment(source, start, end):
+    test = mps_test(context, chain, torch)
+    if mps is None or test is None:
         return None
-    cpu, test = source.segment(chain.cpu_arm), mps_test(context, chain, torch)
-    if test is None:
-        return None
+    if holds_comment(source, start, end):
+        return _before_cpu_arm(context, chain, mps, test)
+    cpu = source.segment(chain.cpu_arm)
     if chain.inverted:
         pieces = [source.segment(chain.cuda_arm), _turned(context, chain, torch)]
     else:
         pieces = [source.segment(chain.cuda_arm), _cuda_test(context, chain, torch)]
     parts = [pieces[0], f"if {pieces[1]}", f"else {mps}", f"if {test}", f"else {cpu}"]
     return (replace_span(source, start, end, _laid_out(context, node, parts)),)
+
+
+def _before_cpu_arm(context: Context, chain: Chain, mps: str, test: str) -> tuple[Edit, ...] | None:
+    """The MPS arm between the others, so that every comment keeps its place."""
+    assert chain.cpu_arm is not None
+    if chain.inverted or chain.asked_only:
+        return None
+    source, gap = context.source, " "
+    start = source.span(chain.cpu_arm)[0]
+    row, column = source.position(start)
+    if source.line(row)[: column - 1].strip() == "else":
+        gap = source.newline + source.indentation(row)
+    return (insert(start, f"{mps}{gap}if {test}{gap}else "),)
 
 
 def _turned(context: Context, chain: Chain, torch: str) -> str:
@@ -198,7 +213,7 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     source = context.source
     arm_statement = context.index.statement(chain.cuda_arm)
     last = node.body[-1]
-    row = last.end_lineno or last.lineno
+    row = row_of_last_comment(source, last, source.indentation(node.lineno))
     if not alone_on_lines(source, last) or not alone_on_lines(source, arm_statement):
         return _into_cpu_arm(context, chain, torch)
     arm_start = source.span(chain.cuda_arm)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
@@ -13,6 +14,7 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
 _COPYING = ("model", "net", "optim", "encoder", "decoder", "generator", "discriminator", "module")
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
@@ -32,20 +34,36 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
         key=lambda n: context.source.span(n)[1],
         default=None,
     )
-    if last is None or torch is None:
+    if last is None:
         return None
     value, level = f"{mark}cpu{mark}", Applicability.SAFE
     edits: tuple[Edit, ...] = ()
     if not goes_to_state_dict(context, call):
+        if torch is None:
+            return None
         if _is_module(context, call) and context.placement.file_uses_devices:
             device = reference(context, call)
             if device is None:
                 return None
             value, level, edits = device.text, device.level, device.edits
         value = f"None if {torch}.cuda.is_available() else {value}"
-    at = _behind(context, call, last)
-    added = insert(at, f", map_location={value}")
-    return Fix("Load where every machine can", (*edits, added), level)
+    added = _argument(context, call, last, f"map_location={value}")
+    return Fix("Load where every machine can", (*edits, *added), level)
+
+
+def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:
+    """One more argument: on a line of its own where the last one has one, with its comment."""
+    source, at = context.source, _behind(context, call, last)
+    row, first = source.position(at)[0], source.span(last)[0]
+    keyword = next((k for k in call.keywords if k.value is last), None)
+    first = source.span(keyword)[0] if keyword is not None else first
+    head_row = source.position(first)[0]
+    head = source.text[source.starts[head_row - 1] : first]
+    tail = source.text[at : source.starts[row]] if row < len(source.starts) else "?"
+    if head.strip() or not _LINE_END.match(tail):
+        return [insert(at, f", {text}")]
+    line = insert(source.starts[row], f"{source.indentation(head_row)}{text},{source.newline}")
+    return [line] if tail.lstrip().startswith(",") else [insert(at, ","), line]
 
 
 def _is_module(context: Context, call: ast.Call) -> bool:

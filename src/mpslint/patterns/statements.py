@@ -53,15 +53,17 @@ def dedent_body(context: Context, gate: ast.If, edits: list[Edit]) -> Edit | Non
     import libcst as cst
 
     source = context.source
-    last = (gate.orelse or gate.body)[-1]
-    if not alone_on_lines(source, last) or gate.body[0].lineno == gate.lineno:
-        return None
     start = source.span(gate)[0]
     if source.text[source.starts[gate.lineno - 1] : start].strip():
-        return None  # `elif`
-    row = last.end_lineno or last.lineno
-    end = source.starts[row] if row < len(source.starts) else len(source.text)
+        return None  # `elif`, or behind another statement
+    if gate.body[0].lineno == gate.lineno:
+        return _behind_colon(source, gate, edits)
+    last = (gate.orelse or gate.body)[-1]
+    if not alone_on_lines(source, last):
+        return None
     indent = source.indentation(gate.lineno)
+    row = row_of_last_comment(source, last, indent)
+    end = source.starts[row] if row < len(source.starts) else len(source.text)
     flushed = _flush(_applied(source.text, start, end, edits), indent, source.newline)
     try:
         module = cst.parse_module(flushed)
@@ -79,6 +81,28 @@ def dedent_body(context: Context, gate: ast.If, edits: list[Edit]) -> Edit | Non
     lines = [rows[0], *(indent + line if line.strip() else line for line in rows[1:])]
     ending = source.newline if source.text[start:end].endswith(("\n", "\r")) else ""
     return replace_span(source, start, end, source.newline.join(lines) + ending)
+
+
+def row_of_last_comment(source: SourceFile, last: ast.stmt, indent: str) -> int:
+    """The last row of a block whose header stands at `indent`, with the comments that close it."""
+    row = end = last.end_lineno or last.lineno
+    while row < len(source.starts):
+        row += 1
+        line = source.line(row)
+        inner = source.indentation(row)
+        if line.strip() and not (line.lstrip().startswith("#") and len(inner) > len(indent)):
+            break
+        end = row if line.strip() else end
+    return end
+
+
+def _behind_colon(source: SourceFile, gate: ast.If, edits: list[Edit]) -> Edit | None:
+    """`if cuda: x = x.cuda()` on one line, and an `else` of its own below: the body stays."""
+    start, end = source.span(gate)
+    body_start, body_end = source.span(gate.body[0])[0], source.span(gate.body[-1])[1]
+    if holds_comment(source, start, end):
+        return None
+    return replace_span(source, start, end, _applied(source.text, body_start, body_end, edits))
 
 
 def _body_code(module: object, statement: object, block: object, newline: str) -> str:

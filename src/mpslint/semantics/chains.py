@@ -75,7 +75,9 @@ class Chains:
                 chain = self._tested(node, node.test, node.orelse, node.body, inverted=True)
             else:
                 continue
-            if chain is not None and not self._knows_mps(node):
+            if chain is None or self._index.enclosing(node, ast.FormattedValue):
+                continue  # `f"on {'cuda' if ... else 'cpu'}"` is a text
+            if not self._knows_mps(node):
                 yield chain
 
     def _device(self, node: ast.expr) -> Value | None:
@@ -108,10 +110,22 @@ class Chains:
 
     def _asks_machine(self, test: ast.expr) -> bool:
         """Whether the test, or the flag it reads, calls `torch.cuda.is_available` or its like."""
-        return any(isinstance(item, ast.Call) for item in ast.walk(test))
+        return any(
+            isinstance(item, ast.Call)
+            and (
+                "cuda" in self._guards.implied(item, True)
+                or "no-cuda" in self._guards.implied(item, False)
+            )
+            for item in ast.walk(test)
+        )
 
     def _compares(self, test: ast.expr) -> bool:
-        return any(isinstance(item, ast.Compare) for item in ast.walk(test))
+        """Whether the test looks at a device: `d.type == "cuda"`, `x.is_cuda`."""
+        return any(
+            isinstance(item, ast.Compare)
+            or (isinstance(item, ast.Attribute) and item.attr == "is_cuda")
+            for item in ast.walk(test)
+        )
 
     def _knows_mps(self, node: ast.expr) -> bool:
         """MPS was asked before, is asked in an outer chain, or is assigned to the same name."""

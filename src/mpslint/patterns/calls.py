@@ -45,6 +45,21 @@ def overrides_cuda(context: Context, call: ast.Call) -> bool:
     return defined and context.values.of(call.func.value).kind is not Kind.TENSOR
 
 
+def lacks_to(context: Context) -> bool:
+    """Whether a class of this file has a `cuda` method, no `to`, and no base to have one from."""
+    classes = [
+        context.index.parents[binding.node]
+        for name, binding in context.names.every_binding()
+        if name == "cuda" and binding.kind == "def"
+    ]
+    return any(
+        isinstance(item, ast.ClassDef)
+        and not item.bases
+        and not any(isinstance(m, ast.FunctionDef) and m.name == "to" for m in item.body)
+        for item in classes
+    )
+
+
 def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[Edit, ...] | None:
     """Edits from `.cuda(...)` or `.to("cuda", ...)` to `.to(device, ...)`."""
     function = call.func
@@ -55,6 +70,8 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
         if target is None or holds_comment(source, *source.span(target)):
             return None
         return (replace(source, target, device.text),)
+    if overrides_cuda(context, call) and lacks_to(context):
+        return None
     name_start, name_end = context.name_token(function)
     end = source.span(call)[1]
     if holds_comment(source, name_end, end):
@@ -87,5 +104,7 @@ def named_index(call: ast.Call) -> int | None:
 def default_gpu(context: Context, argument: ast.expr) -> bool:
     """Whether `.cuda(argument)` means the GPU that the selected device means."""
     if isinstance(argument, ast.Constant):
-        return argument.value is None or (argument.value == 0 and not several_gpus(context))
+        if argument.value in (None, "cuda"):
+            return True
+        return argument.value == 0 and not several_gpus(context)
     return False

@@ -11,8 +11,8 @@ from mpslint.patterns.selection import (
     chain,
     in_style,
     reference,
-    several_gpus,
     settles_too_early,
+    several_gpus,
     torch_name,
     wrapped_chain,
 )
@@ -100,7 +100,7 @@ def _assigned(context: Context, literal: Literal, slot: Slot) -> bool:
     parent = context.index.parents[slot.node]
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         return True
-    return outer is not None and outer.kind in (*_IN_PLACE, *_DEFAULTS)
+    return outer is not None and outer.kind in _IN_PLACE
 
 
 def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None:

@@ -238,6 +238,10 @@ def several_gpus(context: Context) -> bool:
         for literal in context.devices.literals
         if literal.backend == "cuda" and context.devices.slot(literal.node) is not None
     }
+    for call in context.index.calls.get("cuda", ()):
+        for given in call.args[:1]:
+            if isinstance(given, ast.Constant) and type(given.value) is int:
+                indices.add(given.value)
     return len(indices) > 1
 
 
@@ -271,9 +275,9 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
             continue
         item: ast.stmt = context.index.statement(constant)
         while context.index.parents[item] is not context.tree:
-            if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                return None
             item = context.index.statement(context.index.parents[item])
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
         row = item.end_lineno or item.lineno
         if row >= len(source.starts) or ";" in source.line(row):
             return None

@@ -63,7 +63,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if literal.backend != "cuda":
             continue
         slot = context.devices.slot(literal.node)
-        if slot is None or slot.kind in ("map-location", "autocast"):
+        if slot is None or _of_another_rule(context, slot):
             continue
         if any(context.index.within(literal.node, arm) for arm in context.chains.arms()):
             continue
@@ -83,13 +83,31 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
+def _of_another_rule(context: Context, slot: Slot) -> bool:
+    """`map_location="cuda"`, `map_location=torch.device("cuda")` and `torch.autocast("cuda")`."""
+    if slot.kind == "device" and isinstance(slot.node, ast.Call):
+        slot = context.devices.slot(slot.node) or slot
+    return slot.kind in ("map-location", "autocast")
+
+
 def _gate(context: Context, node: ast.expr, slot: Slot) -> ast.If | None:
     """The `if cuda:` around `x = x.to("cuda")`."""
     move = slot.node
     if slot.kind == "device" and isinstance(move, ast.Call):
         outer = context.devices.slot(move)
         move = outer.node if outer is not None and outer.kind == "to" else move
-    return context.chains.gate(node) if is_cuda_move(move) else None
+    if not is_cuda_move(move) or not _is_bare(context, move):
+        return None
+    return context.chains.gate(node)
+
+
+def _is_bare(context: Context, move: ast.AST) -> bool:
+    """Whether a statement only moves, alone or several things side by side; what is computed with
+    the result on the spot may well be meant for CUDA."""
+    parent = context.index.parents[move]
+    if isinstance(parent, ast.Tuple):
+        parent = context.index.parents[parent]
+    return isinstance(parent, ast.stmt)
 
 
 def _gated(context: Context, rule: Rule, node: ast.expr, gate: ast.If) -> Finding:

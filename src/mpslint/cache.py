@@ -53,11 +53,12 @@ class Caches:
 
 
 class Cache:
-    """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records]."""
+    """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning]."""
 
     def __init__(self, settings: Settings) -> None:
         self.folder = os.path.join(settings.root or os.getcwd(), FOLDER)
         self._root = os.path.dirname(self.folder) + os.sep
+        self._here = os.getcwd() + os.sep
         self._file = os.path.join(self.folder, f"{_key(settings)}.json")
         self._entries = _load(self._file)
         self._fresh: dict[str, list[Any]] = {}
@@ -70,20 +71,21 @@ class Cache:
         entry = self._entry(target.path)
         if entry is None or entry[0] != status.st_mtime_ns or entry[1] != status.st_size:
             return None
-        return self._result(target, with_fixes=with_fixes)
+        return _result(entry, target, with_fixes=with_fixes)
 
     def digest(self, target: Target, *, with_fixes: bool) -> str:
         """The content for which findings are known, empty for none."""
         entry = self._entry(target.path)
-        usable = entry is not None and self._result(target, with_fixes=with_fixes) is not None
-        return str(entry[2]) if usable and entry is not None else ""
+        if entry is None or _result(entry, target, with_fixes=with_fixes) is None:
+            return ""
+        return str(entry[2])
 
     def touch(self, target: Target, status: os.stat_result, read_at: int) -> FileResult:
         """The known findings of a file whose content turned out to be the known one."""
         entry = self._entry(target.path)
         assert entry is not None
         self._keep(target.path, [*_stamp(status, read_at), *entry[2:]])
-        result = self._result(target, with_fixes=False)
+        result = _result(entry, target, with_fixes=False)
         return result if result is not None else FileResult(target.path)
 
     def store(
@@ -97,11 +99,13 @@ class Cache:
         with_fixes: bool,
     ) -> None:
         """Remember the result; errors are not kept, so that they are said again."""
-        if result.error is None and result.warning is None:
+        if result.error is None:
             flags = (_PARSED if target.named else 0) | (_FIXES if with_fixes else 0)
             records = [to_record(finding, with_fix=with_fixes) for finding in result.findings]
             stamp = _stamp(status, read_at)
-            self._keep(target.path, [*stamp, digest, flags, records])
+            # The path in front is that of this run; another may stand in another folder.
+            warning = (result.warning or "").removeprefix(f"{target.path}: ")
+            self._keep(target.path, [*stamp, digest, flags, records, warning])
 
     def save(self) -> None:
         """Write what is new, together with what other processes wrote meanwhile."""
@@ -116,30 +120,31 @@ class Cache:
             _prune(self.folder)
 
     def _name(self, path: str) -> str:
-        full = os.path.abspath(path)
+        plain = not os.path.isabs(path) and ".." not in path
+        full = self._here + path if plain else os.path.abspath(path)
         return full[len(self._root) :] if full.startswith(self._root) else full
 
     def _entry(self, path: str) -> list[Any] | None:
         entry = self._entries.get(self._name(path))
-        return entry if isinstance(entry, list) and len(entry) == 5 else None
+        return entry if isinstance(entry, list) and len(entry) == 6 else None
 
     def _keep(self, path: str, entry: list[Any]) -> None:
         self._entries[self._name(path)] = self._fresh[self._name(path)] = entry
 
-    def _result(self, target: Target, *, with_fixes: bool) -> FileResult | None:
-        entry = self._entry(target.path)
-        if entry is None:
+
+def _result(entry: list[Any], target: Target, *, with_fixes: bool) -> FileResult | None:
+    """What an entry says of a file, None where it does not say enough."""
+    _, _, _, flags, records, warning = entry
+    try:
+        if target.named and not flags & _PARSED:
             return None
-        _, _, _, flags, records = entry
-        try:
-            if target.named and not flags & _PARSED:
-                return None
-            findings = tuple(from_record(record) for record in records)
-        except (ValueError, TypeError, KeyError):
-            return None
-        if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
-            return None
-        return FileResult(target.path, findings)
+        findings = tuple(from_record(record) for record in records)
+    except (ValueError, TypeError, KeyError):
+        return None
+    if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
+        return None
+    said = f"{target.path}: {warning}" if warning else None
+    return FileResult(target.path, findings, warning=said)
 
 
 def digest_of(data: bytes) -> str:

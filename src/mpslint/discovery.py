@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from mpslint.gitignore import Ignores
     from mpslint.settings import Settings
@@ -36,35 +36,46 @@ class NoSuchPath(MpslintError):
 
 
 def targets(
-    paths: Iterable[str], finder: SettingsFinder, warn: Callable[[str], None]
+    paths: Sequence[str], finder: SettingsFinder, warn: Callable[[str], None]
 ) -> Iterator[Target]:
     """The files to look at, each once. Raises `NoSuchPath` and `BadSettings`.
 
     `warn` gets one line for each folder that cannot be read; the walk goes on.
     """
-    seen: set[str] = set()
     links: list[Target] = []
-    for target in _all(paths, finder, warn):
-        if os.path.islink(target.path) and not target.named:
-            links.append(target)
-        elif (key := os.path.abspath(target.path)) not in seen:
-            seen.add(key)
-            yield target
+    found = _all(paths, finder, warn, links)
+    if len(paths) > 1:
+        found = _each_once(found)
+    taken = []
+    for target in found:
+        taken.append(target.path)
+        yield target
     if links:
         # A link to a file that is taken already must not be fixed a second time.
-        real = {os.path.realpath(path) for path in seen}
+        seen = {os.path.realpath(path) for path in taken}
         for target in links:
-            if (key := os.path.realpath(target.path)) not in real:
-                real.add(key)
+            if (key := os.path.realpath(target.path)) not in seen:
+                seen.add(key)
                 yield target
 
 
+def _each_once(found: Iterator[Target]) -> Iterator[Target]:
+    seen: set[str] = set()
+    for target in found:
+        if (key := os.path.abspath(target.path)) not in seen:
+            seen.add(key)
+            yield target
+
+
 def _all(
-    paths: Iterable[str], finder: SettingsFinder, warn: Callable[[str], None]
+    paths: Sequence[str],
+    finder: SettingsFinder,
+    warn: Callable[[str], None],
+    links: list[Target],
 ) -> Iterator[Target]:
     for path in paths:
         if os.path.isdir(path):
-            yield from _walk(os.path.normpath(path), finder, warn)
+            yield from _walk(os.path.normpath(path), finder, warn, links)
         elif os.path.lexists(path):
             settings = finder.for_file(path)
             if not (settings.force_exclude and _excluded_by_path(path, settings)):
@@ -73,7 +84,10 @@ def _all(
             raise NoSuchPath(f"{path}: no such file or folder")
 
 
-def _walk(top: str, finder: SettingsFinder, warn: Callable[[str], None]) -> Iterator[Target]:
+def _walk(
+    top: str, finder: SettingsFinder, warn: Callable[[str], None], links: list[Target]
+) -> Iterator[Target]:
+    """The Python files below `top`; those that are symlinks go to `links`."""
     settings = finder.for_folder(top)
     if settings.force_exclude and _excluded_by_path(top, settings):
         return
@@ -82,6 +96,7 @@ def _walk(top: str, finder: SettingsFinder, warn: Callable[[str], None]) -> Iter
         from mpslint.gitignore import above
 
         ignores = above(top)
+    excluded, excluded_by = _excluder(settings), settings
     stack: list[tuple[str, Ignores | None]] = [(top, ignores)]
     while stack:
         folder, ignores = stack.pop()
@@ -96,7 +111,8 @@ def _walk(top: str, finder: SettingsFinder, warn: Callable[[str], None]) -> Iter
             from mpslint.gitignore import extended
 
             ignores = extended(ignores, folder)
-        excluded = _excluder(settings)
+        if settings is not excluded_by:
+            excluded, excluded_by = _excluder(settings), settings
         folders = []
         for entry in entries:
             try:
@@ -110,6 +126,8 @@ def _walk(top: str, finder: SettingsFinder, warn: Callable[[str], None]) -> Iter
                 continue
             if is_folder:
                 folders.append((_plain(entry.path), ignores))
+            elif entry.is_symlink():
+                links.append(Target(_plain(entry.path), settings, False))
             else:
                 yield Target(_plain(entry.path), settings, False)
         stack.extend(reversed(folders))

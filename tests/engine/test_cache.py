@@ -136,7 +136,8 @@ def test_fixing_uses_the_cache_and_leaves_it_right(cli: Cli, files: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{", "[]", '{"a.py": 1}', '{"a.py": [1, 2]}', '{"a.py": [0, 0, "", 3, [[1]]]}']
+    "content",
+    ["", "{", "[]", '{"a.py": 1}', '{"a.py": [1, 2]}', '{"a.py": [0, 0, "", 3, [[1]], null]}'],
 )
 def test_a_broken_cache_costs_time_and_no_result(cli: Cli, files: Path, content: str) -> None:
     cold = cli("check")

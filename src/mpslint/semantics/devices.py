@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, Index
-from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.names import Binding, Names, Scope
 from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Value, Values
 
 _LITERAL = re.compile(r"(cuda|mps)(?::(\d+))?\Z")
@@ -186,6 +186,8 @@ class Devices:
             return Slot("map-location", call)
         if keyword.arg == "device_type" and (name in AUTOCAST or _last(call.func) == "autocast"):
             return Slot("autocast", call)
+        if keyword.arg == "type" and name == "torch.device":
+            return None if self._compared(call) else Slot("device", call)
         if keyword.arg == "default":
             return self._option(call)
         if name == "torch.amp.GradScaler" and keyword.arg == "device":
@@ -200,6 +202,8 @@ class Devices:
         ):
             if _last(call.func) in ("print", "Namespace"):
                 return None
+            if isinstance(call.func, ast.Attribute) and call.func.attr in _DEVICE_METHODS:
+                return Slot("to", call)
             return Slot("factory" if self._is_factory(name) else "argument", call)
         return None
 
@@ -363,25 +367,24 @@ class Devices:
         Looked for in this order: `device` and its like in the function, `self.device`, the module.
         A device that is pinned to the CPU, to MPS or to a CUDA index above 0 does not count.
         """
-        for text in self._candidates(node):
-            found = self._device_named(text, node)
+        scope = self._names.scope_of(node)
+        while scope.parent is not None:
+            found = self._in_scope(scope, node)
             if found is not None:
                 return found
-        return self._of_self(node)
-
-    def _candidates(self, node: ast.AST) -> list[str]:
-        found: list[str] = []
-        scope = self._names.scope_of(node)
-        while scope is not None:
-            if not isinstance(scope.node, ast.ClassDef):
-                found += sorted(
-                    (n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"),
-                    key=lambda n: (n.lower() != "device", len(n)),
-                )
-            if scope.parent is None:
-                break
             scope = scope.parent
-        return list(dict.fromkeys(found))
+        return self._of_self(node) or self._in_scope(scope, node)
+
+    def _in_scope(self, scope: Scope, node: ast.AST) -> DeviceName | None:
+        if isinstance(scope.node, ast.ClassDef):
+            return None
+        names = [n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"]
+        for name in sorted(names, key=lambda n: (n.lower() != "device", len(n))):
+            if self._names.owner(name, node) is scope:
+                found = self._device_named(name, node)
+                if found is not None:
+                    return found
+        return None
 
     def _device_named(self, name: str, node: ast.AST) -> DeviceName | None:
         bindings = self._flow.reaching_name(name, node)

@@ -1,0 +1,81 @@
+"""Over every file below fixtures/: fixing once is enough, breaks nothing and loses no comment."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conftest import FIXTURES
+
+from mpslint.edits import kept_outside, origin, spliced
+from mpslint.errors import BadSource
+from mpslint.fixer import fix_source
+from mpslint.model import Edit
+from mpslint.opening import open_source
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from mpslint.suppress import comments
+
+FILES = sorted(
+    path
+    for path in FIXTURES.rglob("*")
+    if path.suffix in (".py", ".ipynb") and b"torch" in path.read_bytes()
+)
+EVERY_RULE = Settings(select=("ALL",))
+
+
+def opened(path: Path) -> SourceFile:
+    try:
+        source = open_source(str(path), path.read_bytes())
+        source.parse()
+    except BadSource as error:
+        pytest.skip(str(error))
+    return source
+
+
+def words(source: SourceFile) -> Counter[str]:
+    return Counter(comment.text for comment in comments(source))
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(FIXTURES))
+
+
+def test_there_are_files_to_try() -> None:
+    assert len(FILES) > 100
+
+
+@pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_fixing_twice_is_fixing_once(path: Path, unsafe: bool) -> None:
+    once = fix_source(opened(path), EVERY_RULE, unsafe=unsafe)
+    assert (once.error, once.misfits) == (None, ())
+    ast.parse(once.text)
+    twice = fix_source(once.source, EVERY_RULE, unsafe=unsafe)
+    assert (twice.text, twice.applied) == (once.text, ())
+
+
+@pytest.mark.parametrize("path", FILES, ids=named)
+def test_safe_fixes_lose_no_comment(path: Path) -> None:
+    source = opened(path)
+    fixed = fix_source(source, EVERY_RULE).source
+    assert not words(source) - words(fixed)
+
+
+BEFORE = "one\ntwo\nthree\n"
+EDITS = (Edit(0, 0, "zero\n", ""), Edit(4, 7, "2", "two"), Edit(8, 14, "", "three\n"))
+
+
+def test_what_stands_outside_the_edits_is_compared_with_the_file() -> None:
+    assert kept_outside(BEFORE, spliced(BEFORE, EDITS), EDITS)
+    assert not kept_outside(BEFORE, "zero\nONE\n2\n", EDITS)
+    assert not kept_outside(BEFORE, "zero\none\n2\nmore\n", EDITS)
+
+
+def test_an_offset_is_traced_back_through_edits() -> None:
+    after = spliced(BEFORE, EDITS)
+    assert origin(after.index("one"), EDITS) == BEFORE.index("one")
+    assert origin(after.index("2"), EDITS) == BEFORE.index("two")
+    assert origin(after.index("zero"), EDITS) == 0

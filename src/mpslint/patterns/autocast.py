@@ -10,9 +10,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.statements import delete_statement
-from mpslint.patterns.text import holds_comment, quote, replace, replace_span
+from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -22,70 +23,131 @@ _MESSAGE = "Use the selected device's autocast"
 
 
 def portable_call(context: Context, call: ast.Call) -> Fix | None:
-    """`torch.cuda.amp.autocast(...)` and `GradScaler(...)` as their `torch.amp` forms."""
-    torch = torch_name(context, call)
-    name = (context.resolve(call.func) or "").rsplit(".", 1)[-1]
-    if torch is None or name not in ("autocast", "GradScaler"):
+    """`torch.cuda.amp.autocast(...)` and `GradScaler(...)` as their `torch.amp` forms.
+
+    Also `torch.amp.GradScaler(...)` without a device, which means CUDA.
+    """
+    holder, _, name = (context.resolve(call.func) or "").rpartition(".")
+    if name not in ("autocast", "GradScaler") or _unpacks(call):
         return None
-    if context.settings.min_torch < _AUTOCAST_ON_MPS:
+    device, paren = _device(context, call), _opening(context, call)
+    if device is None or paren is None:
         return None
-    device = _device(context, call)
-    if device is None:
-        return None
-    source = context.source
-    start, end = source.span(call)
-    if holds_comment(source, start, end):
-        return None
-    arguments = [_text(context, k) for k in call.keywords if k.arg != "enabled"]
-    enabled = next((k.value for k in call.keywords if k.arg == "enabled"), None)
-    if name == "autocast":
-        positional = list(zip(("enabled", "dtype", "cache_enabled"), call.args, strict=False))
-        for keyword, value in positional:
-            if keyword == "enabled":
-                enabled = value
-            else:
-                arguments.insert(0, f"{keyword}={source.segment(value)}")
-        head = f"{torch}.autocast(device_type={device.type_text}"
-        test = _enabled(context, enabled, device, on_mps=_may_autocast(context))
-    else:
-        if call.args:
+    scaler = name == "GradScaler"
+    head = device.type_text if scaler else f"device_type={device.type_text}"
+    enabled = _switch(call, 4 if scaler else 0)
+    edits = list(device.edits)
+    if holder == "torch.cuda.amp":
+        torch = torch_name(context, call)
+        if torch is None:
             return None
-        head = f"{torch}.amp.GradScaler({device.type_text}"
-        test = _enabled(
-            context, enabled, device, on_mps=context.settings.min_torch >= _SCALER_ON_MPS
-        )
-    text = ", ".join([head, *arguments, f"enabled={test}"]) + ")"
-    edits: tuple[Edit, ...] = (*device.edits, replace_span(source, start, end, text))
-    return Fix(_MESSAGE, edits, device.level)
+        new = f"{torch}.amp.GradScaler" if scaler else f"{torch}.autocast"
+        edits.append(replace(context.source, call.func, new))
+    if not scaler:
+        named = _named(context, call, paren, ("enabled", "dtype", "cache_enabled"))
+        if named is None:
+            return None
+        edits += named
+    test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
+    if enabled is not None:
+        edits.append(_replaced(context, edits, enabled, test))
+    elif call.args or call.keywords:
+        added = add_argument(context.source, call, f"enabled={test}")
+        if added is None:
+            return None
+        edits.append(added)
+    else:
+        head = f"{head}, enabled={test}"
+    edits.append(_first_argument(context, call, paren, head))
+    return Fix(_MESSAGE, tuple(edits), device.level)
 
 
 def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fix | None:
     """`autocast("cuda", ...)` with the type of the selected device, off on the CPU."""
     device = _device(context, call)
-    if device is None:
+    if device is None or _unpacks(call):
         return None
     source = context.source
-    edits = [*device.edits, replace(source, literal, device.type_text)]
-    enabled = next((k for k in call.keywords if k.arg == "enabled"), None)
-    scaler = (context.resolve(call.func) or "").endswith("GradScaler")
-    on_mps = _may_autocast(context)
-    if scaler:
-        on_mps = context.settings.min_torch >= _SCALER_ON_MPS
+    named = replace(source, literal, device.type_text)
+    name = (context.resolve(call.func) or "").rsplit(".", 1)[-1]
+    if name.startswith("custom_"):
+        return Fix(_MESSAGE, (*device.edits, named), device.level)
+    scaler = name == "GradScaler"
+    enabled = _switch(call, 5 if scaler else 2)
+    test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
     if enabled is not None:
-        value = enabled.value
-        test = _enabled(context, value, device, on_mps=on_mps)
-        edits.append(replace(source, value, test))
+        return Fix(_MESSAGE, (*device.edits, named, replace(source, enabled, test)), device.level)
+    added = add_argument(source, call, f"enabled={test}")
+    if added is None:
+        return None
+    if added.start == named.end:
+        edits: tuple[Edit, ...] = (named._replace(text=named.text + added.text),)
     else:
-        last = max([*call.args, *(k.value for k in call.keywords)], key=lambda n: source.span(n)[1])
-        at = source.span(last)[1]
-        if source.text[at : source.span(call)[1]].strip(" \t\r\n,)"):
-            return None
-        test = _enabled(context, None, device, on_mps=on_mps)
-        if last is literal:
-            edits[-1] = replace(source, literal, f"{device.type_text}, enabled={test}")
-        else:
-            edits.append(Edit(at, at, f", enabled={test}", ""))
-    return Fix(_MESSAGE, tuple(edits), device.level)
+        edits = (named, added)
+    return Fix(_MESSAGE, (*device.edits, *edits), device.level)
+
+
+def _unpacks(call: ast.Call) -> bool:
+    """`autocast(*options, **more)`: nobody knows whether `enabled` is among them."""
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(
+        keyword.arg is None for keyword in call.keywords
+    )
+
+
+def _switch(call: ast.Call, position: int) -> ast.expr | None:
+    """What the call gives for `enabled`, by name or at its position."""
+    if len(call.args) > position:
+        return call.args[position]
+    return next((k.value for k in call.keywords if k.arg == "enabled"), None)
+
+
+def _opening(context: Context, call: ast.Call) -> int | None:
+    """Offset behind the parenthesis that opens the arguments."""
+    start = context.source.span(call.func)[1]
+    gap = context.source.text[start:].partition("(")[0]
+    return start + len(gap) + 1 if not gap.strip() else None
+
+
+def _named(
+    context: Context, call: ast.Call, paren: int, names: tuple[str, ...]
+) -> list[Edit] | None:
+    """Names for the positional arguments, which stand elsewhere in the new call."""
+    source, edits, before = context.source, [], paren
+    for name, value in zip(names, call.args, strict=False):
+        start, end = source.span(value)
+        if source.text[before:start].strip(", \t\r\n"):
+            return None  # in parentheses, or behind a comment
+        edits.append(insert(start, f"{name}="))
+        before = end
+    return edits
+
+
+def _replaced(context: Context, edits: list[Edit], value: ast.expr, text: str) -> Edit:
+    """The edit from `value` to `text`, with the name that is inserted right before it."""
+    start = context.source.span(value)[0]
+    named = next((e for e in edits if e.start == e.end == start), None)
+    if named is not None:
+        edits.remove(named)
+        text = named.text + text
+    return replace(context.source, value, text)
+
+
+def _first_argument(context: Context, call: ast.Call, paren: int, text: str) -> Edit:
+    """`text` before the other arguments, on a line of its own where they have one each."""
+    source = context.source
+    if not call.args and not call.keywords:
+        return insert(paren, text)
+    row = source.position(paren)[0]
+    if not source.line(row)[source.position(paren)[1] - 1 :].strip():
+        below = source.indentation(row + 1)
+        return insert(paren, f"{source.newline}{below}{text},")
+    return insert(paren, f"{text}, ")
+
+
+def _on_mps(context: Context, *, scaler: bool) -> bool:
+    if scaler:
+        return context.settings.min_torch >= _SCALER_ON_MPS
+    return _may_autocast(context)
 
 
 def _may_autocast(context: Context) -> bool:
@@ -123,14 +185,9 @@ def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_
     text = context.source.segment(given)
     if isinstance(given, ast.Constant) and given.value is False:
         return text
-    if isinstance(given, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr):
+    if isinstance(given, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr | ast.Yield):
         text = f"({text})"
     return f"{text} and {test}"
-
-
-def _text(context: Context, keyword: ast.keyword) -> str:
-    value = context.source.segment(keyword.value)
-    return f"{keyword.arg}={value}" if keyword.arg else f"**{value}"
 
 
 def drop_unused_import(context: Context, statement: ast.ImportFrom) -> Fix | None:

@@ -1,7 +1,8 @@
 """`autocast` or `GradScaler` is pinned to CUDA.
 
 ## What it does
-Flags `torch.autocast("cuda", ...)`, `device_type="cuda"` and `torch.amp.GradScaler("cuda")`.
+Flags `torch.autocast("cuda", ...)`, `device_type="cuda"` and `torch.amp.GradScaler("cuda")`, also
+without the device, which is CUDA then.
 
 ## Why is this bad?
 Off CUDA they warn and switch themselves off: a Mac trains in float32 without anybody noticing.
@@ -18,7 +19,8 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 ```
 
 ## What is not flagged
-Code behind a test for CUDA or about CUDA, and the CUDA arm of a choice.
+Code behind a test for CUDA or about CUDA, and the CUDA arm of a choice; questions such as
+`torch.is_autocast_enabled("cuda")`.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -31,22 +33,23 @@ torch 2.4, so `min-torch` must be 2.5 or newer for the fix.
 from __future__ import annotations
 
 import ast
-import ast
 from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import portable_argument
+from mpslint.patterns.autocast import portable_argument, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
+
+_SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 
 
 @rule(
     "MPS208",
     "hardcoded-autocast-device",
     severity=Severity.IGNORES,
-    triggers=(b"cuda",),
+    triggers=(b"cuda", b"GradScaler"),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -54,17 +57,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if literal.backend != "cuda":
             continue
         slot = context.devices.slot(literal.node)
-        if slot is None or slot.kind != "autocast":
-            continue
-        if context.guards.has(literal.node, "cuda", "asked-cuda", "no-mps"):
-            continue
-        if about_cuda(context, literal.node):
+        if slot is None or slot.kind != "autocast" or not isinstance(slot.node, ast.Call):
             continue
         call = slot.node
-        if not isinstance(call, ast.Call):
+        name = _last(context, call)
+        if name not in _SWITCHED_OFF or _only_for_cuda(context, literal.node):
             continue
         parent = context.index.parents[literal.node]
-        direct = parent is call or context.index.parents[parent] is call
+        direct = parent is call or isinstance(parent, ast.keyword)
         fixable = direct and context.settings.min_torch >= (2, 5)
         start, end = context.source.span(literal.node)
         if call.func.lineno != literal.node.lineno:
@@ -74,7 +74,28 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            "autocast for CUDA only: it switches itself off on MPS",
+            f"{name} for CUDA only: it switches itself off on MPS",
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_argument, context, call, literal.node) if fixable else None,
         )
+    for call in context.calls_of("torch.amp.GradScaler"):
+        named = any(keyword.arg in (None, "device") for keyword in call.keywords)
+        if call.args or named or _only_for_cuda(context, call):
+            continue
+        fixable = context.settings.min_torch >= (2, 5)
+        yield context.finding(
+            rule,
+            call.func,
+            "GradScaler means CUDA where no device is given: it switches itself off on MPS",
+            applicability=Applicability.SAFE if fixable else None,
+            fix=partial(portable_call, context, call) if fixable else None,
+        )
+
+
+def _only_for_cuda(context: Context, node: ast.AST) -> bool:
+    return context.guards.has(node, "cuda", "asked-cuda", "no-mps") or about_cuda(context, node)
+
+
+def _last(context: Context, call: ast.Call) -> str:
+    name = context.resolve(call.func) or ast.unparse(call.func)
+    return name.rsplit(".", 1)[-1]

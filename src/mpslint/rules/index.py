@@ -32,7 +32,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS205', 'cuda-event-stream', 'cuda_event_stream', 3, 2, True, (b'cuda',), (), 'CUDA events, streams and graphs cannot be made where there is no CUDA.'),
     ('MPS206', 'cuda-device-query', 'cuda_device_query', 3, 3, True, (b'cuda',), (), 'Questions to the CUDA driver raise where there is no CUDA.'),
     ('MPS207', 'cuda-amp', 'cuda_amp', 2, 3, True, (b'amp',), (b'cuda',), '`torch.cuda.amp` switches itself off where there is no CUDA.'),
-    ('MPS208', 'hardcoded-autocast-device', 'hardcoded_autocast_device', 2, 3, True, (b'cuda',), (), '`autocast` or `GradScaler` is pinned to CUDA.'),
+    ('MPS208', 'hardcoded-autocast-device', 'hardcoded_autocast_device', 2, 3, True, (b'cuda', b'GradScaler'), (), '`autocast` or `GradScaler` is pinned to CUDA.'),
     ('MPS209', 'cuda-nvtx', 'cuda_nvtx', 3, 3, True, (b'nvtx',), (), 'NVTX marks raise where torch was built without CUDA.'),
     ('MPS210', 'unguarded-mps-api', 'unguarded_mps_api', 3, 3, True, (b'mps',), (), '`torch.mps.*` raises where MPS is not there.'),
     ('MPS211', 'accelerator-api-version', 'accelerator_api_version', 3, None, True, (b'accelerator',), (), 'A `torch.accelerator` call is broken on MPS in part of the supported torch releases.'),

@@ -1,7 +1,8 @@
 """Pinned memory is asked for on every machine.
 
 ## What it does
-Flags `DataLoader(pin_memory=True)` and `tensor.pin_memory()` in code that also runs without CUDA.
+Flags `DataLoader(pin_memory=True)`, `DataLoader(pin_memory_device="cuda")` and
+`tensor.pin_memory()` in code that also runs without CUDA.
 
 ## Why is this bad?
 Pinned host memory belongs to CUDA. A `DataLoader` warns on MPS and switches it off;
@@ -30,6 +31,7 @@ Safe for `DataLoader`: on CUDA the value is the same. `Tensor.pin_memory()` is r
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -40,6 +42,8 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.values import Kind
+
+_PIN = re.compile(r"(?<![a-z])pin", re.I)
 
 
 @rule(
@@ -52,18 +56,24 @@ from mpslint.semantics.values import Kind
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.utils.data.DataLoader"):
         for keyword in call.keywords:
+            if keyword.arg not in ("pin_memory", "pin_memory_device"):
+                continue
+            if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
+                continue
             value = keyword.value
-            if keyword.arg != "pin_memory" or context.guards.on_cuda(call):
+            if about_cuda(context, call) or not isinstance(value, ast.Constant):
                 continue
-            if about_cuda(context, call):
-                continue
-            if isinstance(value, ast.Constant) and value.value is True:
+            if value.value is True:
                 yield context.finding(
                     rule,
                     value,
                     "pinned memory is for CUDA: the DataLoader warns on MPS and goes on without",
                     applicability=Applicability.SAFE,
                     fix=partial(_only_on_cuda, context, value),
+                )
+            elif isinstance(value.value, str) and value.value.startswith("cuda"):
+                yield context.finding(
+                    rule, value, "memory is pinned for CUDA: the DataLoader does so on no other GPU"
                 )
     for call in context.index.calls.get("pin_memory", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
@@ -85,7 +95,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _asked_for(context: Context, call: ast.Call) -> bool:
     """`if pin_memory:`, `if x.is_pinned():`: only where memory was, or shall be, pinned."""
     for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If | ast.IfExp) and "pin" in ast.unparse(parent.test):
+        if isinstance(parent, ast.If | ast.IfExp) and _PIN.search(ast.unparse(parent.test)):
             return True
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
             return False

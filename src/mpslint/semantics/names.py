@@ -25,6 +25,8 @@ _CANONICAL = {
     "torch.cuda.amp.grad_scaler": "torch.cuda.amp",
     "torch.amp.autocast_mode.autocast": "torch.autocast",
     "torch.amp.autocast": "torch.autocast",
+    "torch.GradScaler": "torch.amp.GradScaler",
+    "torch.amp.grad_scaler.GradScaler": "torch.amp.GradScaler",
     "torch.utils.data.dataloader.DataLoader": "torch.utils.data.DataLoader",
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",

@@ -105,6 +105,8 @@ def _unavailable(launch: Launch) -> str:
     error = launch.error
     failed = launch.value("self_test", {}).get("failed", [])
     detail = error["message"] if error else ", ".join(map(str, failed)) or "self-test failed"
+    if launch.kind == "real":
+        return f"cannot use the device: {detail}"
     return f"no simulated device on torch {launch.value('torch', '?')}: {detail}"
 
 

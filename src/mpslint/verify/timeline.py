@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 QUEUE = 10.0  # microseconds to hand one operation over
-KERNEL = 15.0  # and to run it, where the event does not say
+KERNEL = 15.0  # and to run it: what the CPU needs for it says nothing about a GPU
 ROUND_TRIP = 25.0  # until the host hears that the device is done
 BYTES_PER_MICROSECOND = 10_000.0
 
@@ -95,7 +95,7 @@ def lay_out(events: Sequence[Event]) -> list[Span]:
             spans.append(Span("host", "queue", host, host + QUEUE, event))
             host += QUEUE
             start = max(host, device)
-            device = start + max(event.duration * 1e6, KERNEL)
+            device = start + KERNEL
             spans.append(Span("device", "op", start, device, event))
         elif event.kind in ("h2d", "d2h", "d2d"):
             spans.append(Span("host", "queue", host, host + QUEUE, event))
@@ -108,7 +108,7 @@ def lay_out(events: Sequence[Event]) -> list[Span]:
             spans.append(Span("host", "wait", host, end, event))
             host = end
         elif event.kind == "fallback":
-            end = max(host, device) + 2 * ROUND_TRIP + max(event.duration * 1e6, KERNEL)
+            end = max(host, device) + 2 * ROUND_TRIP + KERNEL
             spans.append(Span("host", "fallback", host, end, event))
             host = end
     return spans

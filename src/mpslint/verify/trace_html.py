@@ -152,7 +152,7 @@ def _timeline(trace: Trace, spans: list[timeline.Span]) -> str:
 
 
 def _lines(lines: list[Line]) -> str:
-    most = max(3 * line.fallbacks + line.waits + line.copies for line in lines)
+    most = max(line.weight for line in lines)
     rows = [
         '<tr><th>Line</th><th>What happens there</th><th class="n">Waits</th>'
         '<th class="n">Copies</th><th class="n">Bytes</th><th class="n">Fallbacks</th></tr>'
@@ -164,7 +164,7 @@ def _lines(lines: list[Line]) -> str:
 def _row(line: Line, most: int) -> str:
     from mpslint.verify.tracing import size
 
-    share = (3 * line.fallbacks + line.waits + line.copies) / most
+    share = line.weight / most
     advice = "".join(f'<div class="advice">{escape(text)}</div>' for text in line.advice)
     where = f"{os.path.basename(line.file)}:{line.line}"
     return (

@@ -48,9 +48,9 @@ class Line:
     advice: tuple[str, ...] = ()
 
     @property
-    def rank(self) -> tuple[int, int, int, int]:
-        """Sorts the dearest first: a fallback is two copies and a wait, a wait drains the queue."""
-        return (-(3 * self.fallbacks + self.waits), -self.copies, -self.bytes, -self.operations)
+    def weight(self) -> int:
+        """Sorts the lines: a wait drains the queue, a fallback waits and copies both ways."""
+        return 4 * self.fallbacks + 2 * self.waits + self.copies
 
     @property
     def costs(self) -> bool:
@@ -109,7 +109,7 @@ class Trace:
                 "reason": self.reason,
                 "steps": list(self.steps),
                 "step": self.step.title,
-                "lines": [{**vars(line), "rank": None} for line in self.lines],
+                "lines": [vars(line) for line in self.lines],
                 "events": [event._asdict() for event in self.step.events],
                 "notes": list(self.notes),
             },
@@ -171,7 +171,11 @@ def _lines(events: Sequence[Event], findings_for: FindingsFor | None) -> tuple[L
             places.setdefault((event.file, event.line), []).append(event)
     advice = _advice({file for file, _ in places}, findings_for)
     lines = [_line(place, rows, advice.get(place, ())) for place, rows in places.items()]
-    return tuple(sorted(lines, key=lambda line: (line.rank, line.file, line.line)))
+    return tuple(sorted(lines, key=_dearest_first))
+
+
+def _dearest_first(line: Line) -> tuple[int, int, int, str, int]:
+    return -line.weight, -line.bytes, -line.operations, line.file, line.line
 
 
 def _line(place: tuple[str, int], events: list[Event], advice: tuple[str, ...]) -> Line:

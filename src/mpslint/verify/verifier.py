@@ -78,6 +78,7 @@ class _Verification:
         self.reference: Launch | None = None
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
+        self._real: list[str] | None = None
         self._stabilities: dict[tuple[str, str], Stability] = {}
 
     def _text(self) -> bytes:
@@ -110,7 +111,8 @@ class _Verification:
         """
         devices = list(dict.fromkeys(self.request.devices))
         reference = self.reference
-        if reference is not None and reference.device == "cuda" and "cuda" not in devices:
+        oracle = reference is not None and reference.name == "simulated cuda"
+        if oracle and "cuda" not in devices:
             devices.insert(0, "cuda")
         return devices
 
@@ -168,6 +170,10 @@ class _Verification:
             if outcome.way in _POINTLESS:
                 break
         self.reference = self.reference if self._uses_device() else idle or self.reference
+        if self.reference is None and "cuda" in self._real_devices():
+            # A build of torch for GPUs cannot simulate one, but it may have the real thing.
+            launch = self._original_on("cuda", real=True)
+            self.reference = launch if classify(launch).ok else None
         self.refused = tuple(refused)
 
     def _uses_device(self) -> bool:
@@ -241,7 +247,7 @@ class _Verification:
 
     def _excuse(self, patched: Launch) -> str | None:
         """Why the numbers may differ from the reference's although the rewrite is right."""
-        if patched.kind == "real":
+        if "real" in (patched.kind, self.reference.kind if self.reference else ""):
             return "a real device draws other random numbers and rounds otherwise"
         if found := _LOW_PRECISION.search(self.text):
             return f"the script chooses its precision ({found[0].decode()})"
@@ -281,7 +287,7 @@ class _Verification:
         """Level 4: every accelerator that this Python can really use."""
         if not self.request.real:
             return runs
-        devices = interpreter.real_devices(self.request.interpreter, self.request.env)
+        devices = self._real_devices()
         if not devices:
             self.notes.append("no real accelerator in this Python: nothing ran on one")
         for device in devices:
@@ -292,6 +298,13 @@ class _Verification:
             launch = self._patched_on(device, self.patched, "patched script", real=True)
             runs = [*runs, self._run(launch, self._judge_real(launch, reference))]
         return runs
+
+    def _real_devices(self) -> list[str]:
+        if not self.request.real:
+            return []
+        if self._real is None:
+            self._real = interpreter.real_devices(self.request.interpreter, self.request.env)
+        return self._real
 
     def _judge_real(self, launch: Launch, reference: Launch | None) -> Judgement:
         if self.request.has_original:

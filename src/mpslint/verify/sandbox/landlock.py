@@ -78,7 +78,9 @@ def devices() -> list[str]:
     """The device files that ordinary programs write to; never a disk."""
     names = ["null", "zero", "full", "random", "urandom", "tty", "shm", "ptmx", "pts", "kfd", "dri"]
     names += [name for name in os.listdir("/dev") if name.startswith("nvidia")]
-    return [f"/dev/{name}" for name in names]
+    # NVIDIA's driver writes to the process's own files; root must not write the machine's settings.
+    own = "/proc/self" if os.getuid() == 0 else "/proc"
+    return [*(f"/dev/{name}" for name in names), own]
 
 
 def restrict(readable: Iterable[str], writable: Iterable[str]) -> None:

@@ -11,6 +11,7 @@ import struct
 from mpslint.verify.sandbox import syscalls as sc
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "kfd", "dri", "dxg")
+_OF_THE_MACHINE = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "driver")
 _SPACES = sc.CLONE_NEWNS | sc.CLONE_NEWPID | sc.CLONE_NEWNET | sc.CLONE_NEWIPC
 
 
@@ -77,18 +78,20 @@ def build_file_system(
 
 
 def own_process_list(most: int) -> None:
-    """A /proc of this process namespace only, with a ceiling on processes and threads that even
-    root cannot pass.
+    """A /proc of this process namespace only, with a ceiling on processes and threads.
 
-    Call it in the namespace's first process. The ceiling is per namespace since Linux 6.14;
-    read-only
-    afterwards, since a process that is root outside could otherwise change the machine's settings.
+    Call it in the namespace's first process. Not even root can pass the ceiling, which is per
+    namespace since Linux 6.14. What acts on the machine is read-only afterwards, since a process
+    that is root outside could write it; a process's own files are not, since NVIDIA's driver
+    writes to them.
     """
     sc.unshare(sc.CLONE_NEWNS)  # the warden keeps the /proc that shows everything
     sc.mount("proc", "/proc", "proc", sc.MS_NOSUID | sc.MS_NODEV | sc.MS_NOEXEC)
     if _kernel() >= (6, 14):
         _write("/proc/sys/kernel/pid_max", str(max(most, 400)))
-    sc.mount_setattr("/proc", set_=sc.MOUNT_ATTR_RDONLY)
+    for path in _existing([f"/proc/{name}" for name in _OF_THE_MACHINE]):
+        sc.mount(path, path, None, sc.MS_BIND)
+        sc.mount_setattr(path, set_=sc.MOUNT_ATTR_RDONLY)
 
 
 def _kernel() -> tuple[int, ...]:

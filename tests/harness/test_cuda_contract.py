@@ -15,6 +15,9 @@ import pytest
 
 from .conftest import PROGRAMS, run_program
 
+# One worker runs the program once for all of these tests.
+pytestmark = pytest.mark.xdist_group("harness_cuda")
+
 DATA = Path(__file__).parent / "data"
 
 # Cases on which a simulation cannot agree, or which another torch release decides.

@@ -9,6 +9,9 @@ import pytest
 
 from .conftest import PROGRAMS, run_program
 
+# One worker runs the program once for all of these tests.
+pytestmark = pytest.mark.xdist_group("harness_features")
+
 DEVICES = ("mps", "cuda")
 # torch 2.13 has no MPS kernel for these: a Mac raises too.
 NO_MPS_KERNEL = {

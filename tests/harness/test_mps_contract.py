@@ -8,6 +8,9 @@ import pytest
 
 from .conftest import PROGRAMS, Run, run_program
 
+# One worker runs the program once for all of these tests.
+pytestmark = pytest.mark.xdist_group("harness_mps")
+
 NUMPY = "TypeError: can't convert mps:0 device type tensor to numpy. Use Tensor.cpu()"
 TWO = "RuntimeError: Expected all tensors to be on the same device, but found at least two devices, mps:0 and cpu!"  # noqa: E501
 GRAPH = "RuntimeError: Placeholder storage has not been allocated on MPS device!"

@@ -47,7 +47,7 @@ def outcome(context: Context, test: ast.expr, depth: int = _DEPTH) -> bool | Non
             return None
         return outcome(context, test.body if chosen else test.orelse, depth - 1)
     if isinstance(test, ast.Compare):
-        return _counted(context, test)
+        return _compared(context, test, depth)
     if isinstance(test, ast.Call):
         return _called(context, test, depth)
     if isinstance(test, ast.Name | ast.Attribute):
@@ -61,6 +61,17 @@ def _combined(test: ast.BoolOp, parts: list[bool | None]) -> bool | None:
     if absorbing in parts:
         return absorbing
     return None if None in parts else not absorbing
+
+
+def _compared(context: Context, test: ast.Compare, depth: int) -> bool | None:
+    """`torch.cuda.is_available() is True`, and what `_counted` knows."""
+    right = test.comparators[0]
+    if len(test.ops) == 1 and isinstance(right, ast.Constant) and isinstance(right.value, bool):
+        inner = outcome(context, test.left, depth - 1)
+        if inner is not None and isinstance(test.ops[0], ast.Is | ast.Eq):
+            return inner is right.value
+        return None
+    return _counted(context, test)
 
 
 def _counted(context: Context, test: ast.Compare) -> bool | None:
@@ -78,6 +89,10 @@ def _counted(context: Context, test: ast.Compare) -> bool | None:
         isinstance(operator, ast.GtE) and number == 1
     ):
         return True
+    if (isinstance(operator, ast.Lt), number) == (True, 1) or (
+        isinstance(operator, ast.LtE) and number == 0
+    ):
+        return False
     if number == 0 and isinstance(operator, ast.Eq | ast.NotEq):
         return isinstance(operator, ast.NotEq)
     return None

@@ -21,16 +21,17 @@ class Request:
     """One verification.
 
     script: the script that is run; args: its arguments; devices: of cpu, mps, cuda;
-    python: an interpreter (None: this one), torch is looked for in it by a child process;
-    original: a file with the script's text before the rewrite; patched: absolute path -> new
-    bytes, laid over
-    the copy (empty: the script as it is); root: the folder to copy (None: found by `snapshot`);
-    cwd, env: where the script runs (None: its own folder) and variables it needs beside the
-    allowed ones;
-    steps: optimizer steps until a run is ended; timeout: seconds per run; memory_mb: per run, in
-    sum;
-    setup: a shell command run in the copy first; torch_version: the MPS operator table to enforce;
-    real: also every real device that this Python can use.
+    python: an interpreter (None: this one); torch is looked for in it by a child process;
+    original: a file with the script's text before the rewrite;
+    patched: absolute path -> new bytes, laid over the copy (empty: the script as it is);
+    root: the folder to copy (None: found by `snapshot`);
+    cwd, env: where the script runs (None: its folder), and variables beside the allowed ones;
+    steps: optimizer steps until a run is ended; timeout: seconds per run;
+    memory_mb: per run, in sum (0: chosen by the machine's size);
+    setup: a shell command run in the copy first;
+    torch_version: the MPS operator table to enforce;
+    real: also every real device that this Python can use;
+    negative_control: also a broken copy, which must not pass.
     """
 
     script: str

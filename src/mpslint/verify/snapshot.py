@@ -1,8 +1,7 @@
 """A copy of the project: what a run needs, and nothing that it could spoil.
 
 In a git work tree these are the tracked files and the new ones that git does not ignore, and of
-the ignored ones
-those that the script or its arguments name; elsewhere the folder of the script.
+the ignored ones those that the script or its arguments name; elsewhere the script's folder.
 """
 
 from __future__ import annotations

@@ -33,10 +33,10 @@ class Stability(NamedTuple):
 class Basis(NamedTuple):
     """What a run of the patched script is held against.
 
-    reference: the original's run (None: it could not run, `refused` says why; without an original,
-    see `judge_alone`);
+    reference: the original's run (None: it could not run, `refused` says why);
     stability: runs the reference again, called only when numbers differ;
-    excuse: why numbers may differ on another device than the reference's (None: they may not).
+    excuse: why numbers may differ on another device than the reference's (None: they may not);
+    steps: after how many optimizer steps the harness ends a run.
     """
 
     reference: Launch | None

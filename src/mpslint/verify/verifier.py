@@ -44,9 +44,9 @@ _SECOND_MPS = re.compile(rb"""["'](mps:[1-9]\d*)["']""")
 def verify(request: Request, progress: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
 
-    Raises BadRequest (one line) for a request that cannot be started. Nothing outside a temporary
-    folder is
-    written; every process that was started has ended when this returns.
+    `progress` hears a line before each run. Raises BadRequest (one line) for a request that cannot
+    be started. Nothing outside a temporary folder is written, and every process that was started
+    has ended when this returns.
     """
     tell = progress or (lambda _line: None)
     request.checked()

@@ -1,11 +1,9 @@
-"""The child side of the sandbox: `python -m mpslint.verify.sandbox.launch CONFIG_FD STATUS_FD
-CONTROL_FD`.
+"""The child side of the sandbox, started with the numbers of three file descriptors.
 
-This process stays outside the process namespace as the warden: it watches time, memory, disk and
-the number of
-processes, ends everything at a limit, at the end of the command, or when its own parent closes
-CONTROL_FD (or dies).
-Below it, `_first` is process 1 of the namespace, and the command is its child.
+CONFIG_FD, STATUS_FD, CONTROL_FD. This process stays outside the process namespace as the warden:
+it watches time, memory, disk and the number of processes, and ends everything at a limit, at the
+end of the command, or when its own parent closes CONTROL_FD (or dies). Below it, `_first` is
+process 1 of the namespace, and the command is its child.
 """
 
 from __future__ import annotations

@@ -214,15 +214,17 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     arm_statement = context.index.statement(chain.cuda_arm)
     last = node.body[-1]
     row = row_of_last_comment(source, last, source.indentation(node.lineno))
-    if not alone_on_lines(source, last) or not alone_on_lines(source, arm_statement):
+    behind_colon = node.body == [arm_statement] and arm_statement.lineno == node.lineno
+    alone = alone_on_lines(source, last) and alone_on_lines(source, arm_statement)
+    if not alone and not behind_colon:
         return _into_cpu_arm(context, chain, torch)
     arm_start = source.span(chain.cuda_arm)[0]
     head = source.text[source.span(arm_statement)[0] : arm_start]
     newline, indent = source.newline, source.indentation(node.lineno)
-    body_indent = source.indentation(arm_statement.lineno)
+    gap = " " if behind_colon else newline + source.indentation(arm_statement.lineno)
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if offset == len(source.text) and not source.text.endswith(("\n", "\r")) else ""
-    text = f"{lead}{indent}elif {test}:{newline}{body_indent}{head}{mps}{newline}"
+    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{newline}"
     return (insert(offset, text),)
 
 

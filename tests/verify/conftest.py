@@ -73,7 +73,7 @@ class Sandboxed:
         places = Places(
             writable=writable,
             hidden=[str(self.user)],
-            keep=[*needed, str(self.base)],
+            keep=list(needed),
             scratch={"/tmp": str(self.base / "tmp")},
             guarded=[str(self.outside)],
         )

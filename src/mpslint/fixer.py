@@ -125,10 +125,16 @@ def _one_pass(
         if finding.applicability is None or finding.applicability < level:
             continue
         fix = finding.fix
-        if fix is None or _applicability(fix, written, settings) < level:
+        if fix is None:
+            continue
+        finding.applicability = _applicability(fix, written, settings)
+        if finding.applicability < level:
+            continue
+        if not all(source.accepts(edit) for edit in fix.edits):
+            finding.applicability = None
             continue
         try:
-            if all(source.accepts(edit) for edit in fix.edits) and edits.add(fix):
+            if edits.add(fix):
                 landed.append((finding, fix))
         except EditConflict as error:
             # A fault of that one fix; what it would have changed stays as it is.

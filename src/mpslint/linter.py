@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.rules.registry import Rule, all_rules
-from mpslint.suppress import Suppressions
+from mpslint.suppress import Suppressions, may_silence
 
 if TYPE_CHECKING:
     import ast
@@ -68,19 +68,7 @@ def lint(
     `elsewhere` tells of names that the file imports from its project.
     Raises `BadSource` when the file does not parse.
     """
-    rules = screen_for(settings, source.path).select(source.data)
-    if not rules:
-        return []
-    from mpslint.semantics.context import Context
-
-    tree = tree if tree is not None else source.parse()
-    context = Context(source, tree, settings, elsewhere)
-    findings = [
-        finding
-        for rule in rules
-        for finding in rule.check(context, rule)
-        if finding.severity >= settings.severity and finding.confidence >= settings.min_confidence
-    ]
+    findings = _found(source, settings, tree, elsewhere)
     if not findings:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.
@@ -89,3 +77,34 @@ def lint(
         return []
     kept = [finding for finding in findings if not suppressions.covers(finding)]
     return sorted(kept, key=lambda finding: finding.sort_key)
+
+
+def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
+    """The findings that comments silence, in order of position. Raises `BadSource`."""
+    if not may_silence(source.data):
+        return []
+    findings, suppressions = _found(source, settings, None, None), Suppressions(source)
+    silent = [f for f in findings if suppressions.whole_file or suppressions.covers(f)]
+    return sorted(silent, key=lambda finding: finding.sort_key)
+
+
+def _found(
+    source: SourceFile,
+    settings: Settings,
+    tree: ast.Module | None,
+    elsewhere: Elsewhere | None,
+) -> list[Finding]:
+    """What the rules say, whatever comments say of it."""
+    rules = screen_for(settings, source.path).select(source.data)
+    if not rules:
+        return []
+    from mpslint.semantics.context import Context
+
+    tree = tree if tree is not None else source.parse()
+    context = Context(source, tree, settings, elsewhere)
+    return [
+        finding
+        for rule in rules
+        for finding in rule.check(context, rule)
+        if finding.severity >= settings.severity and finding.confidence >= settings.min_confidence
+    ]

@@ -28,6 +28,11 @@ _WORDS = re.compile(rb"noqa|mpslint:", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
+def may_silence(data: bytes) -> bool:
+    """Whether a file can hold a comment that silences anything."""
+    return _WORDS.search(data) is not None
+
+
 class Comment(NamedTuple):
     offset: int
     row: int

@@ -290,7 +290,8 @@ def test_what_is_suppressed_is_not_fixed(cli: Cli, train: Path) -> None:
 
 def test_show_fixes_lists_what_each_rule_changed(cli: Cli, train: Path) -> None:
     out = cli("fix", "--no-verify", "--show-fixes", "train.py").out
-    assert out.startswith("train.py:\n  1 x MPS201 (cuda-synchronize)\n")
+    assert out.startswith("train.py:\n  1 x MPS201 (cuda-synchronize): ")
+    assert out.partition("\n  ")[2].partition("\n")[0].endswith(" [3]")
 
 
 def test_exit_non_zero_on_fix(cli: Cli, train: Path) -> None:
@@ -318,6 +319,25 @@ def test_a_report_says_what_was_kept_and_why_the_rest_is_left(
     (file,) = json.loads((project / "report.json").read_text())["files"]
     assert file["status"] == "kept"
     assert [left["why"] for left in file["left"]] == ["not applied"]
+
+
+def test_a_report_tells_apart_why_findings_are_left(cli: Cli, train: Path, project: Path) -> None:
+    train.write_text(
+        "import torch\n"
+        "torch.cuda.synchronize()\n"
+        "torch.cuda.empty_cache()  # noqa: MPS202\n"
+        "torch.cuda.manual_seed(0)\n"
+        "print(torch.cuda.get_device_properties(0).total_memory)\n"
+    )
+    cli("fix", "--no-verify", "train.py", "--report", "report.json")
+    (file,) = json.loads((project / "report.json").read_text())["files"]
+    assert [(fix["code"], fix["row"]) for fix in file["fixes"]] == [("MPS201", 2)]
+    left = {
+        item["code"]: (item["reason"], item["row"], item["needs_human"]) for item in file["left"]
+    }
+    assert left["MPS202"] == ("suppressed", 6, False)
+    assert left["MPS204"] == ("unsafe", 7, False)
+    assert left["MPS206"] == ("no-fix", 8, True)
 
 
 def test_a_report_that_cannot_be_written_is_one_line_and_exit_2(cli: Cli, train: Path) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
+    from mpslint.model import Finding
     from mpslint.project import Project
     from mpslint.settings import Settings
 
@@ -43,6 +44,23 @@ class Work(NamedTuple):
     planned: dict[str, Planned]
     """By path, the files that would change."""
     texts: dict[str, str]
+    settings: dict[str, Settings]
+    """By path."""
+
+    def suppressed(self, path: str, done: dict[str, Planned]) -> list[Finding]:
+        """What comments silence in a file as it is now."""
+        from mpslint.linter import suppressed
+        from mpslint.opening import located, open_source
+        from mpslint.reading import read_bytes
+
+        if path not in self.settings:
+            return []
+        try:
+            source = done[path].result.source if path in done else None
+            source = source or open_source(path, read_bytes(path))
+            return list(located(source, suppressed(source, self.settings[path])))
+        except MpslintError:
+            return []
 
     @property
     def fixes(self) -> int:
@@ -111,7 +129,10 @@ def fix(options: argparse.Namespace) -> int:
     if options.report:
         from mpslint.cli.fix_report import write_report
 
-        write_report(options.report, results, done, work.planned, outcome, options.unsafe_fixes)
+        silent = {result.path: work.suppressed(result.path, done) for result in results}
+        write_report(
+            options.report, results, done, work.planned, outcome, options.unsafe_fixes, silent
+        )
     fixed = sum(len(planned.result.applied) for planned in done.values())
     code = report(options, results, texts, fixed)
     if outcome is not None and not outcome.may_write:
@@ -146,7 +167,7 @@ def _plan(options: argparse.Namespace) -> Work:
     checked = check_all(found, jobs=options.jobs, cache=not options.no_cache, with_fixes=False)
     settings = {target.path: target.settings for target in found}
     projects = _Projects()
-    work = Work([], {}, {})
+    work = Work([], {}, {}, settings)
     for result in checked:
         if not worth_fixing(result, unsafe=options.unsafe_fixes):
             work.results.append(result)
@@ -169,6 +190,9 @@ def _plan(options: argparse.Namespace) -> Work:
                 warn(f"{path}: a fix was left out: {misfit}; please report it")
             if planned.changed:
                 work.planned[path] = planned
+            else:
+                # What was tried is known: no fix is on offer that was not applied.
+                result = result._replace(findings=planned.result.remaining)
         work.results.append(result)
     helpers = projects.helpers(work.planned.values())
     work.planned.update(helpers)
@@ -268,11 +292,14 @@ def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str
 
 
 def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
-    from collections import Counter
-
+    """What each rule changed, and where: rows of the file as it was."""
     out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
     for path, planned in done.items():
-        numbers = Counter((fix.code, fix.name) for fix in planned.result.applied)
-        print(f"{shown_path(path)}:", file=out)
-        for (code, name), number in sorted(numbers.items()):
-            print(f"  {number} x {code} ({name})", file=out)
+        print(f"{shown_path(path)}:{' created' if planned.new else ''}", file=out)
+        rows: dict[tuple[str, str, str], list[str]] = {}
+        for fix in planned.result.applied:
+            place = str(fix.row) if fix.cell is None else f"cell {fix.cell}:{fix.row}"
+            rows.setdefault((fix.code, fix.name, fix.message), []).append(place)
+        for (code, name, message), places in sorted(rows.items()):
+            where = ", ".join(dict.fromkeys(places))
+            print(f"  {len(places)} x {code} ({name}): {message} [{where}]", file=out)

@@ -1,4 +1,9 @@
-"""`mpslint fix --report FILE`: what changed, what is left and why, for other programs."""
+"""`mpslint fix --report FILE`: what changed, what is left and why, for other programs.
+
+Rows of `fixes` are those of the file as it was, rows of `left` those of the file as it is now.
+`reason` is `no-fix`, `suggestion`, `unsafe`, `suppressed` or `not-applied` (verification kept the
+file).
+"""
 
 from __future__ import annotations
 
@@ -31,6 +36,7 @@ def write_report(
     planned: Mapping[str, Planned],
     outcome: Outcome | None,
     unsafe: bool,
+    suppressed: Mapping[str, Sequence[Finding]],
 ) -> None:
     """Write the report of one run. Raises `CannotReport`."""
     document = {
@@ -39,9 +45,10 @@ def write_report(
         if outcome is None
         else {"verdict": outcome.verdict, "reason": outcome.reason},
         "files": [
-            _file(result, planned.get(result.path), result.path in done, unsafe)
+            _file(result, planned.get(result.path), result.path in done, unsafe, silent)
             for result in results
-            if result.findings or result.error or result.path in planned
+            for silent in [suppressed.get(result.path, ())]
+            if result.findings or result.error or silent or result.path in planned
         ],
     }
     try:
@@ -53,7 +60,11 @@ def write_report(
 
 
 def _file(
-    result: FileResult, planned: Planned | None, written: bool, unsafe: bool
+    result: FileResult,
+    planned: Planned | None,
+    written: bool,
+    unsafe: bool,
+    silent: Sequence[Finding],
 ) -> dict[str, Any]:
     applied = planned.result.applied if planned is not None else ()
     return {
@@ -66,38 +77,48 @@ def _file(
                 "name": fix.name,
                 "message": fix.message,
                 "applicability": fix.applicability.label,
+                "cell": fix.cell,
+                "row": fix.row,
             }
             for fix in applied
         ],
         "left": [
-            {
-                "code": finding.code,
-                "name": finding.name,
-                "row": finding.row,
-                "column": finding.column,
-                "message": finding.message,
-                "why": _why(finding, unsafe),
-            }
-            for finding in result.findings
+            *(_left(finding, *_why(finding, unsafe)) for finding in result.findings),
+            *(_left(finding, "suppressed", "a comment silences it") for finding in silent),
         ],
+    }
+
+
+def _left(finding: Finding, reason: str, why: str) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.label,
+        "cell": finding.cell,
+        "row": finding.row,
+        "column": finding.column,
+        "message": finding.message,
+        "reason": reason,
+        "needs_human": reason in ("no-fix", "suggestion"),
+        "why": why,
     }
 
 
 def _status(result: FileResult, planned: Planned | None, written: bool) -> str:
     if written:
-        return "changed"
+        return "created" if planned is not None and planned.new else "changed"
     if result.error is not None:
         return "error"
     return "kept" if planned is not None else "unchanged"
 
 
-def _why(finding: Finding, unsafe: bool) -> str:
-    """Why a finding is still there, in words a program can switch on."""
+def _why(finding: Finding, unsafe: bool) -> tuple[str, str]:
+    """Why a finding is still there: a word for programs and one for people."""
     level = finding.applicability
     if level is None:
-        return "needs a human"
+        return "no-fix", "needs a human"
     if level is Applicability.DISPLAY:
-        return "a suggestion: needs a human"
+        return "suggestion", "a suggestion: needs a human"
     if level is Applicability.UNSAFE and not unsafe:
-        return "unsafe: --unsafe-fixes applies it"
-    return "not applied"
+        return "unsafe", "unsafe: --unsafe-fixes applies it"
+    return "not-applied", "not applied"

@@ -36,7 +36,8 @@ def _fused_applies(
         return False
     if mask is not None and (mask.requires_grad or mask.dim() not in (2, 4)):
         return False
-    return bool(torch.backends.cuda.flash_sdp_enabled())
+    backends: Any = torch.backends
+    return bool(backends.cuda.flash_sdp_enabled())
 
 
 def scaled_dot_product_attention(

@@ -10,6 +10,8 @@ from mpslint.cli import ERROR, OK, fail
 if TYPE_CHECKING:
     import argparse
 
+    from mpslint.model import Finding
+
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     from mpslint.cli.parsing import Parser
@@ -33,6 +35,20 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parsed
 
 
+def _findings(path: str) -> list[Finding]:
+    """What all rules say about a file that was traced; nothing about one that cannot be read."""
+    from mpslint.checking import check_bytes
+    from mpslint.errors import BadSource
+    from mpslint.settings import Settings
+
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        return list(check_bytes(path, data, Settings(select=("MPS",)), named=False).findings)
+    except (OSError, BadSource):
+        return []
+
+
 def run(arguments: list[str]) -> int:
     """Exit code 0: traced; 2: the script could not be run there."""
     from mpslint.cli.verification import announce, build_request
@@ -42,7 +58,7 @@ def run(arguments: list[str]) -> int:
     from mpslint.verify import trace
 
     announce(request, sys.stdout if options.output_format == "text" else sys.stderr)
-    result = trace(request)
+    result = trace(request, _findings)
     text = result.to_json() if options.output_format == "json" else result.to_text()
     print(text.rstrip("\n"))
     if options.html:

@@ -167,8 +167,10 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
         return None
     name = free_name(context, node)
     cuda = _cuda_text(context)
-    if name is None or not _same_gpu(context, ":" in cuda, index):
+    if name is None:
         return None
+    if not _same_gpu(context, ":" in cuda, index):
+        cuda = "cuda" if index is None else f"cuda:{index}"
     source = context.source
     newline = source.newline
     styled = None

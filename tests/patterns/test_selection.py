@@ -1,0 +1,69 @@
+"""The device that a fix names: one at hand, or one that it adds."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from probing import probe
+
+from mpslint.model import Applicability
+from mpslint.patterns.selection import reference
+
+PICK = (
+    "torch.device('cuda' if torch.cuda.is_available() else "
+    "'mps' if torch.backends.mps.is_available() else 'cpu')"
+)
+
+
+def named(program: str, index: int | None = None) -> tuple[str, bool, Applicability] | None:
+    """The name, whether it had to be added, and how safe that is."""
+    context, node = probe("import torch\n" + textwrap.dedent(program))
+    found = reference(context, node, index)
+    return (found.text, bool(found.edits), found.level) if found is not None else None
+
+
+def test_a_device_that_follows_the_machine_is_taken() -> None:
+    assert named(f"device = {PICK}\nprobe(1)") == ("device", False, Applicability.SAFE)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def f(device):\n    probe(1)",
+        "def f(args):\n    device = torch.device('cuda' if args.cuda else 'cpu')\n    probe(1)",
+    ],
+)
+def test_beside_a_device_that_somebody_else_chooses_one_is_added(program: str) -> None:
+    assert named(program) == ("torch_device", True, Applicability.SAFE)
+
+
+def test_without_a_place_for_one_such_a_device_is_taken_unsafely() -> None:
+    program = "probe(1)\n"
+    context, node = probe(
+        "try:\n    import torch\nexcept ImportError:\n    torch = None\n"
+        f"def f(device: torch.device):\n    {program}"
+    )
+    found = reference(context, node)
+    assert found is not None
+    assert (found.text, found.level) == ("device", Applicability.UNSAFE)
+
+
+def test_cuda_and_its_first_gpu_differ_where_another_is_made_the_current_one() -> None:
+    program = (
+        "torch.cuda.set_device(rank)\n"
+        "device = torch.device('cuda:0' if torch.cuda.is_available() else 'cpu')\nprobe(1)"
+    )
+    assert named(program) == ("torch_device", True, Applicability.SAFE)
+    assert named(program, index=0) == ("device", False, Applicability.SAFE)
+
+
+def test_no_question_comes_before_the_visible_devices_are_set() -> None:
+    late = "import os\ndef f():\n    os.environ['CUDA_VISIBLE_DEVICES'] = '1'\n    probe(1)"
+    assert named(late) is None
+    early = "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nprobe(1)"
+    assert named(early) == ("device", True, Applicability.SAFE)
+    context, node = probe("import torch\n" + early)
+    found = reference(context, node)
+    assert found is not None
+    assert context.source.text[: found.edits[0].start].endswith("= '1'\n")

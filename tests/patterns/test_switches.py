@@ -1,0 +1,58 @@
+"""A test for CUDA, taken apart into the machine's side and the user's."""
+
+from __future__ import annotations
+
+import pytest
+from probing import probe
+
+from mpslint.patterns.switches import asked, joined
+
+TORCH = "import torch\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "expected"),
+    [
+        ("probe(torch.cuda.is_available())", []),
+        ("probe(not args.no_cuda and torch.cuda.is_available())", ["not args.no_cuda"]),
+        ("probe(torch.cuda.is_available() and (a or b))", ["(a or b)"]),
+        ("probe(args.cuda)", ["args.cuda"]),
+        ("ok = use and torch.cuda.is_available()\nprobe(ok)", ["use"]),
+        (
+            "args.cuda = not args.no_cuda and torch.cuda.is_available()\nprobe(args.cuda)",
+            ["not args.no_cuda"],
+        ),
+        ("probe(args.gpu >= 0 and torch.cuda.is_available())", ["args.gpu >= 0"]),
+    ],
+)
+def test_what_the_user_is_asked_stands_beside_the_machine(
+    program: str, expected: list[str]
+) -> None:
+    context, node = probe(TORCH + program)
+    assert asked(context, node) == expected
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "args.cuda = args.cuda and torch.cuda.is_available()\nprobe(args.cuda)",
+        "probe(torch.cuda.device_count() > 1)",
+        "probe(device == 'cuda' and torch.cuda.is_available())",
+        "probe(x.is_cuda)",
+        "ok = False\nif torch.cuda.is_available() and args.x:\n    ok = True\nprobe(ok)",
+        "def f(use):\n    s.ok = use and torch.cuda.is_available()\ndef g():\n    probe(s.ok)",
+        "probe(not torch.cuda.is_available())",
+    ],
+)
+def test_two_sides_that_cannot_be_told_apart_are_left_alone(program: str) -> None:
+    context, node = probe(TORCH + program)
+    assert asked(context, node) is None
+
+
+def test_the_opposite_of_or_asks_for_all_of_it() -> None:
+    context, node = probe(TORCH + "probe(torch.cuda.device_count() == 0 or not use_gpu)")
+    assert asked(context, node, False) == ["use_gpu"]
+
+
+def test_what_is_asked_twice_is_written_once() -> None:
+    assert joined(["a", "not b", "a"]) == "a and not b"

@@ -154,6 +154,30 @@ def test_a_walk_takes_notebooks_up_and_fix_writes_them(cli: Cli, project: Path) 
     assert cli("check", "--isolated", "--no-cache").code == 0
 
 
+def test_a_notebook_is_written_unverified_and_that_is_said(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "basic.ipynb", project)
+    ran = cli("fix", "--isolated", "--no-cache", "basic.ipynb")
+    assert "basic.ipynb: NOT VERIFIED: notebooks are not run" in ran.err
+    assert (project / "basic.ipynb").read_bytes() == fixed("basic").after
+
+
+def test_a_notebook_cannot_be_asked_to_be_verified(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "basic.ipynb", project)
+    ran = cli("fix", "--isolated", "--require-verified", "basic.ipynb")
+    assert (ran.code, ran.out) == (2, "")
+    assert "basic.ipynb: notebooks are not run; name a script with --entry" in ran.err
+    assert (project / "basic.ipynb").read_bytes() == data("basic")
+
+
+def test_fixes_and_the_report_name_cells(cli: Cli, project: Path) -> None:
+    shutil.copy(NOTEBOOKS / "magics.ipynb", project)
+    options = ("--isolated", "--no-cache", "--no-verify", "--show-fixes", "--report", "r.json")
+    ran = cli("fix", *options, "magics.ipynb")
+    assert "[cell 3:5]" in ran.out
+    (file,) = json.loads((project / "r.json").read_text())["files"]
+    assert {(fix["code"], fix["cell"], fix["row"]) for fix in file["fixes"]} >= {("MPS202", 3, 5)}
+
+
 def test_a_diff_goes_cell_by_cell_and_writes_nothing(cli: Cli, project: Path) -> None:
     shutil.copy(NOTEBOOKS / "basic.ipynb", project)
     ran = cli("fix", "--diff", "--isolated", "--no-cache", "basic.ipynb")

@@ -18,6 +18,7 @@ from mpslint.cli.options import (
 )
 from mpslint.cli.parsing import Parser
 from mpslint.errors import MpslintError
+from mpslint.opening import is_notebook
 from mpslint.output import shown_path
 from mpslint.results import FileResult
 
@@ -148,6 +149,12 @@ def _script(options: argparse.Namespace) -> str | None:
     single = paths[0] if len(paths) == 1 and os.path.isfile(paths[0]) else None
     if options.entry and options.verify is not False:
         return str(options.entry)
+    if single is not None and is_notebook(single):
+        if options.verify or options.require_verified:
+            raise Usage(f"{single}: notebooks are not run; name a script with --entry")
+        if not options.diff and options.verify is None:
+            warn(f"{single}: NOT VERIFIED: notebooks are not run")
+        return None
     if options.verify is None:
         if options.require_verified and single is None:
             raise Usage("--require-verified with several files needs --entry SCRIPT")

@@ -34,6 +34,8 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     if device is None or paren is None:
         return None
     scaler = name == "GradScaler"
+    if _for_nothing(context, device, scaler=scaler):
+        return None
     head = device.type_text if scaler else f"device_type={device.type_text}"
     enabled = _switch(call, 4 if scaler else 0)
     edits = list(device.edits)
@@ -73,6 +75,8 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     if name.startswith("custom_"):
         return Fix(_MESSAGE, (*device.edits, named), device.level)
     scaler = name == "GradScaler"
+    if _for_nothing(context, device, scaler=scaler):
+        return None
     enabled = _switch(call, 5 if scaler else 2)
     test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
     if enabled is not None:
@@ -142,6 +146,11 @@ def _first_argument(context: Context, call: ast.Call, paren: int, text: str) -> 
         below = source.indentation(row + 1)
         return insert(paren, f"{source.newline}{below}{text},")
     return insert(paren, f"{text}, ")
+
+
+def _for_nothing(context: Context, device: Reference, *, scaler: bool) -> bool:
+    """Whether a selection would be added to the file for what stays off on MPS all the same."""
+    return bool(device.edits) and not _on_mps(context, scaler=scaler)
 
 
 def _on_mps(context: Context, *, scaler: bool) -> bool:

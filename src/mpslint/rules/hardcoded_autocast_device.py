@@ -24,7 +24,8 @@ Code behind a test for CUDA or about CUDA, and the CUDA arm of a choice; questio
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
-torch 2.4, so `min-torch` must be 2.5 or newer for the fix.
+torch 2.4, so `min-torch` must be 2.5 or newer for the fix. What would stay off on MPS all the same
+(a scaler before torch 2.8) gets no device selection of its own.
 
 ## References
 - `torch/amp/autocast_mode.py`

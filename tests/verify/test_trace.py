@@ -36,16 +36,24 @@ def test_without_a_step_the_whole_run_is_shown() -> None:
 def test_a_wait_lasts_until_the_device_is_done() -> None:
     spans = timeline.lay_out([event("op", 1), event("sync", 2)])
     wait = next(span for span in spans if span.kind == "wait")
-    work = next(span for span in spans if span.kind == "op")
+    work = next(span for span in spans if span.lane == "device")
     assert wait.end == work.end + timeline.ROUND_TRIP
 
 
 def test_operations_are_queued_while_the_device_works() -> None:
-    spans = timeline.lay_out([event("op", 1), event("op", 2)])
-    queued = [span for span in spans if span.lane == "host"]
-    worked = [span for span in spans if span.lane == "device"]
+    spans = timeline.lay_out([event("sync", 1), event("op", 2), event("op", 3)])
+    queued = [span for span in spans if span.kind == "queue"]
+    worked = [span for span in spans if span.lane == "device" and span.event.line > 1]
     assert queued[1].end < worked[0].end
     assert worked[1].start == worked[0].end
+
+
+def test_the_first_wait_of_a_step_is_for_what_the_step_before_left_behind() -> None:
+    spans = timeline.lay_out([event("sync", 1), *[event("op", 2)] * 40])
+    left = spans[0]
+    wait = next(span for span in spans if span.kind == "wait")
+    assert left.event.name == "work queued by the step before"
+    assert wait.end == left.end + timeline.ROUND_TRIP
 
 
 def test_the_dearest_line_comes_first_with_its_advice(tmp_path: object) -> None:

@@ -87,31 +87,41 @@ def last_step(events: Sequence[Event]) -> Step:
 
 
 def lay_out(events: Sequence[Event]) -> list[Span]:
-    """The bars of both lanes by the model described above."""
-    spans: list[Span] = []
-    host = device = 0.0
-    for event in events:
-        if event.kind == "op":
-            spans.append(Span("host", "queue", host, host + QUEUE, event))
-            host += QUEUE
-            start = max(host, device)
-            device = start + KERNEL
-            spans.append(Span("device", "op", start, device, event))
-        elif event.kind in ("h2d", "d2h", "d2d"):
-            spans.append(Span("host", "queue", host, host + QUEUE, event))
-            host += QUEUE
-            start = max(host, device)
-            device = start + KERNEL + event.bytes / BYTES_PER_MICROSECOND
-            spans.append(Span("device", "copy", start, device, event))
-        elif event.kind == "sync":
-            end = max(host, device) + ROUND_TRIP
-            spans.append(Span("host", "wait", host, end, event))
-            host = end
-        elif event.kind == "fallback":
-            end = max(host, device) + 2 * ROUND_TRIP + KERNEL
-            spans.append(Span("host", "fallback", host, end, event))
-            host = end
+    """The bars of both lanes by the model described above.
+
+    Steps follow each other: the device begins with what the step before left in its queue.
+    """
+    _, host, device = _fill(events, 0.0)
+    backlog = max(0.0, device - host)
+    spans, _, _ = _fill(events, backlog)
+    if backlog and events:
+        before = events[0]._replace(kind="op", name="work queued by the step before")
+        spans.insert(0, Span("device", "op", 0.0, backlog, before))
     return spans
+
+
+def _fill(events: Sequence[Event], device: float) -> tuple[list[Span], float, float]:
+    """The bars, and when host and device are through; `device` is when it is free at first."""
+    spans: list[Span] = []
+    host = 0.0
+    for event in events:
+        start = max(host + QUEUE, device)
+        if event.kind in ("op", "h2d", "d2h", "d2d"):
+            spans.append(Span("host", "queue", host, host + QUEUE, event))
+            host += QUEUE
+            device = start + KERNEL
+            if event.kind == "op":
+                spans.append(Span("device", "op", start, device, event))
+            else:
+                device += event.bytes / BYTES_PER_MICROSECOND
+                spans.append(Span("device", "copy", start, device, event))
+        elif event.kind in ("sync", "fallback"):
+            extra = ROUND_TRIP if event.kind == "sync" else 2 * ROUND_TRIP + KERNEL
+            end = max(host, device) + extra
+            kind = "wait" if event.kind == "sync" else "fallback"
+            spans.append(Span("host", kind, host, end, event))
+            host = end
+    return spans, host, device
 
 
 class Shares(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from mpslint.results import FileResult, from_record, to_record
 from mpslint.runner import Done, Job, check_job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 _CHUNK = 16
 
@@ -35,7 +36,8 @@ def _map(chunks: list[list[Job]], workers: int, with_fixes: bool) -> list[list[P
     """The answers of each chunk; None for those that were not done when a process died."""
     executor = _executor(workers)
     try:
-        futures = [executor.submit(check_chunk, chunk, with_fixes) for chunk in chunks]
+        with _interrupts_held():
+            futures = [executor.submit(check_chunk, chunk, with_fixes) for chunk in chunks]
         answers = [_answer(future) for future in futures]
         executor.shutdown()
         return answers
@@ -67,6 +69,21 @@ def _one_by_one(jobs: list[Job], with_fixes: bool) -> list[Packed]:
 
 def _executor(workers: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(workers, initializer=_ignore_interrupts)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Keep Ctrl-C waiting while processes start: they inherit this until they ignore it."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _ignore_interrupts() -> None:

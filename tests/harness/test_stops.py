@@ -78,7 +78,7 @@ def test_inference_ends_after_eight_times_as_many_forward_passes(quick: Run) -> 
 
 @pytest.mark.parametrize("loop", ["pass", "step()", "import time; time.sleep(0.01)"])
 def test_seconds_end_any_loop(quick: Run, loop: str) -> None:
-    script = TRAINING + f"print('training', flush=True)\nwhile True:\n    {loop}\n"
+    script = "print('training', flush=True)\n" + TRAINING + f"while True:\n    {loop}\n"
     run = quick(script, "--device", "mps", "--steps", "0", "--seconds", "4")
     assert (run.code, run.report["outcome"]) == (0, "stopped")
     assert run.out == "training\n"

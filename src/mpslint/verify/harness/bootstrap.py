@@ -86,14 +86,16 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
         def exec_module(module: ModuleType) -> None:
             fallback = _fallback_enabled()
             RECORDER.importing_torch = True
-            execute(module)
+            try:
+                execute(module)
+            finally:
+                RECORDER.importing_torch = False
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             # torch is complete. Say so now: autograd's threads import it too, and would wait
             # for this very import to end.
             spec._initializing = False  # type: ignore[attr-defined]
             self.after(fallback)
-            RECORDER.importing_torch = False
 
         loader.exec_module = exec_module
         return spec
@@ -103,6 +105,7 @@ def watch_import_of_torch(options: Options) -> None:
     """Arrange for :func:`prepare_torch`, now if torch is loaded already."""
 
     def after(fallback: bool) -> None:
+        RECORDER.importing_torch = True
         try:
             prepare_torch(options, fallback)
         except Unavailable as error:
@@ -111,6 +114,8 @@ def watch_import_of_torch(options: Options) -> None:
         except Exception as error:
             RECORDER.unavailable = f"{type(error).__name__}: {error}"
             raise Unavailable(RECORDER.unavailable) from error
+        finally:
+            RECORDER.importing_torch = False
 
     if "torch" in sys.modules:
         after(_fallback_enabled())

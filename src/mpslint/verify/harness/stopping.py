@@ -63,9 +63,14 @@ class Stopper:
         raise StopRun()
 
     def _wait_for_deadline(self) -> None:
-        time.sleep(self.seconds)
-        while RECORDER.importing_torch:
-            time.sleep(0.05)  # a module that is left half loaded breaks everything after it
+        # Loading torch does not count, and is never cut short: half a module breaks all the rest.
+        left, last = self.seconds, time.monotonic()
+        while left > 0 or RECORDER.importing_torch:
+            time.sleep(0.05)
+            now = time.monotonic()
+            if not RECORDER.importing_torch:
+                left -= now - last
+            last = now
         if self.requested:
             return
         self.requested = True

@@ -67,3 +67,15 @@ def test_no_question_comes_before_the_visible_devices_are_set() -> None:
     found = reference(context, node)
     assert found is not None
     assert context.source.text[: found.edits[0].start].endswith("= '1'\n")
+
+
+def test_no_question_comes_before_a_fork_that_needs_cuda() -> None:
+    program = """
+    import multiprocessing
+    def work(x):
+        probe(x.cuda())
+    multiprocessing.Process(target=work, args=(1,)).start()
+    """
+    assert named(program) is None
+    spawned = textwrap.dedent(program) + "multiprocessing.set_start_method('spawn')\n"
+    assert named(spawned) == ("device", True, Applicability.SAFE)

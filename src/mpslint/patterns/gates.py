@@ -21,6 +21,7 @@ from mpslint.patterns.calls import is_cuda_move, overrides_cuda, rewrite_call
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.selection import (
     Reference,
+    follows_machine,
     free_name,
     reference,
     settles_too_early,
@@ -210,9 +211,13 @@ def _device_for(context: Context, test: ast.expr) -> Reference | None:
     switches = asked(context, test)
     if switches is None:
         return None
-    if not switches:
-        return reference(context, test)
     at_hand = context.devices.at_hand(test)
+    if not switches:
+        found = reference(context, test)
+        if found is None or at_hand is None or follows_machine(context, at_hand):
+            return found
+        # Off CUDA things stayed with what goes to the device that somebody else chose.
+        return found._replace(level=Applicability.UNSAFE)
     if at_hand is not None and _asks(context, at_hand) == set(switches):
         return Reference(at_hand.text, at_hand.is_string, ())
     return _behind_flag(context, test, joined(switches))

@@ -251,7 +251,7 @@ def find_place(context: Context, node: ast.AST) -> Place | None:
     """After the imports of the module, or of the function where only it imports torch."""
     place = _in_block(context, context.tree.body, context.tree, "")
     if place is not None:
-        place = _behind_visible_devices(context, place)
+        place = None if _forks(context) else _behind_visible_devices(context, place)
     if place is not None and _comes_before(context, place, node):
         return place
     function = context.index.function(node)
@@ -288,8 +288,11 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
 
 
 def settles_too_early(context: Context, node: ast.AST) -> bool:
-    """Whether `CUDA_VISIBLE_DEVICES` is set after `node`, as far as the order is known."""
+    """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
+    order is known, or before the process forks: CUDA then fails in its children."""
     function, start = context.index.function(node), context.source.span(node)[0]
+    if function is None and _forks(context):
+        return True
     return any(
         constant.value == "CUDA_VISIBLE_DEVICES"
         and _is_set(context, constant)
@@ -297,6 +300,20 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
         and (function is None or context.index.function(constant) is function)
         for constant in context.index.strings
     )
+
+
+def _forks(context: Context) -> bool:
+    """Whether a function that moves to CUDA runs in processes that may be forks of this one."""
+    if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
+        return False
+    for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
+        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        if not isinstance(target, ast.Name):
+            continue
+        bound = {binding.node for binding in context.names.bindings(target.id, target)}
+        if any(context.index.within(place, node) for node in bound for place in _places(context)):
+            return True
+    return False
 
 
 def _is_set(context: Context, constant: ast.Constant) -> bool:

@@ -7,6 +7,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TYPE_CHECKING, Any
 
+from mpslint import collector
 from mpslint.results import FileResult, from_record, to_record
 from mpslint.runner import Done, Job, check_job
 
@@ -103,7 +104,8 @@ def _end(executor: Executor) -> None:
 
 def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
     """Runs in a worker: check files and pack what is found as plain data."""
-    return [_pack(check_job(job, digest=True, with_fixes=with_fixes)) for job in jobs]
+    with collector.off():
+        return [_pack(check_job(job, digest=True, with_fixes=with_fixes)) for job in jobs]
 
 
 def _pack(done: Done) -> Packed:

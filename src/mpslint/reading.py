@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from mpslint.errors import BadSource, reason_of
 
+_ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
+
 
 def read_bytes(path: str) -> bytes:
     """The file's bytes. Raises `BadSource`."""
@@ -24,6 +26,21 @@ def too_large(size: int, limit: int) -> str | None:
 
 def check_syntax(path: str, data: bytes) -> None:
     """Raise `BadSource` for a file that is no Python, without importing the parser's module."""
+    if _compiles(path, data):
+        return
     from mpslint.opening import open_source
 
     open_source(path, data).parse()
+
+
+def _compiles(path: str, data: bytes) -> bool:
+    """Whether Python takes these bytes as they are; if not, the reason is found elsewhere."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, path, "exec", _ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint import collector
 from mpslint.checking import check_bytes, guarded
 from mpslint.reading import read_bytes, too_large
 from mpslint.results import FileResult, detached
@@ -24,23 +25,36 @@ _POOL_FILES, _POOL_BYTES = 64, 5_000_000
 """Below this much work, starting processes costs more than they bring."""
 
 
-class Job(NamedTuple):
-    target: Target
-    known: str
-    """Digest of the content whose findings are in the cache, empty for none."""
+class Job:
+    """What a process gets."""
+
+    __slots__ = ("known", "target")
+
+    def __init__(self, target: Target, known: str) -> None:
+        self.target = target
+        self.known = known
+        """Digest of the content whose findings are in the cache, empty for none."""
 
 
-class Done(NamedTuple):
-    digest: str
-    result: FileResult | None
-    """None: the content is the known one."""
+class Done:
+    """What comes back."""
+
+    __slots__ = ("digest", "result")
+
+    def __init__(self, digest: str, result: FileResult | None) -> None:
+        self.digest = digest
+        self.result = result
+        """None: the content is the known one."""
 
 
-class _Pending(NamedTuple):
-    at: int
-    job: Job
-    status: os.stat_result
-    read_at: int
+class _Pending:
+    __slots__ = ("at", "job", "read_at", "status")
+
+    def __init__(self, at: int, job: Job, status: os.stat_result, read_at: int) -> None:
+        self.at = at
+        self.job = job
+        self.status = status
+        self.read_at = read_at
 
 
 def check_all(
@@ -51,6 +65,13 @@ def check_all(
     `jobs`: processes, 0 for as many as pay. `with_fixes`: fixes will be asked for, so they
     are part of what the cache and other processes hand over. Raises `BadSettings`.
     """
+    with collector.off():
+        return _check_all(targets, jobs, cache, with_fixes)
+
+
+def _check_all(
+    targets: Iterable[Target], jobs: int, cache: bool, with_fixes: bool
+) -> list[FileResult]:
     caches = _caches() if cache else None
     results: list[FileResult] = []
     pending: list[_Pending] = []
@@ -149,6 +170,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
             content = digest_of(data)
             if content == job.known:
                 return None
+        collector.checked(len(data))
         found = check_bytes(path, data, settings, named=named)
         return detached(found, with_fixes=with_fixes) if found.findings else found
 

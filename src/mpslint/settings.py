@@ -4,7 +4,8 @@ Where they come from (settings files, options) is the business of `settings_file
 selectors mean is that of `selectors`.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
+# compile each of them, which is a large part of what a run on one small file costs.
 
 from typing import NamedTuple
 

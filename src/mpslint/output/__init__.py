@@ -1,12 +1,12 @@
 """One module per format; `render` picks it. Formats know findings, not where they came from."""
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
+# compile each of them, which is a large part of what a run on one small file costs.
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from mpslint.results import FileResult
 
 FORMATS = ("full", "concise", "json", "github")
@@ -22,7 +22,7 @@ class Style(NamedTuple):
     """The text of a file, for formats that show source; the file may be gone by then."""
 
 
-def render(name: str, results: Sequence[FileResult], style: Style) -> str:
+def render(name: str, results: Sequence["FileResult"], style: Style) -> str:
     """The results in format `name` (of `FORMATS`), ending with a newline unless empty."""
     from importlib import import_module
 

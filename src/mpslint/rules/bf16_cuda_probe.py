@@ -28,6 +28,9 @@ Tests that only run on CUDA, and selections whose other arm is float32.
 
 ## Fix safety
 There is no fix: the dtype on MPS is a choice.
+
+## References
+- pytorch/pytorch#119641 (bfloat16 on MPS)
 """
 
 from __future__ import annotations

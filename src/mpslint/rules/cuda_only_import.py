@@ -29,6 +29,9 @@ imports them must be guarded; bitsandbytes, which has an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
+
+## References
+- Dao-AILab/flash-attention#770 ("we only support GPUs with CUDA capability")
 """
 
 from __future__ import annotations

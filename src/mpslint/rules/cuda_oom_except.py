@@ -27,6 +27,9 @@ for `RuntimeError`, and code that runs only on CUDA.
 
 ## Fix safety
 There is no fix: a broader handler needs a test of the message, which depends on the code.
+
+## References
+- pytorch/pytorch#130112 (`RuntimeError: MPS backend out of memory`)
 """
 
 from __future__ import annotations

@@ -22,6 +22,11 @@ t = torch.tensor([1, 2], dtype=torch.float32, device=device)
 Comparisons and `isinstance` tests (they are False elsewhere, which is right), membership, keys,
 annotations, and branches that run only on CUDA and choose nothing.
 
+## Fix safety
+Safe: a name for the type of whichever device is there goes away together with all gated moves of
+the file; what was made with it becomes a `torch.tensor` or `torch.empty` on the selected device.
+Where one use is unclear nothing is changed.
+
 ## References
 - run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`
 """

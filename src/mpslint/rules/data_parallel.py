@@ -25,6 +25,9 @@ Calls below a test of CUDA or of `device_count()`.
 
 ## Fix safety
 There is no fix: code that reads `model.module` would have to change with it.
+
+## References
+- `torch/nn/parallel/data_parallel.py` (`DataParallel`)
 """
 
 from __future__ import annotations

@@ -25,6 +25,9 @@ Calls under a step test, once per epoch, in a handler, and right after a `del`.
 
 ## Fix safety
 There is no fix: how often the cache must be emptied depends on the memory there is.
+
+## References
+- `torch/mps/__init__.py` (`empty_cache`)
 """
 
 from __future__ import annotations

@@ -22,6 +22,9 @@ Use instead: ops that MPS has, or the variable in front of the command while deb
 
 ## Fix safety
 There is no fix.
+
+## References
+- PyTorch: MPS environment variables (`PYTORCH_ENABLE_MPS_FALLBACK`)
 """
 
 from __future__ import annotations

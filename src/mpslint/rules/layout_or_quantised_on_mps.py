@@ -20,6 +20,9 @@ that is made wherever another tensor is (`device=x.device`), and code that runs 
 
 ## Fix safety
 There is no fix.
+
+## References
+- `aten/src/ATen/native/native_functions.yaml` (no `MPS`, `SparseMPS` or quantised entry)
 """
 
 from __future__ import annotations

@@ -18,6 +18,9 @@ the full hidden state.
 
 ## Fix safety
 There is no fix, because the model would change.
+
+## References
+- `aten/src/ATen/native/mps/operations/RnnOps.mm` ("LSTM with projections is not currently supported with MPS")
 """
 
 from __future__ import annotations

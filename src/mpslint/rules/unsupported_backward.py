@@ -25,6 +25,9 @@ a backward.
 
 ## Fix safety
 There is no fix: where to compute instead is a choice.
+
+## References
+- pytorch/pytorch#77764 and #141287 (operators without an MPS kernel); `mpslint.facts`
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ an older release.
 
 ## Fix safety
 Unsafe: the op runs on the CPU on every machine. Offered where it takes one tensor.
+
+## References
+- pytorch/pytorch#77764 and #141287 (operators without an MPS kernel); `mpslint.facts`
 """
 
 from __future__ import annotations

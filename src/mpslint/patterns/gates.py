@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.devices import DeviceName
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
+_SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})
 _KEY = "gates"
 
 
@@ -64,6 +65,17 @@ def stays_behind(context: Context) -> bool:
     if fix is None:
         return not only_asked(context)
     return fix.applicability < Applicability.SAFE
+
+
+def choice_around(context: Context, call: ast.Call) -> ast.IfExp | None:
+    """The `x.cuda() if cuda else x` that `call` stands in, where the machine or the user is asked
+    for nothing but the place, and nothing around it has settled that."""
+    choice = _conditional(context, call)
+    if choice is None or context.guards.at(choice) & _SETTLED:
+        return None
+    if asked(context, choice.test) is None:
+        return None  # `x.cuda() if y.is_cuda else x`
+    return choice if _unmoved(choice.body) == ast.dump(choice.orelse) else None
 
 
 def only_asked(context: Context) -> bool:

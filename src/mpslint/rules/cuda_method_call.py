@@ -41,6 +41,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Label, Severity
+from mpslint.patterns.gates import choice_around
 from mpslint.patterns.moves import move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -81,7 +82,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
         labels: tuple[Label, ...] = ()
         if facts & {"cuda", "asked-cuda", "no-mps", "caught"}:
-            gate = context.chains.gate(call)
+            gate = context.chains.gate(call) or choice_around(context, call)
             if gate is None:
                 continue
             severity, message = (

@@ -18,6 +18,8 @@ TORCH = "import torch\n"
         ("x = torch.cuda.is_available() and probe(1)", "cuda"),
         ("x = probe(1) if torch.cuda.device_count() > 0 else 2", "cuda"),
         ("if torch.cuda.device_count() == 0:\n    pass\nelse:\n    probe(1)", "cuda"),
+        ("if torch.cuda.device_count() < 2:\n    pass\nelse:\n    probe(1)", "cuda"),
+        ("with self.assertRaises(RuntimeError):\n    probe(1)", "caught"),
         ("assert torch.cuda.is_available()\nprobe(1)", "cuda"),
         ("def f():\n    if not torch.cuda.is_available():\n        return\n    probe(1)", "cuda"),
         ("if x.is_cuda:\n    probe(1)", "cuda"),

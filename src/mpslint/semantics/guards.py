@@ -8,7 +8,7 @@ Facts are short words:
 - `mps-built`: the wheel knows MPS, which says nothing of the machine; `mps-attribute`:
   `torch.mps` or `torch.backends.mps` exists;
 - `caught`: an exception raised here is caught in this function;
-- `asked-cuda`, `asked-mps`: a switch of the user's whose name says that backend (`--cuda`), no more;
+- `asked-cuda`, `asked-mps`: a switch of the user's whose name says so (`--cuda`), no more;
 - `nccl`: the process group talks through NCCL, which only CUDA has (said beside `cuda`).
 """
 
@@ -84,6 +84,13 @@ _CUDA_MARK = re.compile(
 _MPS_MARK = re.compile(
     r"(require|need|skip|only).*(mps|metal|apple|mac)|^(mps|macos)$|mps_?only", re.I
 )
+_CATCHING = (
+    "contextlib.suppress",
+    "pytest.raises",
+    "unittest.mock.patch",
+    "unittest.mock.patch.object",
+)
+"""Context managers in which nothing raises for good, or nothing real is called."""
 _BROAD = {"Exception", "BaseException", "RuntimeError", "AssertionError", "NotImplementedError"}
 
 
@@ -160,12 +167,10 @@ class Guards:
         elif isinstance(parent, ast.With | ast.AsyncWith) and isinstance(child, ast.stmt):
             for item in parent.items:
                 call = item.context_expr
-                if isinstance(call, ast.Call) and self._names.resolve(call.func) in (
-                    "contextlib.suppress",
-                    "pytest.raises",
-                    "unittest.mock.patch",
-                    "unittest.mock.patch.object",
-                ):
+                if not isinstance(call, ast.Call):
+                    continue
+                asserted = (_last(call.func) or "").startswith("assertRaises")
+                if asserted or self._names.resolve(call.func) in _CATCHING:
                     facts = frozenset({"caught"})
         elif isinstance(parent, ast.For) and any(child is item for item in parent.body):
             if self._over_gpus(parent.iter):
@@ -392,7 +397,7 @@ class Guards:
             return (yes if number > 0 else no), (yes if number == 0 else NONE)
         if isinstance(operator, ast.Lt | ast.LtE):
             most = number - 1 if isinstance(operator, ast.Lt) else number
-            return (no, yes) if most == 0 else None
+            return (no if most == 0 else NONE, yes) if most >= 0 else None
         return None
 
     def _equal(self, left: ast.expr, right: ast.expr, outcome: bool) -> Facts:
@@ -599,6 +604,9 @@ def _by_constant_name(name: str, outcome: bool) -> Facts:
         "CUDA_AVAILABLE",
         "IS_CUDA",
         "HAS_CUDA_AND_TRITON",
+        "HAS_FA3",
+        "HAS_FLASH_ATTN",
+        "HAS_TRITON",
     ):
         return _is_backend("cuda", outcome)
     if upper in ("HAS_MPS", "TEST_MPS", "MPS_AVAILABLE", "IS_MPS", "IS_MPS_AVAILABLE"):

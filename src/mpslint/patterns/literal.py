@@ -36,7 +36,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         if settles_too_early(context, literal.node):
             level = Applicability.UNSAFE
         return Fix("Select the device", edits, level) if edits else None
-    if several_gpus(context) or (literal.computed_index and slot.kind != "device"):
+    if several_gpus(context) or literal.computed_index:
         return None
     found = reference(context, literal.node, literal.ordinal)
     if found is None:

@@ -97,6 +97,10 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     place = ast.unparse(call.args[0])
     if "buffer" in place.lower() or "BytesIO" in place:
         return True
+    if any(
+        ast.unparse(seek.func) == f"{place}.seek" for seek in context.index.calls.get("seek", ())
+    ):
+        return True
     if any(word in context.source.data for word in (b"cuda", b"device", b"accelerat")):
         return False
     return any(

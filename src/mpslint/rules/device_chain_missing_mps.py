@@ -83,7 +83,7 @@ def _extent(context: Context, chain: Chain) -> tuple[int, int]:
 
 
 def _left_out(context: Context, chain: Chain) -> bool:
-    """Whether a comment in the selection, or right above it, speaks of MPS: somebody has decided."""
+    """Whether a comment in the selection, or right above it, speaks of MPS: that was decided."""
     source = context.source
     last = chain.cpu_arm if chain.cpu_arm is not None else chain.node
     first = max(context.index.statement(chain.node).lineno - 1, 1)

@@ -199,8 +199,8 @@ def main() -> None:
         work = Path(folder)
         parts = [
             f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-            f"{datetime.date.today()}. Medians of {arguments.rounds} interleaved rounds; ratios are "
-            "medians of the CPU ratios round by round.",
+            f"{datetime.date.today()}. Medians of {arguments.rounds} interleaved rounds; ratios "
+            "are medians of the CPU ratios round by round.",
             "",
             starting(work, arguments.rounds),
             over_a_corpus(corpus, work, arguments.rounds),

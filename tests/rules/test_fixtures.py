@@ -40,7 +40,7 @@ def read(path: Path) -> SourceFile:
 
 
 def only(path: Path) -> Settings:
-    """Settings that run the rule of a fixture folder; a first line `# mpslint-test: key=value` adds to them."""
+    """Settings that run the rule of a fixture folder; a first line `# min-torch: 2.9` is obeyed."""
     settings = Settings(select=(RULES[path.parent.name].code,))
     first = path.read_text(encoding="utf-8", errors="replace").split("\n", 1)[0]
     if first.startswith("# min-torch: "):
@@ -80,7 +80,9 @@ def pairs() -> list[object]:
         for after in sorted(FIXTURES.glob(f"*/*.{kind}.py")):
             before = after.with_name(after.name.replace(f".{kind}.py", ".py"))
             found.append(
-                pytest.param(before, after, kind == "unsafe", id=f"{after.parent.name}/{after.name}")
+                pytest.param(
+                    before, after, kind == "unsafe", id=f"{after.parent.name}/{after.name}"
+                )
             )
     return found
 

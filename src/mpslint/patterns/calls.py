@@ -101,6 +101,16 @@ def named_index(call: ast.Call) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def names_first_gpu(call: ast.Call) -> bool:
+    """`.cuda(0)`, `.to("cuda:0")`, `.to(torch.device("cuda:0"))`: not the current GPU, the first."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    return any(
+        isinstance(item, ast.Constant) and (item.value == "cuda:0" or type(item.value) is int)
+        for value in given
+        for item in ast.walk(value)
+    )
+
+
 def default_gpu(context: Context, argument: ast.expr) -> bool:
     """Whether `.cuda(argument)` means the GPU that the selected device means."""
     if isinstance(argument, ast.Constant):

@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
-from mpslint.patterns.calls import is_cuda_move, overrides_cuda, rewrite_call
+from mpslint.patterns.calls import (
+    is_cuda_move,
+    names_first_gpu,
+    overrides_cuda,
+    rewrite_call,
+)
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.selection import (
     Reference,
@@ -25,6 +30,7 @@ from mpslint.patterns.selection import (
     free_name,
     reference,
     settles_too_early,
+    several_gpus,
     torch_name,
     wrapped_chain,
 )
@@ -315,6 +321,8 @@ def _definition(context: Context, test: ast.expr) -> ast.stmt | None:
 def _rewrite(context: Context, gate: Gate, device: Reference) -> list[Edit] | None:
     inner: list[Edit] = []
     for call in gate.moves:
+        if names_first_gpu(call) and (several_gpus(context) or changes_gpu(context)):
+            return None
         edits = rewrite_call(context, call, device)
         if edits is None:
             return None

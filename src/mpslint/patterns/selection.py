@@ -154,7 +154,12 @@ def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
     """Whether `cuda` and `cuda:0` are one: the file makes no other GPU the current one."""
     if indexed == (index is not None):
         return True
-    return next(context.calls_of("torch.cuda.set_device", "torch.cuda.device"), None) is None
+    return not changes_gpu(context)
+
+
+def changes_gpu(context: Context) -> bool:
+    """Whether the file makes another GPU than the first the current one."""
+    return next(context.calls_of("torch.cuda.set_device", "torch.cuda.device"), None) is not None
 
 
 def _added(context: Context, node: ast.AST, index: int | None) -> Reference | None:
@@ -370,16 +375,14 @@ def _belongs_to_imports(item: ast.stmt, block: list[ast.stmt], context: Context)
         item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While
     ):
         return False
-    if any(literal_in(context, item)):
-        return False
-    return True
+    return not _needs_device(context, item)
 
 
-def literal_in(context: Context, item: ast.stmt) -> list[bool]:
-    """One True if `item` itself needs the device, so that the selection must come before it."""
+def _needs_device(context: Context, item: ast.stmt) -> bool:
+    """Whether `item` itself needs the device, so that the selection must come before it."""
     needs = any(context.index.within(x.node, item) for x in context.devices.literals)
     moves = any(context.index.within(call, item) for call in context.index.calls.get("cuda", ()))
-    return [True] if needs or moves else []
+    return needs or moves
 
 
 def _imports_something(item: ast.stmt) -> bool:

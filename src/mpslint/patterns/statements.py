@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def delete_statement(context: Context, statement: ast.stmt) -> Edit | None:
     """Remove a statement with its line; None where a comment or the whole block would go too."""
     source = context.source
-    start, end = source.span(statement)
+    start = source.span(statement)[0]
     if len(context.index.block(statement)) == 1 or not alone_on_lines(source, statement):
         return None
     row = statement.end_lineno or statement.lineno
@@ -109,7 +109,8 @@ def _body_code(module: object, statement: object, block: object, newline: str) -
     """The statements of the block at the left margin, with the comment behind the colon first."""
     import libcst as cst
 
-    assert isinstance(module, cst.Module) and isinstance(block, cst.IndentedBlock)
+    assert isinstance(module, cst.Module)
+    assert isinstance(block, cst.IndentedBlock)
     lines = list(block.body)
     if block.header.comment is not None and lines:
         first = lines[0]

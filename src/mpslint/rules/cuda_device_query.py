@@ -21,8 +21,8 @@ if torch.cuda.is_available():
 ```
 
 ## What is not flagged
-Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`, `torch.cuda.device`
-where it is not entered, and questions about a tensor's own device
+Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
+`torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
 that is written for CUDA alone: a function, class or file named after it, a module of Triton
 kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`.

@@ -14,7 +14,13 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 ```
 Use instead:
 ```python
-device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+device = (
+    "cuda"
+    if torch.cuda.is_available()
+    else "mps"
+    if torch.backends.mps.is_available()
+    else "cpu"
+)
 ```
 
 ## What is not flagged

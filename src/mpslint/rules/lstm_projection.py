@@ -20,7 +20,8 @@ the full hidden state.
 There is no fix, because the model would change.
 
 ## References
-- `aten/src/ATen/native/mps/operations/RnnOps.mm` ("LSTM with projections is not currently supported with MPS")
+- `aten/src/ATen/native/mps/operations/RnnOps.mm` ("LSTM with projections is not currently
+  supported with MPS")
 """
 
 from __future__ import annotations

@@ -28,9 +28,7 @@ def findings(folder: Path) -> list[dict[str, str]]:
     done = subprocess.run([*argv, str(folder)], capture_output=True, text=True)
     rows = []
     for found in json.loads(done.stdout):
-        repository, _, file = str(Path(found["filename"]).relative_to(folder)).partition(
-            "/"
-        )
+        repository, _, file = str(Path(found["filename"]).relative_to(folder)).partition("/")
         line = str(found["location"]["row"])
         rows.append(
             {

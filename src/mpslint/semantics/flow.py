@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import LOOPS, Index
+from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
 
 _BRANCHING = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
 _TRY: tuple[type, ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
+_DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVERS = {
     "sys.exit",
     "os._exit",
@@ -35,9 +37,8 @@ def leaves(block: list[ast.stmt]) -> bool:
             name = _spelled(statement.value.func)
             if name in _LEAVERS or (name or "").endswith((".error", ".skipTest", ".fail")):
                 return True
-        if isinstance(statement, ast.If) and statement.orelse:
-            if leaves(statement.body) and leaves(statement.orelse):
-                return True
+        if isinstance(statement, ast.If) and leaves(statement.body) and leaves(statement.orelse):
+            return True
         if isinstance(statement, ast.With | ast.AsyncWith) and leaves(statement.body):
             return True
     return False
@@ -80,7 +81,8 @@ class Flow:
         scope = self._names.owner(name, at)
         if scope is None or self._names.scope_of(at) is not scope:
             return False
-        return self._search(scope, name, at, [])
+        found: list[Binding] = []
+        return self._search(scope, name, at, found) and not any(b.kind == "delete" for b in found)
 
     def _reaching(self, name: str, at: ast.AST) -> tuple[Binding, ...]:
         scope = self._names.owner(name, at)
@@ -115,8 +117,13 @@ class Flow:
         carriers, parents = self._carrying(scope, name), self._index.parents
         child: ast.AST = at
         parent = parents.get(at)
+        own: ast.stmt | None = None
         while parent is not None:
             if isinstance(child, ast.stmt):
+                if own is None:
+                    own = child
+                    if own in carriers and self._before(own, at, carriers, found):
+                        return True
                 block = _block_of(parent, child)
                 for statement in reversed(block[: _position(block, child)]):
                     if statement in carriers and self._from(statement, carriers, found):
@@ -138,8 +145,12 @@ class Flow:
         found: list[Binding],
     ) -> bool:
         """What `parent` itself binds before control comes to its part `child`."""
-        if parent not in carriers or not isinstance(child, ast.stmt | ast.ExceptHandler):
+        if parent not in carriers or not isinstance(
+            child, ast.stmt | ast.ExceptHandler | ast.match_case
+        ):
             return False
+        if self._from_head(parent, carriers, found, inside=child):
+            return True
         if isinstance(parent, ast.For | ast.AsyncFor) and _among(child, parent.body):
             mine = [b for b in carriers[parent] if b.node is parent and b.kind == "for"]
             if mine:
@@ -150,6 +161,10 @@ class Flow:
                 found += carriers.get(statement, ())
         elif isinstance(parent, ast.With | ast.AsyncWith):
             mine = [b for b in carriers[parent] if b.node is parent and b.kind == "with"]
+            found += mine
+            return bool(mine)
+        elif isinstance(parent, ast.match_case):
+            mine = [b for b in carriers[parent] if self._index.within(b.node, parent.pattern)]
             found += mine
             return bool(mine)
         elif isinstance(parent, ast.ExceptHandler):
@@ -169,25 +184,105 @@ class Flow:
         self, statement: ast.stmt, carriers: dict[ast.AST, list[Binding]], found: list[Binding]
     ) -> bool:
         """Add what `statement` binds; whether it binds on every way through."""
+        if isinstance(statement, _DEFINITIONS):
+            # `global x` in its body: bound when somebody has called it.
+            found += carriers[statement]
+            return any(b.node is statement for b in carriers[statement])
         if not isinstance(statement, _BRANCHING + _TRY):
             found += carriers[statement]
-            return True
+            return any(
+                b.kind != "walrus" or self._certain(b.node, statement, None)
+                for b in carriers[statement]
+            )
         if isinstance(statement, ast.If):
-            return self._from_arms([statement.body, statement.orelse], carriers, found)
+            through = self._from_arms([statement.body, statement.orelse], carriers, found)
+            return through or self._from_head(statement, carriers, found)
         if isinstance(statement, ast.Match):
             arms = [case.body for case in statement.cases]
             total = any(_matches_all(case) for case in statement.cases)
-            return self._from_arms(arms, carriers, found) and total
+            through = self._from_arms(arms, carriers, found) and total
+            found += [b for b in carriers[statement] if b.kind == "match"]
+            return through or self._from_head(statement, carriers, found)
         if isinstance(statement, ast.With | ast.AsyncWith):
             if self._from_block(statement.body, carriers, found):
                 return True
             mine = [b for b in carriers[statement] if b.node is statement]
             found += mine
-            return bool(mine)
+            return bool(mine) or self._from_head(statement, carriers, found)
         if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
             found += carriers[statement]
             return False
         return self._from_try(statement, carriers, found)
+
+    # assignment expressions
+
+    def _before(
+        self,
+        statement: ast.stmt,
+        at: ast.AST,
+        carriers: dict[ast.AST, list[Binding]],
+        found: list[Binding],
+    ) -> bool:
+        """`(x := 1) and x`: what the expressions of a statement bind before they come to `at`."""
+        sure = False
+        for binding in carriers[statement]:
+            if binding.kind == "walrus" and self._precedes(binding.node, at, statement):
+                found.append(binding)
+                sure = sure or self._certain(binding.node, statement, at)
+        return sure
+
+    def _precedes(self, walrus: ast.AST, at: ast.AST, statement: ast.stmt) -> bool:
+        if _end(walrus) <= _start(at):
+            return True
+        for parent in self._index.ancestors(at):
+            if parent is statement:
+                return False
+            if isinstance(parent, ast.IfExp) and self._index.within(walrus, parent.test):
+                return not self._index.within(at, parent.test)
+        return False
+
+    def _from_head(
+        self,
+        statement: ast.AST,
+        carriers: dict[ast.AST, list[Binding]],
+        found: list[Binding],
+        inside: ast.AST | None = None,
+    ) -> bool:
+        """What `if (x := 1):` and its like bind; whether they surely do (`inside` the body, or
+        behind the statement)."""
+        mine = [b for b in carriers[statement] if b.kind == "walrus"]
+        if not mine or (isinstance(statement, ast.For | ast.AsyncFor) and inside is None):
+            return False
+        for field in ("test", "iter", "subject", "items"):
+            head = getattr(statement, field, None)
+            for part in head if isinstance(head, list) else [head]:
+                if not isinstance(part, ast.AST):
+                    continue
+                here = [b for b in mine if self._index.within(b.node, part)]
+                found += here
+                if any(self._certain(b.node, statement, inside) for b in here):
+                    return True
+        return False
+
+    def _certain(self, walrus: ast.AST, statement: ast.AST, at: ast.AST | None) -> bool:
+        """Whether a walrus has been evaluated by all that leads from its statement to `at`."""
+        child = walrus
+        for parent in self._index.ancestors(walrus):
+            if parent is statement:
+                return True
+            if isinstance(parent, ast.IfExp) and child is not parent.test:
+                return False
+            if isinstance(parent, _COMPREHENSIONS):
+                return False
+            if isinstance(parent, ast.BoolOp) and child is not parent.values[0]:
+                body = getattr(statement, "body", ())
+                led = isinstance(parent.op, ast.And) and any(item is at for item in body)
+                if not led and (at is None or not self._index.within(at, parent)):
+                    return False
+            child = parent
+        return False
+
+    # blocks
 
     def _from_arms(
         self,
@@ -232,6 +327,14 @@ def _block_of(parent: ast.AST, child: ast.stmt) -> list[ast.stmt]:
         if isinstance(block, list) and _among(child, block):
             return block
     return []
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "end_lineno", 0), getattr(node, "end_col_offset", 0)
 
 
 def _among(child: ast.AST, block: list[ast.stmt]) -> bool:

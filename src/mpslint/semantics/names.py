@@ -135,12 +135,16 @@ class Names:
 
     def _collect(self) -> None:
         index = self._index
+        for statement in index.of(ast.Global):
+            self.scope_of(statement).globals.update(statement.names)
+        for statement_ in index.of(ast.Nonlocal):
+            self.scope_of(statement_).nonlocals.update(statement_.names)
         for imported in index.of(ast.Import):
             scope = self.scope_of(imported)
             for alias in imported.names:
                 local = alias.asname or alias.name.split(".")[0]
                 qualified = alias.name if alias.asname else local
-                scope.add(local, Binding("import", imported, None, alias, qualified))
+                self._add(scope, local, Binding("import", imported, None, alias, qualified))
         for item in index.of(ast.ImportFrom):
             scope = self.scope_of(item)
             module = "." * item.level + (item.module or "")
@@ -148,20 +152,17 @@ class Names:
                 qualified = (
                     f"{module}.{alias.name}" if not module.endswith(".") else module + alias.name
                 )
-                scope.add(
-                    alias.asname or alias.name, Binding("import", item, None, alias, qualified)
-                )
+                binding = Binding("import", item, None, alias, qualified)
+                self._add(scope, alias.asname or alias.name, binding)
         for function in index.functions():
-            self.scope_of(function).add(function.name, Binding("def", function, None, None))
+            binding = Binding("def", function, None, None)
+            self._add(self.scope_of(function), function.name, binding)
             self._parameters(function, function.args)
         for function_ in index.of(ast.Lambda):
             self._parameters(function_, function_.args)
         for klass in index.of(ast.ClassDef):
-            self.scope_of(klass).add(klass.name, Binding("class", klass, None, None))
-        for statement in index.of(ast.Global):
-            self.scope_of(statement).globals.update(statement.names)
-        for statement_ in index.of(ast.Nonlocal):
-            self.scope_of(statement_).nonlocals.update(statement_.names)
+            binding = Binding("class", klass, None, None)
+            self._add(self.scope_of(klass), klass.name, binding)
         for handler in index.of(ast.ExceptHandler):
             if handler.name:
                 self.scope_of(handler).add(
@@ -225,14 +226,18 @@ class Names:
             binding = Binding("delete", parent, None, name)
         else:
             binding = Binding("other", self._index.statement(name), None, name)
-        if name.id in scope.globals:
+        self._add(scope, name.id, binding)
+
+    def _add(self, scope: Scope, name: str, binding: Binding) -> None:
+        """Bind a name where `global` and `nonlocal` say that it belongs."""
+        if name in scope.globals:
             scope = self.module
-        elif name.id in scope.nonlocals:
+        elif name in scope.nonlocals:
             outer: Scope | None = scope.parent
-            while outer is not None and name.id not in outer.bindings:
+            while outer is not None and name not in outer.bindings:
                 outer = outer.parent
             scope = outer or scope
-        scope.add(name.id, binding)
+        scope.add(name, binding)
 
     def every_binding(self) -> Iterator[tuple[str, Binding]]:
         """All bindings of all scopes with their names."""

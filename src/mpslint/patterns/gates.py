@@ -26,6 +26,7 @@ from mpslint.patterns.calls import (
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.selection import (
     Reference,
+    changes_gpu,
     follows_machine,
     free_name,
     reference,

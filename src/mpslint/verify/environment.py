@@ -34,6 +34,7 @@ _SET = {
     "PYTHONIOENCODING": "utf-8",
     # The same draws on every simulated device, so that runs can be compared.
     "MPSLINT_SHARED_GENERATOR": "1",
+    "MPSLINT_SEED": "0",
     "TERM": "dumb",
     "COLUMNS": "80",
 }

@@ -48,6 +48,10 @@ print(json.dumps(bad))
 """
 
 
+# Folders that must not count as needed, or nothing below them could be hidden.
+_TOO_WIDE = ("", "/", "/home", "/root", "/Users")
+
+
 class Interpreter(NamedTuple):
     """A Python: its absolute path, version, torch version (None: no torch), and the folders it
     needs to work.
@@ -73,7 +77,9 @@ class Interpreter(NamedTuple):
             link = os.path.join(os.path.dirname(link), os.readlink(link))
             found.append(os.path.dirname(os.path.normpath(link)))
         found += [os.path.realpath(path) for path in found]
-        return [path for path in dict.fromkeys(found) if path and os.path.exists(path)]
+        return [
+            path for path in dict.fromkeys(found) if path not in _TOO_WIDE and os.path.exists(path)
+        ]
 
 
 def _child(python: str, code: str, env: Mapping[str, str], data: str = "") -> str:
@@ -101,6 +107,9 @@ def _asking_environment(extra: Mapping[str, str]) -> dict[str, str]:
     kept = ("HOME", "PYTHONPATH", "PYTHONUSERBASE")
     env.update({name: os.environ[name] for name in kept if name in os.environ})
     env.update(extra)
+    # Relative folders mean the script's own place, which the caller knows and this child does not.
+    search = env.get("PYTHONPATH", "").split(os.pathsep)
+    env["PYTHONPATH"] = os.pathsep.join(path for path in search if os.path.isabs(path))
     return env
 
 

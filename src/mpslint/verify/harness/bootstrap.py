@@ -54,8 +54,9 @@ def prepare_torch(options: Options, fallback: bool) -> None:
         from . import simulator
 
         simulator.install(options.device, options.torch_version, fallback)
-    from . import observers
+    from . import observers, seeding
 
+    seeding.install()
     observers.install(options)
 
 

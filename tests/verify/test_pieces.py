@@ -6,13 +6,14 @@ import ast
 import json
 import os
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mpslint.verify import environment, isolation, mutant, numbers, saved, snapshot
+from mpslint.verify import environment, interpreter, isolation, mutant, numbers, saved, snapshot
 from mpslint.verify.report import Report, Run, overall
 from mpslint.verify.request import BadRequest, Request
 
@@ -230,3 +231,14 @@ class TestRequest:
         (tmp_path / "t.py").write_text("")
         with pytest.raises(BadRequest, match="'tpu': expected one of cpu, mps, cuda"):
             Request(str(tmp_path / "t.py"), devices=("tpu",)).checked()
+
+
+class TestInterpreter:
+    def test_a_relative_python_path_does_not_make_the_whole_disk_needed(self) -> None:
+        asked = interpreter.ask(sys.executable, {"PYTHONPATH": ".." + os.pathsep + "."})
+        assert "/" not in asked.folders
+        assert os.path.realpath(sys.base_prefix) in asked.folders
+
+    def test_something_that_is_no_python_is_named(self) -> None:
+        with pytest.raises(BadRequest, match="/nowhere/python: cannot be run as Python"):
+            interpreter.ask("/nowhere/python", {})

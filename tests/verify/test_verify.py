@@ -179,3 +179,11 @@ def test_a_script_that_no_broken_copy_can_fail_proves_nothing(
 def test_without_a_real_device_level_4_says_so(script: Script) -> None:
     report = alone(script("train.py", PORTABLE), "cpu", real=True)
     assert any("no real accelerator" in note for note in report.notes)
+
+
+def test_a_script_that_sets_no_seed_is_compared_too(script: Script) -> None:
+    path = script("train.py", ON_CUDA.replace("torch.manual_seed(0)\n", ""))
+    patched = PORTABLE.replace("torch.manual_seed(0)\n", "")
+    report = alone(path, "mps", patched={path: patched.encode()})
+    assert report.verdict == "pass", report.to_text()
+    assert all("same numbers" in run.reason for run in report.runs)

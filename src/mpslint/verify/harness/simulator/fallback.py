@@ -97,3 +97,9 @@ def fallback(operator: Any, *args: Any, **kwargs: Any) -> Any:
     if SIM.fallback:
         return run_on_cpu(operator, args, kwargs)
     raise no_mps_kernel(name)
+
+
+def other_layout(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Called for every operator on a sparse, quantised or nested tensor of the device."""
+    name = qualified_name(operator)
+    raise limit(f"{name} needs sparse, quantised or nested tensors, which are not simulated")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -19,6 +20,9 @@ _libraries: list[Any] = []
 # Left to their decompositions: the Mac build takes another path by #ifdef, or the decomposition
 # is the same arithmetic and spares a second forward pass in the backward.
 _COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
+
+# Tensors of these layouts have dispatch keys of their own, for which nothing is registered.
+_OTHER_LAYOUTS = ("Sparse", "SparseCsr", "Quantized", "NestedTensor")
 
 # Not kernels of the real backends, but what their composites are computed with here.
 _NEEDED = {
@@ -115,6 +119,16 @@ class Registrar:
                     self.add(name, fallback.always_on_cpu(operator))
 
 
+def _other_keys() -> list[str]:
+    """Keys of the device's sparse, quantised and nested tensors; not every device has each."""
+    found = []
+    for layout in _OTHER_LAYOUTS:
+        with contextlib.suppress(RuntimeError):  # a key that exists and cannot be named
+            torch._C._dispatch_key_parse(layout + SIM.spec.key)
+            found.append(layout + SIM.spec.key)
+    return found
+
+
 def install(table: OperatorTable) -> int:
     """Register all kernels; returns how many."""
     registrar = Registrar(table)
@@ -124,4 +138,8 @@ def install(table: OperatorTable) -> int:
         warnings.simplefilter("ignore")
         registrar.everything()
         rest.fallback(fallback.fallback)
+        for key in _other_keys():
+            other = _library("_", key)
+            _libraries.append(other)
+            other.fallback(fallback.other_layout)
     return len(registrar.done)

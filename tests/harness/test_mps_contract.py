@@ -90,6 +90,7 @@ REFUSED = {
     "load to cuda": "AttributeError: module 'torch.mps' has no attribute 'current_device'",
     "metal shader": "SimulatorLimit: simulated mps: Metal shaders cannot run on this machine",
     "sparse": "SimulatorLimit: simulated mps:",
+    "sparse moved": "SimulatorLimit: simulated mps:",
 }
 WITHOUT_KERNEL = {
     "eig": "aten::linalg_eig",

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from mpslint.semantics.flow import Flow
-from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
 from mpslint.semantics.names import Binding, Names, Scope
 from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Value, Values
 
@@ -387,9 +387,12 @@ class Devices:
         return None
 
     def _device_named(self, name: str, node: ast.AST) -> DeviceName | None:
-        bindings = self._flow.reaching_name(name, node)
         owner = self._names.owner(name, node)
-        if not bindings or owner is None:
+        if owner is None:
+            return None
+        node = self._outside(node, owner, COMPREHENSIONS)
+        bindings = self._flow.reaching_name(name, node)
+        if not bindings:
             return None
         if isinstance(owner.node, ast.Module) and self._names.scope_of(node) is not owner:
             # Read from inside a function: every module-level binding may be the one.
@@ -397,7 +400,7 @@ class Devices:
                 return None
             if not all(self._comes_first(binding.node, node) for binding in bindings):
                 return None
-        elif not self._flow.surely_bound(name, node):
+        elif not self._flow.surely_bound(name, self._outside(node, owner, SCOPE_NODES)):
             return None
         if len(bindings) == 1 and _none_by_default(bindings[0]):
             return None
@@ -412,6 +415,13 @@ class Devices:
             return None
         indexed = any(b.value is not None and self._names_index(b.value) for b in bindings)
         return DeviceName(name, value.kind is Kind.DEVICE_STRING, value, indexed, bindings)
+
+    def _outside(self, node: ast.AST, owner: Scope, kinds: tuple[type[ast.AST], ...]) -> ast.AST:
+        """The scopes of these kinds around `node`, up to the one that `owner` runs itself."""
+        scope = self._names.scope_of(node)
+        while scope is not owner and isinstance(scope.node, kinds):
+            node, scope = scope.node, self._names.scope_of(scope.node)
+        return node
 
     def _comes_first(self, binding: ast.AST, node: ast.AST) -> bool:
         """Whether no statement of the module can call the function around `node` before a

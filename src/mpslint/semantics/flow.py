@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
 
 _BRANCHING = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try, ast.Match)
 _TRY: tuple[type, ...] = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _LEAVERS = {
     "sys.exit",
     "os._exit",
@@ -272,7 +271,7 @@ class Flow:
                 return True
             if isinstance(parent, ast.IfExp) and child is not parent.test:
                 return False
-            if isinstance(parent, _COMPREHENSIONS):
+            if isinstance(parent, COMPREHENSIONS):
                 return False
             if isinstance(parent, ast.BoolOp) and child is not parent.values[0]:
                 body = getattr(statement, "body", ())

@@ -119,6 +119,8 @@ class Guards:
         for step in reversed(chain):
             parent = self._index.parents.get(step)
             if parent is not None:
+                if isinstance(parent, FUNCTIONS) and "caught" in facts:
+                    facts -= {"caught"}  # It is caught where it is defined, not where it runs.
                 facts |= self._step(parent, step)
             self._at[step] = facts
         return facts
@@ -181,12 +183,16 @@ class Guards:
 
     def _over_gpus(self, iterable: ast.expr) -> bool:
         """`for i in range(torch.cuda.device_count())`: no GPU, no turn."""
+        if not isinstance(iterable, ast.Call) or _last(iterable.func) != "range":
+            return False
+        *start, stop = iterable.args or [iterable]
+        if len(start) > 1 or any(not isinstance(item, ast.Constant) for item in start):
+            return False
+        if isinstance(stop, ast.Name):
+            stop = self.behind(stop)
         return (
-            isinstance(iterable, ast.Call)
-            and _last(iterable.func) == "range"
-            and len(iterable.args) == 1
-            and isinstance(iterable.args[0], ast.Call)
-            and self._names.resolve(iterable.args[0].func) == "torch.cuda.device_count"
+            isinstance(stop, ast.Call)
+            and self._names.resolve(stop.func) == "torch.cuda.device_count"
         )
 
     def _earlier(self, parent: ast.AST, child: ast.stmt) -> Facts:
@@ -227,7 +233,9 @@ class Guards:
         return NONE
 
     def _catches(self, handler: ast.ExceptHandler) -> bool:
-        kinds = handler.type
+        last, kinds = handler.body[-1], handler.type
+        if isinstance(last, ast.Raise) and last.exc is None:
+            return False
         if kinds is None:
             return True
         items = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]

@@ -26,6 +26,7 @@ SCOPE_NODES = (
     ast.DictComp,
     ast.GeneratorExp,
 )
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 
 from mpslint.semantics.flow import Flow
-from mpslint.semantics.guards import Facts, Guards
+from mpslint.semantics.conditions import Facts
+from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Binding
 from mpslint.semantics.value import Kind

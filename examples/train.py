@@ -55,7 +55,6 @@ def main():
         seconds = time.perf_counter() - start
         accuracy = evaluate(model, test)
         print(f"epoch {epoch}  accuracy {accuracy:.3f}  {seconds:.2f} s")
-    torch.cuda.empty_cache()
 
 
 if __name__ == "__main__":

@@ -22,6 +22,17 @@ _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
 _MESSAGE = "Use the selected device's autocast"
 
 
+def only_switched_off(context: Context) -> bool:
+    """Whether autocast is only ever switched off in this file, on whatever device."""
+    calls = [*context.index.calls.get("autocast", ()), *context.index.calls.get("GradScaler", ())]
+    return bool(calls) and all(_is_off(call) for call in calls)
+
+
+def _is_off(call: ast.Call) -> bool:
+    given = [k.value for k in call.keywords if k.arg == "enabled"]
+    return any(isinstance(v, ast.Constant) and v.value is False for v in given)
+
+
 def portable_call(context: Context, call: ast.Call) -> Fix | None:
     """`torch.cuda.amp.autocast(...)` and `GradScaler(...)` as their `torch.amp` forms.
 

@@ -102,7 +102,7 @@ def named_index(call: ast.Call) -> int | None:
 
 
 def names_first_gpu(call: ast.Call) -> bool:
-    """`.cuda(0)`, `.to("cuda:0")`, `.to(torch.device("cuda:0"))`: not the current GPU, the first."""
+    """`.cuda(0)`, `.to("cuda:0")`, `torch.device("cuda:0")`: the first GPU, not the current."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
     return any(
         isinstance(item, ast.Constant) and (item.value == "cuda:0" or type(item.value) is int)

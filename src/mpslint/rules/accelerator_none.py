@@ -92,15 +92,28 @@ def _answered(context: Context, call: ast.Call) -> bool:
         return not _is_device_call(context, parent)
     if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
-        return any(_tested(context, target) for target in targets)
+        return any(_tested(context, t) or not _taken_apart(context, t) for t in targets)
     return isinstance(parent, ast.FormattedValue)
 
 
 def _is_device_call(context: Context, parent: ast.AST) -> bool:
-    return isinstance(parent, ast.Call) and (
-        context.resolve(parent.func) == "torch.device"
-        or context.values.last_name(parent.func) in ("to", "to_empty")
-    )
+    return isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device"
+
+
+def _taken_apart(context: Context, target: ast.expr) -> bool:
+    """Whether more is done with the result than to hand it on: `.to(None)` and `device=None` mean
+    the CPU, `None.type` raises."""
+    last = context.values.last_name(target)
+    uses = context.index.names if isinstance(target, ast.Name) else context.index.attributes
+    for use in uses.get(last or "", ()):
+        if isinstance(use.ctx, ast.Store) or ast.unparse(use) != ast.unparse(target):
+            continue
+        parent = context.index.parents[use]
+        if isinstance(parent, ast.Attribute | ast.FormattedValue):
+            return True
+        if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
+            return True
+    return False
 
 
 def _tested(context: Context, target: ast.expr) -> bool:

@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import drop_unused_import, portable_call
+from mpslint.patterns.autocast import drop_unused_import, only_switched_off, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -55,6 +55,8 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if only_switched_off(context):
+        return
     for statement in context.index.of(ast.ImportFrom):
         if statement.module and statement.module.startswith("torch.cuda.amp"):
             if context.guards.has(statement, "cuda", "caught") or about_cuda(context, statement):

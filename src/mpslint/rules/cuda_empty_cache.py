@@ -20,6 +20,7 @@ elif torch.backends.mps.is_available():
 ```
 
 ## What is not flagged
+Files that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
 Calls behind a test for CUDA, in code for CUDA only, and beside a `torch.mps.empty_cache()` in the
 same function.
 
@@ -40,6 +41,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.purpose import only_gpu_is_cuda
 from mpslint.semantics.runtime_calls import about_cuda
 
 
@@ -52,6 +54,8 @@ from mpslint.semantics.runtime_calls import about_cuda
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if only_gpu_is_cuda(context):
+        return
     others = list(context.calls_of("torch.mps.empty_cache", "torch.accelerator.empty_cache"))
     for call in context.calls_of("torch.cuda.empty_cache"):
         if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import portable_argument, portable_call
+from mpslint.patterns.autocast import only_switched_off, portable_argument, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -62,7 +62,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         call = slot.node
         name = _last(context, call)
-        if name not in _SWITCHED_OFF or _only_for_cuda(context, literal.node):
+        if (
+            name not in _SWITCHED_OFF
+            or only_switched_off(context)
+            or _only_for_cuda(context, literal.node)
+        ):
             continue
         parent = context.index.parents[literal.node]
         direct = parent is call or isinstance(parent, ast.keyword)

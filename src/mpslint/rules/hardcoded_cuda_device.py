@@ -136,6 +136,8 @@ def _is_one_choice(context: Context, node: ast.expr) -> bool:
 
 
 def _message(slot: Slot, text: str) -> str:
+    if slot.kind == "item" and isinstance(slot.node, ast.Call):
+        return f"falls back to {text}: raises AssertionError where there is no CUDA"
     if text.isdigit():
         return f"{text} names a GPU by its index: raises where there is no GPU"
     if slot.kind in ("parameter", "option", "field"):

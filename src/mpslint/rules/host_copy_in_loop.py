@@ -39,6 +39,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.placement import has_host_copy, is_host_copy
+from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.steps import (
     Step,
     first_of_runs,
@@ -79,7 +80,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _copies(context: Context) -> Iterator[Step]:
     for method in _METHODS:
         for call in context.index.calls.get(method, ()):
-            if not isinstance(call.func, ast.Attribute) or not _waits(call):
+            if not isinstance(call.func, ast.Attribute) or in_cpu_arm(context, call):
+                continue
+            if not _waits(call):
                 continue
             tensor = call.func.value
             if has_host_copy(tensor):

@@ -8,6 +8,10 @@ is `"nccl"`, where nothing makes sure that CUDA is there.
 ## Why is this bad?
 `RuntimeError: Distributed package doesn't have NCCL built in`. Gloo is there on every platform.
 
+## Why is it opt-in?
+NCCL is named by code for several NVIDIA GPUs, of which a Mac has none: of 15 findings on real
+code 13 were in programs that cannot mean anything else.
+
 ## Example
 ```python
 dist.init_process_group("nccl")
@@ -58,6 +62,7 @@ _OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$
     "nccl-backend",
     severity=Severity.BREAKS,
     triggers=(b"nccl",),
+    default=False,
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

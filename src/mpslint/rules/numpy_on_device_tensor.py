@@ -46,6 +46,7 @@ from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.value import Kind
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
@@ -67,6 +68,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):
         if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
             tensor = call.func.value
+            if in_cpu_arm(context, call):
+                continue
             reason = None if has_host_copy(tensor) else _reason(context, tensor)
             if reason is not None:
                 start, end = context.name_token(call.func)

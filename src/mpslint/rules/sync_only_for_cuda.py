@@ -25,6 +25,7 @@ start = time.perf_counter()
 ```
 
 ## What is not flagged
+Files that do not speak of MPS or accelerators at all: their timer has no third device.
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
 only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
 in clean-up code).
@@ -48,6 +49,7 @@ from mpslint.patterns.backend_arm import mps_arm, mps_choice
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.purpose import speaks_of_mps
 
 _NEAR = 3
 _HELPER = re.compile(r"sync", re.I)
@@ -61,6 +63,8 @@ _HELPER = re.compile(r"sync", re.I)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not speaks_of_mps(context):
+        return
     for attribute in context.index.attributes.get("synchronize", ()):
         if context.resolve(attribute) != "torch.cuda.synchronize":
             continue

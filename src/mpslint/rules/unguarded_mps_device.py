@@ -17,6 +17,7 @@ device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 ```
 
 ## What is not flagged
+Files that ask for MPS anywhere (where the answer is kept cannot always be seen).
 Code behind a test for MPS, a switch of the user's that says MPS, a test for the device's type or
 for macOS, in a `try`, in a function named after MPS, or in a test that is skipped elsewhere;
 comparisons, keys and texts; a device that is only handed on.
@@ -42,6 +43,7 @@ from mpslint.patterns.text import needs_parentheses, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.last_arm import deciding_test
+from mpslint.semantics.purpose import asks_for_mps
 
 _KNOWN = ("mps", "asked-mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
 _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
@@ -55,6 +57,8 @@ _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if asks_for_mps(context):
+        return  # Whoever asks once knows; where the answer is kept cannot always be seen.
     for literal in context.devices.literals:
         if literal.backend != "mps" or literal.computed_index or literal.ordinal:
             continue

@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.semantics.flow import Flow
 from mpslint.semantics.conditions import Facts
+from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Binding

@@ -1,0 +1,79 @@
+"""What a file is for, where that decides whether a finding helps anybody.
+
+In a file whose only GPU is CUDA, a counter that reads 0 on MPS or a cache that stays full there is
+no fault yet: the device has to be made portable first, and then the file speaks of MPS. A file
+that sets up NCCL is for several NVIDIA GPUs; that it does so is one finding, not one for each
+event and stream.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_AVAILABLE = (
+    "torch.backends.mps.is_available",
+    "torch.mps.is_available",
+    "torch.backends.mps.is_built",
+)
+_SHARDED = ("DistributedDataParallel", "DDP", "FullyShardedDataParallel", "FSDP", "fully_shard")
+
+
+def speaks_of_mps(context: Context) -> bool:
+    """Whether the code (not a comment or a text) knows MPS or accelerators in general."""
+    index = context.index
+    if any(index.attributes.get(word) for word in ("mps", "accelerator", "is_mps")):
+        return True
+    if any(literal.backend == "mps" for literal in context.devices.literals):
+        return True
+    return any(node.value == "mps" for node in index.strings)
+
+
+def only_gpu_is_cuda(context: Context) -> bool:
+    """Whether the file chooses its device itself, and can only choose CUDA or the CPU."""
+    if speaks_of_mps(context):
+        return False
+    devices = context.devices
+    if any(x.backend == "cuda" and devices.slot(x.node) is not None for x in devices.literals):
+        return True
+    return any(isinstance(c.func, ast.Attribute) for c in context.index.calls.get("cuda", ()))
+
+
+def asks_for_mps(context: Context) -> bool:
+    """Whether the file asks anywhere whether MPS is there."""
+    return next(context.calls_of(*_AVAILABLE), None) is not None
+
+
+def is_multi_gpu(context: Context) -> bool:
+    """Whether the file starts an NCCL process group or shards a model over several GPUs."""
+    calls = context.index.calls
+    if any(word in calls for word in _SHARDED):
+        return True
+    if not any(node.value == "nccl" for node in context.index.strings):
+        return False
+    return any(
+        isinstance(item, ast.Constant) and item.value == "nccl"
+        for call in context.index.calls.get("init_process_group", ())
+        for item in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
+
+
+def in_cpu_arm(context: Context, node: ast.AST) -> bool:
+    """Whether `node` stands in the arm that a test for CUDA leaves to the CPU, in a file that knows
+    no third device."""
+    if speaks_of_mps(context):
+        return False
+    if context.guards.has(node, "no-cuda", "cpu"):
+        return True
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If | ast.IfExp):
+            orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
+            if any(item is child for item in orelse):
+                if context.guards.implied(parent.test, True) & {"cuda", "asked-cuda"}:
+                    return True
+        child = parent
+    return False

@@ -24,8 +24,7 @@ if torch.cuda.is_available():
 Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
-that starts an NCCL process group or shards a model over GPUs, and code that is written for CUDA
-alone: a function, class or file named after it, a module of Triton
+that is written for CUDA alone: a function, class or file named after it, a module of Triton
 kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`.
 
 ## Fix safety
@@ -48,7 +47,6 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import is_multi_gpu
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _NAMES = [
@@ -86,8 +84,6 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if is_multi_gpu(context):
-        return
     names = [f"torch.cuda.{name}" for name in _NAMES]
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.removeprefix("torch.cuda.")

@@ -43,7 +43,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import is_multi_gpu
+from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _NAMES = [
@@ -69,7 +69,7 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]
-    if is_multi_gpu(context):
+    if starts_nccl(context):
         return
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.rsplit(".", 1)[-1]

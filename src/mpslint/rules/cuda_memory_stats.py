@@ -45,7 +45,6 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import is_multi_gpu, only_gpu_is_cuda
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _ANSWERS = [
@@ -88,8 +87,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.rsplit(".", 1)[-1]
-        if is_multi_gpu(context) or (name in _ANSWERS and only_gpu_is_cuda(context)):
-            continue
         if name in _ANSWERS:
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
             fixable = name in _COUNTERS and not call.args and not call.keywords

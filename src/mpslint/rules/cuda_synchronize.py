@@ -36,7 +36,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import is_multi_gpu
+from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda
 
 
@@ -52,7 +52,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.cuda.synchronize"):
         if context.guards.has(call, "cuda", "no-mps", "asked-cuda", "caught"):
             continue
-        if about_cuda(context, call) or is_multi_gpu(context):
+        if about_cuda(context, call) or starts_nccl(context):
             continue
         yield context.finding(
             rule,

@@ -19,7 +19,6 @@ _AVAILABLE = (
     "torch.mps.is_available",
     "torch.backends.mps.is_built",
 )
-_SHARDED = ("DistributedDataParallel", "DDP", "FullyShardedDataParallel", "FSDP", "fully_shard")
 
 
 def speaks_of_mps(context: Context) -> bool:
@@ -47,11 +46,8 @@ def asks_for_mps(context: Context) -> bool:
     return next(context.calls_of(*_AVAILABLE), None) is not None
 
 
-def is_multi_gpu(context: Context) -> bool:
-    """Whether the file starts an NCCL process group or shards a model over several GPUs."""
-    calls = context.index.calls
-    if any(word in calls for word in _SHARDED):
-        return True
+def starts_nccl(context: Context) -> bool:
+    """Whether the file starts a process group that names NCCL."""
     if not any(node.value == "nccl" for node in context.index.strings):
         return False
     return any(

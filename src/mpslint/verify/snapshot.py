@@ -34,17 +34,30 @@ class Snapshot(NamedTuple):
 
 def find_root(script: str, python_path: Sequence[str] = ()) -> str:
     """The folder to copy for a script: its git work tree if it lies in one, else the outermost
-    folder of `python_path` around it, from which it may import its own project, else its folder.
+    folder of `python_path` around it, from which it may import its own project, or that it names by
+    `../`, else its folder.
     """
     folder = os.path.dirname(os.path.realpath(script))
     top = _git(folder, "rev-parse", "--show-toplevel").strip()
     if not top:
-        around = [os.path.realpath(path) for path in python_path]
+        around = [os.path.realpath(path) for path in python_path] + [_reached_from(script)]
         around = [path for path in around if (folder + os.sep).startswith(path + os.sep)]
         return min({*around} - _wide_folders(), key=len, default=folder)
     top = os.path.realpath(top)
     ignored = _git(folder, "check-ignore", "--", os.path.realpath(script))
     return folder if ignored or top in _wide_folders() else top
+
+
+def _reached_from(script: str) -> str:
+    """The outermost folder that a script names by `../` in its texts; its own where it does not."""
+    folder = os.path.dirname(os.path.realpath(script))
+    try:
+        with open(script, encoding="utf-8", errors="replace") as file:
+            texts = re.findall(r"""["']((?:\.\./)+)""", file.read())
+    except OSError:
+        return folder
+    up = max((text.count("../") for text in texts), default=0)
+    return os.path.realpath(os.path.join(folder, *[os.pardir] * up))
 
 
 def _wide_folders() -> set[str]:

@@ -1,21 +1,35 @@
-"""The rate of false alarms, from the judged list: `python benchmarks/alarms/rate.py [judged.csv]`.
+"""The rate of false alarms, from the judged list.
 
-Over all, each finding counts once; the share of a rule is over its own findings.
+    python benchmarks/alarms/rate.py [--list judged.csv] [--still FOLDER]
+
+Over all, each finding counts once; the share of a rule is over its own findings. With `--still`
+only findings count that mpslint still reports below FOLDER (where the list was drawn from): what a
+change of the rules has done since the list was judged.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from collections import Counter
 from pathlib import Path
 
+import draw
 
-def main(path: Path) -> None:
+KEY = ("repository", "file", "line", "rule")
+
+
+def main(path: Path, folder: Path | None) -> None:
     total: Counter[str] = Counter()
     wrong: Counter[str] = Counter()
+    still = None
+    if folder is not None:
+        still = {tuple(row[k] for k in KEY) for row in draw.findings(folder.resolve())}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
+            if still is not None and tuple(row[k] for k in KEY) not in still:
+                continue
             if row["verdict"] not in ("right", "wrong"):
                 sys.exit(f"{path}: no verdict for {row['repository']} {row['file']}:{row['line']}")
             total[row["rule"]] += 1
@@ -29,4 +43,8 @@ def main(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("judged.csv"))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--list", type=Path, default=Path(__file__).with_name("judged.csv"))
+    parser.add_argument("--still", type=Path, metavar="FOLDER")
+    arguments = parser.parse_args()
+    main(arguments.list, arguments.still)

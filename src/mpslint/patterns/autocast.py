@@ -25,10 +25,11 @@ _MESSAGE = "Use the selected device's autocast"
 def only_switched_off(context: Context) -> bool:
     """Whether autocast is only ever switched off in this file, on whatever device."""
     calls = [*context.index.calls.get("autocast", ()), *context.index.calls.get("GradScaler", ())]
-    return bool(calls) and all(_is_off(call) for call in calls)
+    return bool(calls) and all(is_off(call) for call in calls)
 
 
-def _is_off(call: ast.Call) -> bool:
+def is_off(call: ast.Call) -> bool:
+    """`enabled=False`: it switches off on every device."""
     given = [k.value for k in call.keywords if k.arg == "enabled"]
     return any(isinstance(v, ast.Constant) and v.value is False for v in given)
 

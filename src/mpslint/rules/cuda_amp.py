@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import drop_unused_import, only_switched_off, portable_call
+from mpslint.patterns.autocast import drop_unused_import, is_off, only_switched_off, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -86,10 +86,16 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield context.finding(
                 rule,
                 node,
-                f"torch.cuda.amp.{name} does nothing on MPS",
+                _message(name, call),
                 applicability=Applicability.SAFE if call else None,
                 fix=partial(portable_call, context, call) if call else None,
             )
+
+
+def _message(name: str, call: ast.Call | None) -> str:
+    if call is not None and is_off(call):
+        return f"torch.cuda.amp.{name} is switched off for CUDA only: one around it stays on on MPS"
+    return f"torch.cuda.amp.{name} does nothing on MPS"
 
 
 def _is_fallback(context: Context, node: ast.AST) -> bool:

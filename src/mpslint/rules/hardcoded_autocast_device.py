@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import only_switched_off, portable_argument, portable_call
+from mpslint.patterns.autocast import is_off, only_switched_off, portable_argument, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -79,7 +79,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            f"{name} for CUDA only: it switches itself off on MPS",
+            _message(name, call),
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_argument, context, call, literal.node) if fixable else None,
         )
@@ -95,6 +95,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_call, context, call) if fixable else None,
         )
+
+
+def _message(name: str, call: ast.Call) -> str:
+    if is_off(call):
+        return f"{name} is switched off for CUDA only: one around it stays on on MPS"
+    return f"{name} for CUDA only: it switches itself off on MPS"
 
 
 def _only_for_cuda(context: Context, node: ast.AST) -> bool:

@@ -21,7 +21,13 @@ MPS_SETTLED = ("mps", "mps-attribute", "darwin", "caught")
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
-_CUDA_WORD = re.compile(r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn", re.I)
+_CUDA_WORD = re.compile(
+    r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn|capture_graph|graph_cache", re.I
+)
+_CUDA_FOLDER = re.compile(
+    r"(^|_)(cuda|trt|tensorrt|triton|tilelang|nccl|ncu|nsight|kineto|ms_?amp|megatron)(_|$)", re.I
+)
+"""Folders of kernels, profilers and libraries that NVIDIA's GPUs alone have."""
 _GPU_NUMBER = re.compile(
     r"(^|_)(gpus?|n_?gpus?|ngpus?|num_gpus?|gpu_ids?|device_ids?|cuda(_device)?)$", re.I
 )
@@ -118,8 +124,8 @@ def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
 
 
 def _cuda_file(context: Context) -> bool:
-    stem = re.split(r"[/\\]", context.source.path)[-1]
-    if _CUDA_WORD.search(stem):
+    *folders, stem = re.split(r"[/\\]", context.source.path)
+    if _CUDA_WORD.search(stem) or any(_CUDA_FOLDER.search(folder) for folder in folders[-3:]):
         return True
     return about_kernels(context.tree)
 

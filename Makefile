@@ -10,7 +10,7 @@ BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit docs bench clean
+.PHONY: demo test lint unit dask docs bench clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -25,6 +25,11 @@ lint: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+# Not part of `test`: distributed and what it needs would be most of what that installs.
+dask: $(VENV)/.test
+	$(INSTALL) -e '.[dask]'
+	$(BIN)/python -m pytest -q tests/dask
 
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py

@@ -1,13 +1,21 @@
-"""Check files in other processes; a process that dies costs one file, not the run."""
+"""Check files elsewhere: in processes of this machine, or on a cluster (`mpslint.cluster`).
+
+Whoever does the work is a `concurrent.futures.Executor`. Files go out in chunks, no more of them
+at a time than keep the workers busy, and results come back in order. A worker that dies costs the
+file it died on, not the run.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import os
+from collections import deque
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from mpslint import collector
+from mpslint.errors import BadSource
+from mpslint.reading import read_bytes
 from mpslint.results import FileResult, from_record, to_record
 from mpslint.runner import Done, Job, check_job
 
@@ -15,61 +23,100 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _CHUNK = 16
+_AHEAD = 4
+"""Chunks that wait for each worker."""
 
 Packed = tuple[str, "str | None", "str | None", "list[list[Any]] | None"]
 """(digest, error, warning, records) of one file; records None: the content is known."""
 
 
-def check_in_processes(jobs: Sequence[Job], workers: int, *, with_fixes: bool) -> list[Done]:
-    """What `check_job` says of each job, in order. Interrupted, it ends all children at once."""
-    chunk = max(1, min(_CHUNK, len(jobs) // workers))
-    chunks = [list(jobs[at : at + chunk]) for at in range(0, len(jobs), chunk)]
-    packed = _map(chunks, workers, with_fixes)
-    done: list[Done] = []
-    for chunk_jobs, answers in zip(chunks, packed, strict=True):
-        if answers is None:
-            answers = _one_by_one(chunk_jobs, with_fixes)
-        done += [_unpack(job, answer) for job, answer in zip(chunk_jobs, answers, strict=True)]
-    return done
+class Processes:
+    """Processes of this machine, and what any other kind of workers has to offer."""
+
+    lost: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    """What a future raises whose worker died."""
+    remote = False
+    """They may not see our files, so that the bytes are sent along."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def start(self) -> Executor:
+        return ProcessPoolExecutor(self.count, initializer=_ignore_interrupts)
+
+    def one(self) -> Processes:
+        """Workers of the same kind for a single file that may kill them."""
+        return Processes(1)
+
+    def end(self, executor: Executor) -> None:
+        """End all work at once."""
+        import multiprocessing
+
+        executor.shutdown(wait=False, cancel_futures=True)
+        for child in multiprocessing.active_children():
+            child.kill()
 
 
-def _map(chunks: list[list[Job]], workers: int, with_fixes: bool) -> list[list[Packed] | None]:
-    """The answers of each chunk; None for those that were not done when a process died."""
-    executor = _executor(workers)
+def check_elsewhere(jobs: Sequence[Job], workers: Processes, *, with_fixes: bool) -> Iterator[Done]:
+    """What `check_job` says of each job, in order. Interrupted, it ends all workers at once."""
+    size = max(1, min(_CHUNK, len(jobs) // workers.count))
+    chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
+    at = 0
+    while at < len(chunks):
+        for answers in _answers(chunks[at:], workers, with_fixes):
+            yield from map(_unpack, chunks[at], answers)
+            at += 1
+        # A worker died on one of the chunks that were being checked, which are the next ones.
+        for chunk in chunks[at : at + workers.count]:
+            for job in chunk:
+                yield _alone(job, workers.one(), with_fixes)
+            at += 1
+
+
+def _alone(job: Job, workers: Processes, with_fixes: bool) -> Done:
+    """One file on its own, so that the one that kills its worker is known."""
+    for (answer,) in _answers([[job]], workers, with_fixes):
+        return _unpack(job, answer)
+    path = job.target.path
+    reason = f"{path}: the process that checked it died; exclude this file and report it"
+    return Done("", FileResult(path, error=reason))
+
+
+def _answers(
+    chunks: list[list[Job]], workers: Processes, with_fixes: bool
+) -> Iterator[list[Packed]]:
+    """The answers to each chunk in order, up to the first that is lost with its worker."""
+    executor = workers.start()
+    waiting: deque[Future[list[Packed]]] = deque()
+    rest = iter(chunks)
     try:
-        with _interrupts_held():
-            futures = [executor.submit(check_chunk, chunk, with_fixes) for chunk in chunks]
-        answers = [_answer(future) for future in futures]
+        while True:
+            while len(waiting) < _AHEAD * workers.count:
+                chunk = next(rest, None)
+                if chunk is None:
+                    break
+                sent = [_with_content(job) for job in chunk] if workers.remote else chunk
+                with _interrupts_held():
+                    waiting.append(executor.submit(check_chunk, sent, with_fixes))
+            if not waiting:
+                break
+            yield waiting.popleft().result()
         executor.shutdown()
-        return answers
+    except workers.lost:
+        workers.end(executor)
     except BaseException:
-        _end(executor)
+        workers.end(executor)
         raise
 
 
-def _answer(future: Future[list[Packed]]) -> list[Packed] | None:
+def _with_content(job: Job) -> Job:
+    """The job for a machine that has neither our files nor our current folder."""
+    path = job.target.path
     try:
-        return future.result()
-    except BrokenProcessPool:
-        return None
-
-
-def _one_by_one(jobs: list[Job], with_fixes: bool) -> list[Packed]:
-    """Each file in a process of its own, so that the one that kills it is known."""
-    answers: list[Packed] = []
-    for job in jobs:
-        (answer,) = _map([[job]], 1, with_fixes)
-        if answer is None:
-            path = job.target.path
-            reason = f"{path}: the process that checked it died; exclude this file and report it"
-            answers.append(("", reason, None, []))
-        else:
-            answers += answer
-    return answers
-
-
-def _executor(workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(workers, initializer=_ignore_interrupts)
+        data: bytes | BadSource = read_bytes(path)
+    except BadSource as error:
+        data = error
+    return Job(job.target._replace(path=os.path.abspath(path)), job.known, data)
 
 
 @contextlib.contextmanager
@@ -94,14 +141,6 @@ def _ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _end(executor: Executor) -> None:
-    import multiprocessing
-
-    executor.shutdown(wait=False, cancel_futures=True)
-    for child in multiprocessing.active_children():
-        child.kill()
-
-
 def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
     """Runs in a worker: check files and pack what is found as plain data."""
     with collector.off():
@@ -119,5 +158,12 @@ def _unpack(job: Job, packed: Packed) -> Done:
     digest, error, warning, records = packed
     if records is None:
         return Done(digest, None)
+    path = job.target.path
     findings = tuple(from_record(record) for record in records)
-    return Done(digest, FileResult(job.target.path, findings, error, warning))
+    return Done(digest, FileResult(path, findings, _about(path, error), _about(path, warning)))
+
+
+def _about(path: str, line: str | None) -> str | None:
+    """A line about a file with the path that it has here."""
+    full = os.path.abspath(path)
+    return path + line[len(full) :] if line is not None and line.startswith(full) else line

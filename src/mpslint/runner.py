@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.checking import check_bytes, guarded
+from mpslint.errors import BadSource
 from mpslint.reading import read_bytes, too_large
 from mpslint.results import FileResult, detached
 
@@ -28,12 +30,20 @@ _POOL_FILES, _POOL_BYTES = 64, 5_000_000
 class Job:
     """What a process gets."""
 
-    __slots__ = ("known", "target")
+    __slots__ = ("data", "known", "target")
 
-    def __init__(self, target: Target, known: str) -> None:
+    def __init__(self, target: Target, known: str, data: bytes | BadSource | None = None) -> None:
         self.target = target
         self.known = known
         """Digest of the content whose findings are in the cache, empty for none."""
+        self.data = data
+        """The content, or why it cannot be read; None: the worker reads the file."""
+
+    def read(self) -> bytes:
+        """The content. Raises `BadSource`."""
+        if isinstance(self.data, BadSource):
+            raise self.data
+        return read_bytes(self.target.path) if self.data is None else self.data
 
 
 class Done:
@@ -57,21 +67,46 @@ class _Pending:
         self.read_at = read_at
 
 
+Progress = Callable[[int, int], None]
+"""Gets the number of files checked so far and that of all that must be."""
+
+
 def check_all(
-    targets: Iterable[Target], *, jobs: int = 0, cache: bool, with_fixes: bool
+    targets: Iterable[Target],
+    *,
+    jobs: int = 0,
+    cache: bool,
+    with_fixes: bool,
+    executor: str | None = None,
+    progress: Progress | None = None,
 ) -> list[FileResult]:
     """The result of each target, in order.
 
-    `jobs`: processes, 0 for as many as pay. `with_fixes`: fixes will be asked for, so they
-    are part of what the cache and other processes hand over. Raises `BadSettings`.
+    `jobs`: processes, 0 for as many as pay; `executor`: where to work instead, such as
+    `dask://HOST:PORT`. `with_fixes`: fixes will be asked for, so they are part of what the cache
+    and other processes hand over. Raises `BadSettings`, and `NoCluster` for an executor that
+    cannot be used.
     """
     with collector.off():
-        return _check_all(targets, jobs, cache, with_fixes)
+        return _check_all(targets, Plan(jobs, executor, with_fixes, progress), cache)
 
 
-def _check_all(
-    targets: Iterable[Target], jobs: int, cache: bool, with_fixes: bool
-) -> list[FileResult]:
+class Plan:
+    """How the files that the cache does not know are checked."""
+
+    __slots__ = ("executor", "jobs", "progress", "with_fixes")
+
+    def __init__(
+        self, jobs: int, executor: str | None, with_fixes: bool, progress: Progress | None
+    ) -> None:
+        self.jobs = jobs
+        self.executor = executor
+        self.with_fixes = with_fixes
+        self.progress = progress
+
+
+def _check_all(targets: Iterable[Target], plan: Plan, cache: bool) -> list[FileResult]:
+    with_fixes = plan.with_fixes
     caches = _caches() if cache else None
     results: list[FileResult] = []
     pending: list[_Pending] = []
@@ -88,8 +123,10 @@ def _check_all(
             pending.append(_Pending(len(results), Job(target, known), status, time.time_ns()))
             result = FileResult(target.path)
         results.append(result or _read_error(target))
-    for entry, done in zip(pending, _run(pending, jobs, caches, with_fixes), strict=True):
+    for entry, done in zip(pending, _run(pending, plan, caches is not None), strict=True):
         results[entry.at] = _settle(entry, done, caches, with_fixes)
+        if plan.progress is not None:
+            plan.progress(entry.at + 1, len(results))
     if caches is not None:
         caches.save()
     return results
@@ -137,17 +174,19 @@ def _read_error(target: Target) -> FileResult:
     return FileResult(path, error=f"{path}: cannot be read: no such file")
 
 
-def _run(
-    pending: Sequence[_Pending], jobs: int, caches: Caches | None, with_fixes: bool
-) -> Iterator[Done]:
+def _run(pending: Sequence[_Pending], plan: Plan, cache: bool) -> Iterator[Done]:
     work = [entry.job for entry in pending]
-    size = sum(entry.status.st_size for entry in pending)
-    workers = jobs or (_cores() if len(work) >= _POOL_FILES and size >= _POOL_BYTES else 1)
-    if min(workers, len(work)) > 1:
-        from mpslint.pool import check_in_processes
+    if plan.executor and work:
+        from mpslint.cluster import check_on_cluster
 
-        return iter(check_in_processes(work, workers, with_fixes=with_fixes))
-    return (check_job(job, digest=caches is not None, with_fixes=with_fixes) for job in work)
+        return check_on_cluster(work, plan.executor, with_fixes=plan.with_fixes)
+    size = sum(entry.status.st_size for entry in pending)
+    workers = plan.jobs or (_cores() if len(work) >= _POOL_FILES and size >= _POOL_BYTES else 1)
+    if min(workers, len(work)) > 1:
+        from mpslint.pool import Processes, check_elsewhere
+
+        return check_elsewhere(work, Processes(workers), with_fixes=plan.with_fixes)
+    return (check_job(job, digest=cache, with_fixes=plan.with_fixes) for job in work)
 
 
 def _cores() -> int:
@@ -163,7 +202,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
 
     def check() -> FileResult | None:
         nonlocal content
-        data = read_bytes(path)
+        data = job.read()
         if digest and b"torch" in data:
             from mpslint.cache import digest_of
 

@@ -12,6 +12,7 @@ from mpslint.cli.options import (
     add_running,
     add_settings,
     find_settings,
+    progress,
     style,
     warn,
 )
@@ -49,12 +50,19 @@ def run(arguments: list[str]) -> int:
     from mpslint.runner import check_all
 
     finder = find_settings(options)
-    results = check_all(
-        targets(options.paths or ["."], finder, warn),
-        jobs=options.jobs,
-        cache=not options.no_cache,
-        with_fixes=options.output_format in ("json", "full"),
-    )
+    shown = progress()
+    try:
+        results = check_all(
+            targets(options.paths or ["."], finder, warn),
+            jobs=options.jobs,
+            executor=options.executor,
+            cache=not options.no_cache,
+            with_fixes=options.output_format in ("json", "full"),
+            progress=shown,
+        )
+    finally:
+        if shown is not None:
+            shown.clear()
     if not results:
         from mpslint.selectors import require_known
 

@@ -171,7 +171,13 @@ def _plan(options: argparse.Namespace) -> Work:
     from mpslint.runner import check_all
 
     found = list(targets(options.paths or ["."], find_settings(options), warn))
-    checked = check_all(found, jobs=options.jobs, cache=not options.no_cache, with_fixes=False)
+    checked = check_all(
+        found,
+        jobs=options.jobs,
+        executor=options.executor,
+        cache=not options.no_cache,
+        with_fixes=False,
+    )
     settings = {target.path: target.settings for target in found}
     projects = _Projects()
     work = Work([], {}, {}, settings)

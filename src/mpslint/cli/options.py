@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mpslint.cli.parsing import Parser
+    from mpslint.cli.progress import Progress
     from mpslint.settings_file import SettingsFinder
 
 _LISTS = ("select", "extend-select", "ignore", "exclude", "extend-exclude")
@@ -66,12 +67,34 @@ def add_running(into: Parser) -> None:
     group = into.add_argument_group("running")
     group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
     group.add_argument("-j", "--jobs", type=_jobs, default=0, metavar="N", help="processes")
+    group.add_argument(
+        "--executor",
+        type=_executor,
+        metavar="ADDRESS",
+        help="check on a Dask cluster instead: dask://HOST:PORT",
+    )
 
 
 def _jobs(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise Invalid(f"expected a number of processes, not {text!r}")
     return int(text)
+
+
+def _executor(text: str) -> str:
+    host, _, port = text.removeprefix("dask://").rpartition(":")
+    if not (text.startswith("dask://") and host and port.isdigit()):
+        raise Invalid(f"expected dask://HOST:PORT, not {text!r}")
+    return text
+
+
+def progress() -> Progress | None:
+    """A line about how far a long run is, where stderr is a terminal."""
+    if not sys.stderr.isatty():
+        return None
+    from mpslint.cli.progress import Progress
+
+    return Progress()
 
 
 def overrides(options: argparse.Namespace) -> dict[str, Any]:

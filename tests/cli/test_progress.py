@@ -11,15 +11,14 @@ import mpslint.cli.progress
 from mpslint.cli.progress import Progress
 
 
-@pytest.fixture
-def terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
 
 
-@pytest.mark.usefixtures("terminal")
 def test_a_long_run_shows_how_far_it_is_and_wipes_it_out(
     cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    on_a_terminal(monkeypatch)
     monkeypatch.setattr(mpslint.cli.progress, "_QUIET", 0)
     monkeypatch.setattr(mpslint.cli.progress, "_EVERY", 0)
     for name in ("a.py", "b.py"):
@@ -30,8 +29,10 @@ def test_a_long_run_shows_how_far_it_is_and_wipes_it_out(
     assert err.endswith(f"\r{' ' * len(shown[-1])}\r")
 
 
-@pytest.mark.usefixtures("terminal")
-def test_a_short_run_shows_nothing(cli: Cli, project: Path) -> None:
+def test_a_short_run_shows_nothing(
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_a_terminal(monkeypatch)
     (project / "a.py").write_text(CUDA_ONLY)
     assert cli("check", "--no-cache").err == ""
 

@@ -60,6 +60,7 @@ def test_a_mistyped_command_is_named_with_a_close_match(cli: Cli) -> None:
         (["rule"], "give a rule, or --all"),
         (["clean", "absent"], "absent: no such folder"),
         (["verify", "absent.py"], "absent.py: no such script"),
+        (["verify", "x.py", "--env", "NAME"], "expected NAME=VALUE, not 'NAME'"),
         (["trace", "absent.py"], "absent.py: no such script"),
     ],
 )

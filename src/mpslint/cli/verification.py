@@ -53,6 +53,13 @@ def add_verification(into: Parser, *, of_fix: bool) -> None:
     group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds per run")
     group.add_argument("--memory", type=_number, metavar="MB", help="memory per run")
     group.add_argument("--setup", metavar="COMMAND", help="shell command run in the copy first")
+    group.add_argument(
+        "--env",
+        action="append",
+        type=_variable,
+        metavar="NAME=VALUE",
+        help="a variable the script needs; most of yours are kept from it (repeatable)",
+    )
 
 
 def _devices(text: str) -> tuple[str, ...]:
@@ -60,6 +67,13 @@ def _devices(text: str) -> tuple[str, ...]:
     if not devices or any(device not in ("cpu", "mps", "cuda") for device in devices):
         raise Invalid(f"expected a list of cpu, mps, cuda, not {text!r}")
     return devices
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise Invalid(f"expected NAME=VALUE, not {text!r}")
+    return name, value
 
 
 def _number(text: str) -> int:
@@ -90,6 +104,7 @@ def build_request(options: argparse.Namespace, script: str, **more: Any) -> Requ
         "timeout": options.timeout,
         "memory_mb": options.memory,
         "setup": options.setup,
+        "env": dict(options.env) if options.env else None,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
     return Request(script=os.path.abspath(script), **chosen, **more).checked()

@@ -31,6 +31,7 @@ class Screen:
         self.words = sorted(words)
 
     def select(self, data: bytes) -> list[Rule]:
+        """The rules to run on a file of these bytes; what never says torch is not our business."""
         if b"torch" not in data:
             return []
         present = {word for word in self.words if word in data}
@@ -60,15 +61,19 @@ def lint(
     *,
     noqa: bool = True,
     elsewhere: Elsewhere | None = None,
+    screened: bool = True,
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
     `tree` is the file's stdlib tree where somebody has it already (flake8); without `noqa`
     comments of that kind silence nothing (flake8's `--disable-noqa`).
-    `elsewhere` tells of names that the file imports from its project.
+    `elsewhere` tells of names that the file imports from its project. Not `screened`, all
+    selected rules are run whatever words stand in the file; that must change no finding.
     Raises `BadSource` when the file does not parse.
     """
-    findings = _found(source, settings, tree, elsewhere)
+    screen = screen_for(settings, source.path)
+    rules = screen.select(source.data) if screened else screen.rules
+    findings = _found(source, settings, rules, tree, elsewhere)
     if not findings:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.
@@ -83,7 +88,8 @@ def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings that comments silence, in order of position. Raises `BadSource`."""
     if not may_silence(source.data):
         return []
-    findings, suppressions = _found(source, settings, None, None), Suppressions(source)
+    rules = screen_for(settings, source.path).select(source.data)
+    findings, suppressions = _found(source, settings, rules), Suppressions(source)
     silent = [f for f in findings if suppressions.whole_file or suppressions.covers(f)]
     return sorted(silent, key=lambda finding: finding.sort_key)
 
@@ -91,11 +97,11 @@ def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
 def _found(
     source: SourceFile,
     settings: Settings,
-    tree: ast.Module | None,
-    elsewhere: Elsewhere | None,
+    rules: list[Rule],
+    tree: ast.Module | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> list[Finding]:
     """What the rules say, whatever comments say of it."""
-    rules = screen_for(settings, source.path).select(source.data)
     if not rules:
         return []
     from mpslint.semantics.context import Context

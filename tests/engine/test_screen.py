@@ -1,0 +1,124 @@
+"""The screen is sound: no rule finds anything in a file without its trigger words."""
+
+from __future__ import annotations
+
+import ast
+import random
+from pathlib import Path
+
+import pytest
+from conftest import CUDA_ONLY, FIXTURES
+
+from mpslint.linter import Screen, lint, screen_for
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+ALL = Settings(select=("ALL",))
+FOLDERS = sorted(path for path in (FIXTURES / "rules").iterdir() if path.is_dir())
+FILES = sorted((FIXTURES / "rules").glob("*/*.py"))
+OTHERS = sorted(
+    path for path in FIXTURES.glob("**/*.py") if path.parent.parent != FIXTURES / "rules"
+)
+
+
+def shown(source: SourceFile, *, screened: bool) -> list[str]:
+    return [f"{f.place} {f.code} {f.message}" for f in lint(source, ALL, screened=screened)]
+
+
+def parses(source: SourceFile) -> bool:
+    try:
+        source.parse()
+    except Exception:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.name)
+def test_all_rules_on_every_fixture_find_what_the_screened_ones_find(folder: Path) -> None:
+    for path in sorted(folder.glob("*.py")):
+        source = SourceFile(str(path), path.read_bytes())
+        if b"torch" in source.data:
+            assert shown(source, screened=True) == shown(source, screened=False), path.name
+
+
+def test_all_rules_on_the_other_fixtures_find_what_the_screened_ones_find() -> None:
+    for path in OTHERS:
+        data = path.read_bytes()
+        if b"torch" in data and parses(source := SourceFile(str(path), data)):
+            assert shown(source, screened=True) == shown(source, screened=False), path.name
+
+
+def pieces() -> list[ast.stmt]:
+    """Statements of the fixtures, from the whole of a function down to one line."""
+    found: list[ast.stmt] = []
+    for path in FILES:
+        tree = ast.parse(path.read_bytes())
+        found += [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    return found
+
+
+IMPORTS = (
+    "import torch\nimport torch as t\nfrom torch import cuda, device, nn\nimport numpy as np\n"
+)
+WHERE = ("{}", "def f(x, model):\n{}", "for step in range(3):\n{}", "class A:\n{}", "if x:\n{}")
+
+
+def programs(count: int) -> list[str]:
+    """Programs put together from pieces of the fixtures, some without what usually goes with it."""
+    chance, stock = random.Random(7), pieces()
+    made = []
+    while len(made) < count:
+        body = "\n".join(ast.unparse(piece) for piece in chance.sample(stock, chance.randint(1, 6)))
+        frame = chance.choice(WHERE)
+        inner = "\n".join("    " + line if frame != "{}" else line for line in body.split("\n"))
+        text = IMPORTS + frame.format(inner) + "\n"
+        if parses(SourceFile.from_text(text)):
+            made.append(text)
+    return made
+
+
+def test_all_rules_on_generated_programs_find_what_the_screened_ones_find() -> None:
+    found = 0
+    for text in programs(1000):
+        source = SourceFile.from_text(text)
+        screened = shown(source, screened=True)
+        assert screened == shown(source, screened=False), text
+        found += len(screened)
+    assert found > 1000
+
+
+def test_a_file_without_a_rules_words_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = []
+    parse = SourceFile.parse
+
+    def counted(source: SourceFile) -> ast.Module:
+        parsed.append(source.path)
+        return parse(source)
+
+    monkeypatch.setattr(SourceFile, "parse", counted)
+    only = Settings(select=("MPS201",))
+    for name, text in (("plain.py", "import torch\n"), ("a.py", CUDA_ONLY), ("b.py", "x = 1\n")):
+        lint(SourceFile.from_text(text, name), only)
+    assert parsed == ["a.py"]
+
+
+def test_positions_are_computed_for_findings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    position = SourceFile.position
+
+    def counted(source: SourceFile, offset: int) -> tuple[int, int]:
+        asked.append(offset)
+        return position(source, offset)
+
+    monkeypatch.setattr(SourceFile, "position", counted)
+    silent = "import torch\n\nx = torch.ones(3)\ny = x + 1\nprint(torch.__version__)\n" * 50
+    assert lint(SourceFile.from_text(silent), ALL) == []
+    assert asked == []
+    assert len(lint(SourceFile.from_text(CUDA_ONLY), ALL)) == 1
+    assert 1 <= len(asked) <= 2
+
+
+def test_one_screen_serves_all_files_with_the_same_rules() -> None:
+    screen = screen_for(Settings(), "a.py")
+    assert isinstance(screen, Screen)
+    assert screen_for(Settings(), "b.py") is screen

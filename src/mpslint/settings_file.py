@@ -137,7 +137,8 @@ def _parse(path: str, data: bytes) -> dict[str, Any]:
         import tomli as tomllib
 
     try:
-        return tomllib.loads(data.decode("utf-8"))
+        table: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
+        return table
     except UnicodeDecodeError as error:
         raise BadSettings(f"{path}: not valid UTF-8 at byte {error.start}") from None
     except tomllib.TOMLDecodeError as error:

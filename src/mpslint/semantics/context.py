@@ -63,7 +63,7 @@ class Context:
         self._local_names: dict[str, set[str]] | None = None
         self._chains: Chains | None = None
         self.memo: dict[str, object] = {}
-        """What the codemod has worked out for the whole file, by its own keys."""
+        """What others have worked out for the whole file, by keys of their own."""
 
     @property
     def names(self) -> Names:

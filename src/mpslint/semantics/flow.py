@@ -337,14 +337,11 @@ def _end(node: ast.AST) -> tuple[int, int]:
 
 
 def _among(child: ast.AST, block: list[ast.stmt]) -> bool:
-    return any(item is child for item in block)
+    return child in block
 
 
 def _position(block: list[ast.stmt], child: ast.AST) -> int:
-    for position, item in enumerate(block):
-        if item is child:
-            return position
-    return 0
+    return block.index(child) if child in block else 0  # type: ignore[arg-type]
 
 
 def _matches_all(case: ast.match_case) -> bool:

@@ -31,12 +31,17 @@ _CATCHING = (
 _BROAD = {"Exception", "BaseException", "RuntimeError", "AssertionError", "NotImplementedError"}
 
 
+_Place = tuple[list[ast.stmt], list[Facts], int]
+"""The block of a statement, what is settled before each of its first statements, its number."""
+
+
 class Guards:
     def __init__(self, index: Index, names: Names, flow: Flow) -> None:
         self._index = index
         self._names = names
         self._flow = flow
         self._at: dict[ast.AST, Facts] = {}
+        self._places: dict[ast.AST, dict[ast.stmt, _Place]] = {}
         # Conditions ask back; weakly, so that no cycle keeps a file's tree.
         self._conditions = Conditions(weakref.proxy(self), index, names, flow)
 
@@ -100,7 +105,7 @@ class Guards:
             isinstance(parent, ast.ClassDef) and isinstance(child, ast.stmt)
         ):
             facts = self._marked(parent.decorator_list)
-        elif isinstance(parent, ast.Try) and any(child is item for item in parent.body):
+        elif isinstance(parent, ast.Try) and child in parent.body:
             if any(self._catches(handler) for handler in parent.handlers):
                 facts = frozenset({"caught"})
         elif isinstance(parent, ast.With | ast.AsyncWith) and isinstance(child, ast.stmt):
@@ -111,7 +116,7 @@ class Guards:
                 asserted = (last_name(call.func) or "").startswith("assertRaises")
                 if asserted or self._names.resolve(call.func) in _CATCHING:
                     facts = frozenset({"caught"})
-        elif isinstance(parent, ast.For) and any(child is item for item in parent.body):
+        elif isinstance(parent, ast.For) and child in parent.body:
             if self._over_gpus(parent.iter):
                 facts = frozenset({"cuda"})
         if isinstance(child, ast.stmt):
@@ -134,29 +139,39 @@ class Guards:
 
     def _earlier(self, parent: ast.AST, child: ast.stmt) -> Facts:
         """What early exits and assertions before `child` in its block have settled."""
+        places = self._places.get(parent)
+        if places is None:
+            places = self._places[parent] = _places(parent)
+        place = places.get(child)
+        if place is None:
+            return NONE
+        # Each statement of a block is looked at once, however many children are asked about.
+        block, settled, at = place
+        while len(settled) <= at:
+            last = len(settled) - 1
+            facts = settled[last] | self._settled(parent, block[last])
+            if len(settled) == last + 1:
+                settled.append(facts)
+        return settled[at]
+
+    def _settled(self, parent: ast.AST, statement: ast.stmt) -> Facts:
+        """What is so behind `statement`, a child of `parent`, because of it."""
         facts: Facts = NONE
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, None)
-            if not isinstance(block, list) or not any(item is child for item in block):
-                continue
-            for statement in block:
-                if statement is child:
-                    break
-                if isinstance(statement, ast.Assert):
-                    facts |= self.implied(statement.test, True)
-                elif isinstance(statement, ast.If):
-                    if leaves(statement.body):
-                        facts |= self.implied(statement.test, False)
-                    if statement.orelse and leaves(statement.orelse):
-                        facts |= self.implied(statement.test, True)
-                elif isinstance(statement, ast.Expr):
-                    facts |= self._unless_skipped(statement.value)
-                elif isinstance(statement, ast.Assign) and isinstance(parent, ast.Module):
-                    target = statement.targets[0]
-                    if isinstance(target, ast.Name) and target.id == "pytestmark":
-                        marks = statement.value
-                        items = marks.elts if isinstance(marks, ast.List | ast.Tuple) else [marks]
-                        facts |= self._marked(items)
+        if isinstance(statement, ast.Assert):
+            facts |= self.implied(statement.test, True)
+        elif isinstance(statement, ast.If):
+            if leaves(statement.body):
+                facts |= self.implied(statement.test, False)
+            if statement.orelse and leaves(statement.orelse):
+                facts |= self.implied(statement.test, True)
+        elif isinstance(statement, ast.Expr):
+            facts |= self._unless_skipped(statement.value)
+        elif isinstance(statement, ast.Assign) and isinstance(parent, ast.Module):
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and target.id == "pytestmark":
+                marks = statement.value
+                items = marks.elts if isinstance(marks, ast.List | ast.Tuple) else [marks]
+                facts |= self._marked(items)
         return facts
 
     def _unless_skipped(self, call: ast.expr) -> Facts:
@@ -207,3 +222,14 @@ class Guards:
     def behind(self, test: ast.expr) -> ast.expr:
         """What a flag was assigned, where that is one expression; else the test itself."""
         return self._conditions.behind(test)
+
+
+def _places(parent: ast.AST) -> dict[ast.stmt, _Place]:
+    """The place of each statement in the blocks of `parent`."""
+    places: dict[ast.stmt, _Place] = {}
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(parent, field, None)
+        if isinstance(block, list):
+            settled = [NONE]
+            places.update((item, (block, settled, at)) for at, item in enumerate(block))
+    return places

@@ -42,6 +42,8 @@ class Loops:
         self._values = values
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop, list[ast.Call]] | None = None
+        self._waits: dict[Loop, bool] = {}
+        self._skipped: dict[Loop, frozenset[ast.stmt]] = {}
 
     def kind(self, loop: Loop) -> LoopKind:
         known = self._kinds.get(loop)
@@ -56,7 +58,7 @@ class Loops:
             if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
                 return None
             if isinstance(parent, LOOPS):
-                if any(item is child for item in parent.body):
+                if child in parent.body:
                     return parent
                 if isinstance(parent, ast.While) and child is parent.test:
                     return parent
@@ -111,11 +113,16 @@ class Loops:
 
     def waits_anyway(self, loop: Loop) -> bool:
         """Whether every turn of `loop` waits for the device on purpose (`synchronize`)."""
-        for call in self._own_calls(loop):
-            name = (self._values.last_name(call.func) or "").lower()
-            if name.endswith(("synchronize", "device_sync")) and self.every_step(call, loop):
-                return True
-        return False
+        known = self._waits.get(loop)
+        if known is None:
+            known = self._waits[loop] = any(
+                (self._values.last_name(call.func) or "")
+                .lower()
+                .endswith(("synchronize", "device_sync"))
+                and self.every_step(call, loop)
+                for call in self._own_calls(loop)
+            )
+        return known
 
     def _trains(self, call: ast.Call) -> bool:
         function = call.func
@@ -130,14 +137,19 @@ class Loops:
         statement = self._index.statement(node)
         while self._index.parents[statement] is not loop:
             statement = self._index.statement(self._index.parents[statement])
-        for item in loop.body:
-            if item is statement:
-                return False
-            if not isinstance(item, ast.If) or not self._rare(item.test):
-                continue
-            if any(isinstance(s, ast.Continue) for s in item.body):
-                return True
-        return False
+        skipped = self._skipped.get(loop)
+        if skipped is None:
+            skips = (at for at, item in enumerate(loop.body, 1) if self._skips(item))
+            first = next(skips, len(loop.body))
+            skipped = self._skipped[loop] = frozenset(loop.body[first:])
+        return statement in skipped
+
+    def _skips(self, item: ast.stmt) -> bool:
+        return (
+            isinstance(item, ast.If)
+            and self._rare(item.test)
+            and any(isinstance(s, ast.Continue) for s in item.body)
+        )
 
     def _rare(self, test: ast.expr) -> bool:
         for item in ast.walk(test):

@@ -127,7 +127,10 @@ def _cuda_file(context: Context) -> bool:
     *folders, stem = re.split(r"[/\\]", context.source.path)
     if _CUDA_WORD.search(stem) or any(_CUDA_FOLDER.search(folder) for folder in folders[-3:]):
         return True
-    return about_kernels(context.tree)
+    known = context.memo.get("kernels")
+    if known is None:
+        known = context.memo["kernels"] = about_kernels(context.tree)
+    return bool(known)
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:

@@ -341,7 +341,7 @@ def _among(child: ast.AST, block: list[ast.stmt]) -> bool:
 
 
 def _position(block: list[ast.stmt], child: ast.AST) -> int:
-    return block.index(child) if child in block else 0  # type: ignore[arg-type]
+    return block.index(child) if child in block else 0
 
 
 def _matches_all(case: ast.match_case) -> bool:

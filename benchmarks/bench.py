@@ -1,11 +1,11 @@
 """What mpslint costs, beside other tools, in one run: `make bench`, or
 
-    python benchmarks/bench.py [--corpus FOLDER] [--rounds N] [--sample N] [--write]
+    python benchmarks/bench.py [--corpus FOLDER] [--script FILE] [--rounds N] [--sample N] [--write]
 
-FOLDER holds real Python files (default: those of the installed torch package). TorchFix and a
-flake8 without mpslint are installed into virtual environments of their own below `.bench`; what
-cannot be installed is left out, and the table says so. `--write` puts the tables into
-`benchmarks/README.md`.
+FOLDER holds real Python files (default: those of the installed torch package), FILE is one training
+script (default: the example's). TorchFix and flake8 are installed into virtual environments of
+their own below `.bench`; what cannot be installed is left out, and the table says so. `--write`
+puts the tables into `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from measure import Command, interleaved, median, table
+from measure import Command, interleaved, median, ratio, table
 
 HERE = Path(__file__).resolve().parent
 BENCH = HERE.parent / ".bench"
 PYTHON = sys.executable
 SCRIPT = HERE.parent / "examples" / "train.py"
 START = "<!-- measured -->"
+WITH_PLUGIN = """\
+[flake8:local-plugins]
+extension =
+    MPS = mpslint.flake8_plugin:Plugin
+paths = {source}
+"""
 
 
 def mpslint(*arguments: str) -> list[str]:
@@ -75,15 +81,19 @@ def copy_python(source: Path, target: Path, every: int = 1, times: int = 1) -> i
 def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
     tree = work / "tree"
     size = copy_python(corpus, tree)
-    cache = {"MPSLINT_CACHE_DIR": str(work / "cache"), "RUFF_CACHE_DIR": str(work / "ruff")}
+    # Without settings file, the cache lies in the current folder; warming it up is the first round.
+    cached = work / "cached"
+    cached.mkdir()
+    ruff_cache = {"RUFF_CACHE_DIR": str(work / "ruff")}
     check = ["check", "--isolated", "--output-format", "concise"]
     ruff = [PYTHON, "-m", "ruff", "check", "--isolated"]
     commands = [
         Command("ruff, default rules", [*ruff, "--no-cache", str(tree)]),
         Command("ruff, F rules", [*ruff, "--no-cache", "--select", "F", str(tree)]),
-        Command("ruff, cached", [*ruff, str(tree)], env=cache),
+        Command("ruff, default rules, cached", [*ruff, str(tree)], env=ruff_cache),
+        Command("ruff, E9 rules, cached", [*ruff, "--select", "E9", str(tree)], env=ruff_cache),
         Command("mpslint check, cold", mpslint(*check, "--no-cache", "--jobs", "1", str(tree))),
-        Command("mpslint check, warm", mpslint(*check, "--jobs", "1", str(tree)), env=cache),
+        Command("mpslint check, warm", mpslint(*check, "--jobs", "1", str(tree)), cwd=cached),
         Command(
             "mpslint fix --diff",
             mpslint("fix", "--no-verify", "--isolated", "--no-cache", "--diff", str(tree)),
@@ -110,19 +120,28 @@ def beside_others(corpus: Path, work: Path, rounds: int, every: int) -> str:
         commands.append(
             Command("flake8 alone", [str(alone / "python"), *flake8, "--select", "E9", str(tree)])
         )
+        # The same environment, so that nothing but the plugin differs.
+        config = work / "flake8.ini"
+        config.write_text(WITH_PLUGIN.format(source=HERE.parent / "src"))
+        with_plugin = ["-m", "flake8", "--config", str(config), "-j1", "--select", "E9,MPS"]
         commands.append(
-            Command("flake8 with mpslint", [PYTHON, *flake8, "--select", "E9,MPS", str(tree)])
+            Command("flake8 with mpslint", [str(alone / "python"), *with_plugin, str(tree)])
         )
     if torchfix is not None:
         commands.append(
             Command("TorchFix", [str(torchfix / "torchfix"), "--select", "ALL", str(tree)])
         )
     files = sum(1 for _ in tree.rglob("*.py"))
-    title = f"every {every}th file: {files} files, {size / 1e6:.1f} MB"
-    return table(title, interleaved(commands, rounds, warmup=0), "mpslint check, cold")
+    runs = interleaved(commands, rounds)
+    title = f"Every {every}th file: {files} files, {size / 1e6:.1f} MB"
+    text = table(title, runs, "mpslint check, cold")
+    if alone is not None:
+        share = ratio(runs["flake8 with mpslint"], runs["flake8 alone"])
+        text += f"\nflake8 with mpslint ÷ flake8 alone: {share:.2f}\n"
+    return text
 
 
-def starting(work: Path, rounds: int) -> str:
+def starting(work: Path, script: Path, rounds: int) -> str:
     clean = work / "clean.py"
     clean.write_text("import os\n\n\ndef f(x):\n    return os.path.join(x, 'y')\n" * 20)
     torchfix = venv("torchfix", "torchfix")
@@ -132,19 +151,27 @@ def starting(work: Path, rounds: int) -> str:
         Command(base, [PYTHON, "-c", "import argparse, json, re"]),
         Command("mpslint --version", mpslint("--version")),
         Command("mpslint check, file without torch", mpslint(*check, str(clean))),
-        Command("mpslint check, script with findings", mpslint(*check, str(SCRIPT))),
+        Command("mpslint check, script with findings", mpslint(*check, str(script))),
         Command(
-            "ruff, the same script", [PYTHON, "-m", "ruff", "check", "--no-cache", str(SCRIPT)]
+            "ruff, the same script", [PYTHON, "-m", "ruff", "check", "--no-cache", str(script)]
         ),
     ]
     if torchfix is not None:
         commands.append(
             Command(
                 "TorchFix, the same script",
-                [str(torchfix / "torchfix"), "--select", "ALL", str(SCRIPT)],
+                [str(torchfix / "torchfix"), "--select", "ALL", str(script)],
             )
         )
-    return table("Start-up", interleaved(commands, max(rounds, 7)), base)
+    runs = interleaved(commands, max(rounds, 7))
+    text = table("Start-up", runs, base)
+    if torchfix is not None:
+        share = ratio(
+            runs["TorchFix, the same script"], runs["mpslint check, script with findings"]
+        )
+        lines = script.read_text(encoding="utf-8").count("\n")
+        text += f"\nTorchFix ÷ mpslint on the script ({lines} lines): {share:.1f}\n"
+    return text
 
 
 def growing(corpus: Path, work: Path) -> str:
@@ -187,9 +214,16 @@ def one_huge_file(work: Path) -> str:
     return table("One file of 200,000 lines", runs, "ast.parse")
 
 
+def machine() -> str:
+    load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
+    cores = f"{os.cpu_count()} cores, Python {platform.python_version()}"
+    return f"{platform.system()}, {platform.machine()}, {cores}, {datetime.date.today()}{load}."
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--script", type=Path, default=SCRIPT)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sample", type=int, default=40, help="take every Nth file for TorchFix")
     parser.add_argument("--write", action="store_true")
@@ -198,11 +232,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         parts = [
-            f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-            f"{datetime.date.today()}. Medians of {arguments.rounds} interleaved rounds; ratios "
-            "are medians of the CPU ratios round by round.",
+            machine(),
+            f"Medians of {arguments.rounds} interleaved rounds; ratios are medians of the CPU "
+            "ratios round by round.",
             "",
-            starting(work, arguments.rounds),
+            starting(work, arguments.script.resolve(), arguments.rounds),
             over_a_corpus(corpus, work, arguments.rounds),
             beside_others(corpus, work, max(1, arguments.rounds - 1), arguments.sample),
             growing(corpus, work),

@@ -42,7 +42,8 @@ def once(command: Command) -> Run:
     process = subprocess.Popen(
         command.argv,
         cwd=command.cwd,
-        env={**os.environ, **(command.env or {})},
+        # Installed programs find their bytecode; so must a checkout that is measured.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(command.env or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

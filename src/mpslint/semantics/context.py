@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label
@@ -49,95 +50,57 @@ class Context:
         self.elsewhere = elsewhere
         """The other files of the project, where somebody asked for them (`mpslint fix`)."""
         self.index = Index(tree)
-        self._names: Names | None = None
-        self._flow: Flow | None = None
-        self._guards: Guards | None = None
-        self._values: Values | None = None
-        self._devices: Devices | None = None
-        self._dtypes: DTypes | None = None
-        self._loops: Loops | None = None
-        self._placement: Placement | None = None
-        self._work: DeviceWork | None = None
-        self._timing: Timing | None = None
-        self._batches: Batches | None = None
-        self._local_names: dict[str, set[str]] | None = None
-        self._chains: Chains | None = None
         self.memo: dict[str, object] = {}
         """What others have worked out for the whole file, by keys of their own."""
 
-    @property
+    @cached_property
     def names(self) -> Names:
-        if self._names is None:
-            self._names = Names(self.index)
-        return self._names
+        return Names(self.index)
 
-    @property
+    @cached_property
     def flow(self) -> Flow:
-        if self._flow is None:
-            self._flow = Flow(self.index, self.names)
-        return self._flow
+        return Flow(self.index, self.names)
 
-    @property
+    @cached_property
     def guards(self) -> Guards:
-        if self._guards is None:
-            self._guards = Guards(self.index, self.names, self.flow)
-        return self._guards
+        return Guards(self.index, self.names, self.flow)
 
-    @property
+    @cached_property
     def values(self) -> Values:
-        if self._values is None:
-            told = self.device_elsewhere if self.elsewhere is not None else None
-            self._values = Values(self.index, self.names, self.flow, self.guards, told)
-        return self._values
+        told = self.device_elsewhere if self.elsewhere is not None else None
+        return Values(self.index, self.names, self.flow, self.guards, told)
 
-    @property
+    @cached_property
     def devices(self) -> Devices:
-        if self._devices is None:
-            self._devices = Devices(self.index, self.names, self.flow, self.values)
-        return self._devices
+        return Devices(self.index, self.names, self.flow, self.values)
 
-    @property
+    @cached_property
     def dtypes(self) -> DTypes:
-        if self._dtypes is None:
-            self._dtypes = DTypes(self.names, self.flow, self.values)
-        return self._dtypes
+        return DTypes(self.names, self.flow, self.values)
 
-    @property
+    @cached_property
     def loops(self) -> Loops:
-        if self._loops is None:
-            self._loops = Loops(self.index, self.values)
-        return self._loops
+        return Loops(self.index, self.values)
 
-    @property
+    @cached_property
     def chains(self) -> Chains:
-        if self._chains is None:
-            self._chains = Chains(self.index, self.names, self.guards, self.values, self.devices)
-        return self._chains
+        return Chains(self.index, self.names, self.guards, self.values, self.devices)
 
-    @property
+    @cached_property
     def placement(self) -> Placement:
-        if self._placement is None:
-            self._placement = Placement(self.index, self.flow, self.guards, self.values)
-        return self._placement
+        return Placement(self.index, self.flow, self.guards, self.values)
 
-    @property
+    @cached_property
     def work(self) -> DeviceWork:
-        if self._work is None:
-            self._work = DeviceWork(self.names, self.values, self.loops, self.placement)
-        return self._work
+        return DeviceWork(self.names, self.values, self.loops, self.placement)
 
-    @property
+    @cached_property
     def timing(self) -> Timing:
-        if self._timing is None:
-            reads = list(self.calls_of(*CLOCKS))
-            self._timing = Timing(self.index, self.flow, self.work, reads)
-        return self._timing
+        return Timing(self.index, self.flow, self.work, list(self.calls_of(*CLOCKS)))
 
-    @property
+    @cached_property
     def batches(self) -> Batches:
-        if self._batches is None:
-            self._batches = Batches(self.index, self.loops)
-        return self._batches
+        return Batches(self.index, self.loops)
 
     # shorthands
 
@@ -159,22 +122,19 @@ class Context:
         ]
         yield from sorted(found, key=lambda call: (call.lineno, call.col_offset))
 
-    @property
+    @cached_property
     def aliases(self) -> dict[str, set[str]]:
         """Other local names by qualified name: `from time import time as now`, `sync = ...`."""
-        if self._local_names is None:
-            self._local_names = {}
-            for name, binding in self.names.every_binding():
-                qualified = None
-                if binding.kind == "import":
-                    qualified = binding.qualified
-                elif binding.kind == "assign" and isinstance(
-                    binding.value, ast.Attribute | ast.Name
-                ):
-                    qualified = self.names.resolve(binding.value)
-                if qualified is not None:
-                    self._local_names.setdefault(canonical(qualified), set()).add(name)
-        return self._local_names
+        found: dict[str, set[str]] = {}
+        for name, binding in self.names.every_binding():
+            qualified = None
+            if binding.kind == "import":
+                qualified = binding.qualified
+            elif binding.kind == "assign" and isinstance(binding.value, ast.Attribute | ast.Name):
+                qualified = self.names.resolve(binding.value)
+            if qualified is not None:
+                found.setdefault(canonical(qualified), set()).add(name)
+        return found
 
     def device_elsewhere(self, qualified: str, called: bool) -> Value | None:
         """The device that an imported name holds, or returns when `called`."""

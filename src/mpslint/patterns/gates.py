@@ -41,7 +41,7 @@ from mpslint.patterns.text import alone_on_lines, holds_comment, insert, quote, 
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import DeviceName
+    from mpslint.semantics.devices_at_hand import DeviceName
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})

@@ -19,7 +19,7 @@ from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices import DeviceName
+    from mpslint.semantics.devices_at_hand import DeviceName
 
 _PLACES = "places that name the device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")

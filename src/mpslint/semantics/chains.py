@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.semantics.devices import DEVICE_NAME, Devices
+from mpslint.semantics.device_text import DEVICE_NAME
+from mpslint.semantics.devices import Devices
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index, N
 from mpslint.semantics.names import Names

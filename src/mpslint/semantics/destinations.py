@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.devices import DEVICE_NAME
+from mpslint.semantics.device_text import DEVICE_NAME
 from mpslint.semantics.value import Kind
 
 NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")

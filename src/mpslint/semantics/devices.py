@@ -11,17 +11,13 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mpslint.semantics.device_text import DEVICE_NAME, FORMAT, LITERAL, PREFIX
+from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow
-from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
-from mpslint.semantics.names import Binding, Names, Scope
-from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Value, Values
+from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.names import Names
+from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
-_LITERAL = re.compile(r"(cuda|mps)(?::(\d+))?\Z")
-_PREFIX = re.compile(r"(cuda|mps):\Z")
-_FORMAT = re.compile(r"(cuda|mps):(\{.*\}|%[sd])\Z")
-DEVICE_NAME = re.compile(
-    r"^(.*_)?(device|dev|devices?_(str|name|type|id)|infer_device|map_location)\d*$", re.I
-)
 _DEVICE_OPTION = re.compile(r"^-{1,2}([a-z_-]*[-_])?(device|dev|device[-_]type)$", re.I)
 _DEVICE_METHODS = frozenset(
     ["to", "to_empty", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"]
@@ -69,27 +65,13 @@ class Slot(NamedTuple):
     node: ast.AST
 
 
-class DeviceName(NamedTuple):
-    """An expression that holds a device where it is wanted."""
-
-    text: str
-    is_string: bool
-    """It is a str, so `.type` may not be asked of it."""
-    value: Value
-    indexed: bool = False
-    """It may name an index (`cuda:0`), which autocast does not take."""
-    bindings: tuple[Binding, ...] = ()
-    """What gives the name its value; empty for `self.device`."""
-    attribute: ast.Attribute | None = None
-    """`self.device` where the class assigns it."""
-
-
 class Devices:
     def __init__(self, index: Index, names: Names, flow: Flow, values: Values) -> None:
         self._index = index
         self._names = names
         self._flow = flow
         self._values = values
+        self._named = DevicesAtHand(index, names, flow, values)
         self._literals: list[Literal] | None = None
 
     # literals
@@ -121,7 +103,7 @@ class Devices:
 
     def _read(self, node: ast.Constant) -> Literal | None:
         text = str(node.value)
-        match = _LITERAL.match(text)
+        match = LITERAL.match(text)
         parent = self._index.parents[node]
         if match:
             if isinstance(parent, ast.JoinedStr):
@@ -129,12 +111,12 @@ class Devices:
             return Literal(
                 node, match.group(1), int(match.group(2)) if match.group(2) else None, False
             )
-        prefix = _PREFIX.match(text)
+        prefix = PREFIX.match(text)
         if prefix and isinstance(parent, ast.JoinedStr) and parent.values[0] is node:
             return Literal(parent, prefix.group(1), None, True)
         if prefix and isinstance(parent, ast.BinOp) and parent.left is node:
             return Literal(parent, prefix.group(1), None, True)
-        template = _FORMAT.match(text)
+        template = FORMAT.match(text)
         if template:
             if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod):
                 return Literal(parent, template.group(1), None, True)
@@ -359,147 +341,9 @@ class Devices:
                     return self._target(place, parent)
         return None
 
-    # device names at hand
-
     def at_hand(self, node: ast.AST) -> DeviceName | None:
-        """A name or attribute that surely holds a selected device where `node` runs.
-
-        Looked for in this order: `device` and its like in the function, `self.device`, the module.
-        A device that is pinned to the CPU, to MPS or to a CUDA index above 0 does not count.
-        """
-        scope = self._names.scope_of(node)
-        while scope.parent is not None:
-            found = self._in_scope(scope, node)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return self._of_self(node) or self._in_scope(scope, node)
-
-    def _in_scope(self, scope: Scope, node: ast.AST) -> DeviceName | None:
-        if isinstance(scope.node, ast.ClassDef):
-            return None
-        names = [n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"]
-        for name in sorted(names, key=lambda n: (n.lower() != "device", len(n))):
-            if self._names.owner(name, node) is scope:
-                found = self._device_named(name, node)
-                if found is not None:
-                    return found
-        return None
-
-    def _device_named(self, name: str, node: ast.AST) -> DeviceName | None:
-        owner = self._names.owner(name, node)
-        if owner is None:
-            return None
-        node = self._outside(node, owner, COMPREHENSIONS)
-        bindings = self._flow.reaching_name(name, node)
-        if not bindings:
-            return None
-        if isinstance(owner.node, ast.Module) and self._names.scope_of(node) is not owner:
-            # Read from inside a function: every module-level binding may be the one.
-            if any(self._conditional(b.node) for b in bindings):
-                return None
-            if not all(self._comes_first(binding.node, node) for binding in bindings):
-                return None
-        elif not self._flow.surely_bound(name, self._outside(node, owner, SCOPE_NODES)):
-            return None
-        if len(bindings) == 1 and _none_by_default(bindings[0]):
-            return None
-        probe = ast.Name(id=name, ctx=ast.Load())
-        parts = [self._values.bound(binding, probe) for binding in bindings]
-        if any(part.kind not in (Kind.DEVICE, Kind.DEVICE_STRING) for part in parts):
-            return None
-        from mpslint.semantics.values import join
-
-        value = join(parts)
-        if not self._usable(value) or any(self._indexed(b.value) for b in bindings):
-            return None
-        indexed = any(b.value is not None and self._names_index(b.value) for b in bindings)
-        return DeviceName(name, value.kind is Kind.DEVICE_STRING, value, indexed, bindings)
-
-    def _outside(self, node: ast.AST, owner: Scope, kinds: tuple[type[ast.AST], ...]) -> ast.AST:
-        """The scopes of these kinds around `node`, up to the one that `owner` runs itself."""
-        scope = self._names.scope_of(node)
-        while scope is not owner and isinstance(scope.node, kinds):
-            node, scope = scope.node, self._names.scope_of(scope.node)
-        return node
-
-    def _comes_first(self, binding: ast.AST, node: ast.AST) -> bool:
-        """Whether no statement of the module can call the function around `node` before a
-        module-level binding has run."""
-        reached: set[str] = set()
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-                reached = {parent.name}
-        if not reached:
-            return False
-        body = self._index.tree.body
-        definitions = [item for item in body if isinstance(item, (*FUNCTIONS, ast.ClassDef))]
-        for _ in range(4):
-            reached |= {item.name for item in definitions if self._mentions(item, reached)}
-        stop = self._index.statement(binding)
-        for item in body:
-            if self._index.within(stop, item):
-                return True
-            if not isinstance(item, (*FUNCTIONS, ast.ClassDef)) and self._mentions(item, reached):
-                return False
-        return True
-
-    def _mentions(self, item: ast.AST, words: set[str]) -> bool:
-        return any(
-            self._index.within(use, item)
-            for word in words
-            for use in self._index.names.get(word, ())
-        )
-
-    def _conditional(self, statement: ast.AST) -> bool:
-        """Bound only under `if __name__ == "__main__"` or the like: not there for importers."""
-        for parent in self._index.ancestors(statement):
-            if isinstance(parent, ast.If) and not parent.orelse:
-                return True
-        return False
-
-    def _usable(self, value: Value) -> bool:
-        return value.devices is None or "cuda" in value.devices
-
-    def _indexed(self, value: ast.expr | None) -> bool:
-        if value is None:
-            return False
-        for item in ast.walk(value):
-            if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                match = _LITERAL.match(item.value)
-                if match and match.group(2) not in (None, "0"):
-                    return True
-                if _PREFIX.match(item.value) or _FORMAT.match(item.value):
-                    return True
-        return False
-
-    def _names_index(self, value: ast.expr) -> bool:
-        if isinstance(value, ast.Call) and len(value.args) == 2:
-            return True  # `torch.device("cuda", rank)`
-        return any(
-            isinstance(item, ast.Constant) and isinstance(item.value, str) and ":" in item.value
-            for item in ast.walk(value)
-        )
-
-    def _of_self(self, node: ast.AST) -> DeviceName | None:
-        function = self._index.function(node)
-        if function is None or not function.args.args or function.args.args[0].arg != "self":
-            return None
-        klass = self._index.parents.get(function)
-        if not isinstance(klass, ast.ClassDef) or function.name == "__init__":
-            return None
-        for call_target in self._index.attributes.get("device", ()):
-            if (
-                isinstance(call_target.ctx, ast.Store)
-                and isinstance(call_target.value, ast.Name)
-                and call_target.value.id == "self"
-                and self._index.enclosing(call_target, ast.ClassDef) is klass
-            ):
-                value = self._values.of(ast.copy_location(call_target, call_target))
-                if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) and self._usable(value):
-                    is_string = value.kind is Kind.DEVICE_STRING
-                    return DeviceName("self.device", is_string, value, attribute=call_target)
-        return None
+        """A name or attribute that surely holds a selected device where `node` runs."""
+        return self._named.at_hand(node)
 
 
 def _index(node: ast.expr) -> Literal | None:
@@ -507,12 +351,6 @@ def _index(node: ast.expr) -> Literal | None:
     if isinstance(node, ast.Constant) and type(node.value) is int and 0 <= node.value < 16:
         return Literal(node, "cuda", node.value, False)
     return None
-
-
-def _none_by_default(binding: Binding) -> bool:
-    """A parameter that is None unless the caller says otherwise: no device yet."""
-    value = binding.value
-    return binding.kind == "parameter" and isinstance(value, ast.Constant) and value.value is None
 
 
 def _last(node: ast.AST) -> str | None:

@@ -85,9 +85,9 @@ class Guards:
         if isinstance(parent, ast.If | ast.While | ast.IfExp):
             body = parent.body if isinstance(parent.body, list) else [parent.body]
             orelse = parent.orelse if isinstance(parent.orelse, list) else [parent.orelse]
-            if any(child is item for item in body):
+            if child in body:
                 facts = self.implied(parent.test, True)
-            elif any(child is item for item in orelse) and not isinstance(parent, ast.While):
+            elif child in orelse and not isinstance(parent, ast.While):
                 facts = self.implied(parent.test, False)
         elif isinstance(parent, ast.BoolOp):
             for value in parent.values:

@@ -163,7 +163,7 @@ class Index:
         parent = self.parents[statement]
         for field in ("body", "orelse", "finalbody"):
             block = getattr(parent, field, None)
-            if isinstance(block, list) and any(item is statement for item in block):
+            if isinstance(block, list) and statement in block:
                 return block
         raise LookupError(f"{statement!r} is in no block")
 

@@ -23,12 +23,15 @@ _AVAILABLE = (
 
 def speaks_of_mps(context: Context) -> bool:
     """Whether the code (not a comment or a text) knows MPS or accelerators in general."""
-    index = context.index
-    if any(index.attributes.get(word) for word in ("mps", "accelerator", "is_mps")):
-        return True
-    if any(literal.backend == "mps" for literal in context.devices.literals):
-        return True
-    return any(node.value == "mps" for node in index.strings)
+    known = context.memo.get("speaks-of-mps")
+    if known is None:
+        index = context.index
+        known = context.memo["speaks-of-mps"] = (
+            any(index.attributes.get(word) for word in ("mps", "accelerator", "is_mps"))
+            or any(literal.backend == "mps" for literal in context.devices.literals)
+            or any(node.value == "mps" for node in index.strings)
+        )
+    return bool(known)
 
 
 def only_gpu_is_cuda(context: Context) -> bool:

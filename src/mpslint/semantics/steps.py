@@ -74,7 +74,7 @@ def _follows(context: Context, first: Step, second: Step) -> bool:
     if one is other:
         return True
     block = index.block(one)
-    if first.loop is not second.loop or not any(item is other for item in block):
+    if first.loop is not second.loop or other not in block:
         return False
     between = block[block.index(one) + 1 : block.index(other)]
     return not any(context.loops.works(item) for item in between)

@@ -156,7 +156,7 @@ class Timing:
         """
         before: tuple[ast.AST, ...] = ()
         current: ast.stmt = statement
-        while not any(item is current for item in block):
+        while current not in block:
             parent = self._index.parents[current]
             if not isinstance(parent, ast.stmt) or isinstance(parent, (*LOOPS, *FUNCTIONS)):
                 return None, ()

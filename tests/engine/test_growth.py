@@ -1,0 +1,68 @@
+"""Twice the code is twice the work: nothing in a check grows with the square of a block."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.rules.registry import all_rules
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+LOOP = (
+    "def f(model, loader):\n  for b in loader:\n    loss = model(b.cuda())\n    loss.backward()\n"
+)
+PROGRAMS = {
+    "functions": (
+        "",
+        "def f{n}(m, x):\n    y = m(x)\n    torch.cuda.synchronize()\n    return y\n",
+    ),
+    "one loop": (
+        LOOP,
+        "    torch.cuda.empty_cache()\n    loss = m{n}(loss)\n    print(loss.item())\n",
+    ),
+    "decisions": (LOOP, "    loss = f{n}(loss)\n    if loss > {n}:\n        print(loss.item())\n"),
+    "assignments": ("d = torch.device('cuda')\n", "x{n} = [{n}, 'a{n}', model(x{n}), d]\n"),
+    "one name": ("", "x = torch.ones(2)\nx = x.to('cuda')\ny = x.numpy()\n"),
+    "timing": ("import time\n", "t = time.time()\ny = m(x.cuda())\nprint(time.time() - t)\n"),
+    "selections": (
+        "",
+        "if torch.cuda.is_available():\n    x{n} = torch.ones(2).to('cuda')\nelse:\n    x{n} = 0\n",
+    ),
+    "methods": (
+        "class A(torch.nn.Module):\n  def __init__(self):\n    self.d = torch.device('cuda')\n",
+        "  def f{n}(self, x):\n    self.y{n} = x.to(self.d)\n    return self.y{n}.cpu().numpy()\n",
+    ),
+}
+
+
+def calls(text: str) -> int:
+    """Python calls (turns of generators included) that a check of `text` makes."""
+    count = 0
+
+    def event(frame: FrameType, kind: str, argument: object) -> None:
+        nonlocal count
+        count += kind == "call"
+
+    source = SourceFile.from_text("import torch\n" + text)
+    sys.setprofile(event)
+    try:
+        lint(source, Settings(select=("ALL",)))
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_twice_the_code_is_twice_the_work(name: str) -> None:
+    for rule in all_rules():
+        assert rule.check
+    head, body = PROGRAMS[name]
+    once, twice = (
+        calls(head + "".join(body.format(n=n) for n in range(count))) for count in (100, 200)
+    )
+    assert once > 1000
+    assert twice < 2.4 * once

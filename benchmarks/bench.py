@@ -234,16 +234,18 @@ def main() -> None:
         parts = [
             machine(),
             f"Medians of {arguments.rounds} interleaved rounds; ratios are medians of the CPU "
-            "ratios round by round.",
-            "",
-            starting(work, arguments.script.resolve(), arguments.rounds),
-            over_a_corpus(corpus, work, arguments.rounds),
-            beside_others(corpus, work, max(1, arguments.rounds - 1), arguments.sample),
-            growing(corpus, work),
-            one_huge_file(work),
+            "ratios round by round.\n",
         ]
+        for measure in (
+            lambda: starting(work, arguments.script.resolve(), arguments.rounds),
+            lambda: over_a_corpus(corpus, work, arguments.rounds),
+            lambda: beside_others(corpus, work, arguments.rounds, arguments.sample),
+            lambda: growing(corpus, work),
+            lambda: one_huge_file(work),
+        ):
+            parts.append(measure())
+            print(parts[-1], flush=True)
     text = "\n".join(parts)
-    print(text)
     if arguments.write:
         page = HERE / "README.md"
         head = page.read_text().split(START)[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import tokenize
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ def insert(offset: int, text: str) -> Edit:
     return Edit(offset, offset, text, "")
 
 
+@functools.lru_cache(maxsize=2)
 def indent_unit(source: SourceFile) -> str:
     """One level of indentation as the file writes it; four spaces where it has none."""
     for row in range(1, len(source.starts)):
@@ -38,6 +40,7 @@ def indent_unit(source: SourceFile) -> str:
     return "    "
 
 
+@functools.lru_cache(maxsize=2)
 def line_limit(source: SourceFile) -> int:
     """How long a line of this file may get: its own longest code line, within 88 to 120."""
     longest = max((len(source.line(row)) for row in range(1, len(source.starts) + 1)), default=0)
@@ -50,6 +53,11 @@ def quote(source: SourceFile, near: ast.AST | None = None) -> str:
         text = source.segment(near).lstrip("rRbBuUfF")
         if text[:1] in "'\"":
             return text[0]
+    return _usual_quote(source)
+
+
+@functools.lru_cache(maxsize=2)
+def _usual_quote(source: SourceFile) -> str:
     return "'" if source.text.count("'") > source.text.count('"') else '"'
 
 

@@ -162,6 +162,13 @@ def test_an_endless_loop_fails_where_the_original_was_quick() -> None:
     assert "did not end within 60 s" in judged.reason
 
 
+@pytest.mark.parametrize("done", [{"steps": 0, "forwards": 0}, {"steps": 0, "forwards": 2}])
+def test_a_script_that_the_clock_ended_passes_only_with_work_done(done: dict[str, int]) -> None:
+    patched = launch("cpu", outcome="stopped", losses=[], params_digest=[], **done)
+    judged = verdict.judge_alone(patched, None, basis(None), trains=False)
+    assert judged.verdict == ("pass" if done["forwards"] else "inconclusive")
+
+
 def test_a_timeout_beside_a_slow_original_is_inconclusive() -> None:
     endless = launch("mps", ending=ended(code=None, stopped="timeout", seconds=LIMIT))
     slow = launch("cuda", ending=ended(seconds=40.0))

@@ -51,6 +51,14 @@ _UNDECIDED = {
 }  # fmt: skip
 
 
+_NOTHING_SEEN = "the time limit came before any training step or forward pass"
+
+
+def _cut_short(launch: Launch, steps: int) -> bool:
+    """Ended by the clock with nothing done: the same text would pass had it hung on purpose."""
+    return compare.stopped_by_clock(launch, steps) and not launch.steps and not launch.forwards
+
+
 def judge(patched: Launch, basis: Basis) -> Judgement:
     """The patched script's run on one device against the original's run."""
     outcome = classify(patched)
@@ -86,6 +94,8 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(INCONCLUSIVE, f"ran, but never used the device ({patched.name})")
     if compare.stopped_by_clock(patched, basis.steps) and not patched.steps and reference.steps:
         return Judgement(INCONCLUSIVE, "the time limit came before the first training step")
+    if _cut_short(patched, basis.steps):
+        return Judgement(INCONCLUSIVE, _NOTHING_SEEN)
     if difference := compare.work(reference, patched, basis.steps):
         return Judgement(FAIL, difference.text)
     if partial := compare.device_use(reference, patched):
@@ -165,6 +175,8 @@ def judge_alone(patched: Launch, peer: Launch | None, basis: Basis, trains: bool
         return Judgement(FAIL, outcome.reason)
     if patched.device != "cpu" and patched.device_ops == 0:
         return Judgement(INCONCLUSIVE, f"ran, but never used the device ({patched.name})")
+    if _cut_short(patched, basis.steps):
+        return Judgement(INCONCLUSIVE, _NOTHING_SEEN)
     if trains and not patched.steps and not patched.value("losses", []):
         return Judgement(INCONCLUSIVE, "the script holds a training step, but none ran")
     if peer is not None and peer is not patched and classify(peer).ok:

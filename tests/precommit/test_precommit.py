@@ -7,6 +7,7 @@ file types) is taken from that file, and pre-commit itself validates it.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from conftest import CUDA_ONLY, PORTABLE
 
 ROOT = Path(__file__).resolve().parents[2]
 HOOKS = ROOT / ".pre-commit-hooks.yaml"
-KEPT = ("id", "name", "entry", "types", "require_serial")
+KEPT = ("id", "name", "entry", "types_or", "require_serial")
 
 
 @pytest.fixture
@@ -65,6 +66,16 @@ def test_the_check_hook_refuses_a_commit_with_findings(repository: Path) -> None
     assert ran.returncode == 1
     assert "train.py:3:1: MPS201 [*]" in ran.stdout
     assert path.read_text() == CUDA_ONLY
+
+
+def test_notebooks_are_checked_too(repository: Path) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cell["source"] = CUDA_ONLY.splitlines(keepends=True)
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    stage(repository, "train.ipynb", json.dumps(book))
+    ran = pre_commit(repository, "run", "mpslint")
+    assert ran.returncode == 1
+    assert "train.ipynb:cell 1:3:1: MPS201 [*]" in ran.stdout
 
 
 def test_the_check_hook_lets_portable_code_pass(repository: Path) -> None:

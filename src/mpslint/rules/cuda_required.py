@@ -24,7 +24,7 @@ import, or about several GPUs by their names; checks of what the user or a calle
 accelerator.
 
 ## Fix safety
-No fix: whether the code below runs elsewhere is for its author to say.
+Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say.
 
 ## References
 - PyTorch: docs/source/notes/mps.rst
@@ -36,7 +36,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.model import Finding, Severity
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_machine import outcome
@@ -55,6 +56,7 @@ _LEAVERS = ("sys.exit", "os._exit", "exit", "quit")
     severity=Severity.BREAKS,
     triggers=(b"is_available", b"device_count"),
     also=(b"cuda",),
+    fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if _TEST_FILE.search(context.source.path):
@@ -68,8 +70,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # `if args.cuda and not torch.cuda.is_available()`
         if about_cuda(context, test) or _needs_several(context, test):
             continue
+        fix = admit_mps(context, test)
         yield context.finding(
-            rule, test, "refuses to run without CUDA: a Mac's GPU is never asked for"
+            rule,
+            test,
+            "refuses to run without CUDA: a Mac's GPU is never asked for",
+            applicability=fix.applicability if fix is not None else None,
+            fix=fix,
         )
 
 

@@ -24,7 +24,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS115', 'chain-without-cpu', 'chain_without_cpu', 3, 3, True, (b'mps',), (), 'A device selection ends in `"mps"` without asking whether MPS is there.'),
     ('MPS116', 'hasattr-mps-guard', 'hasattr_mps_guard', 3, 3, True, (b'hasattr',), (), '`hasattr(torch, "mps")` is true on every platform: it guards nothing.'),
     ('MPS117', 'mps-device-index', 'mps_device_index', 3, 3, True, (b'mps',), (), 'There is one MPS device: an index above 0 never exists.'),
-    ('MPS118', 'cuda-required', 'cuda_required', 3, None, True, (b'is_available', b'device_count'), (b'cuda',), 'A program refuses to run without CUDA.'),
+    ('MPS118', 'cuda-required', 'cuda_required', 3, 2, True, (b'is_available', b'device_count'), (b'cuda',), 'A program refuses to run without CUDA.'),
     ('MPS201', 'cuda-synchronize', 'cuda_synchronize', 3, 3, True, (b'synchronize',), (b'cuda',), '`torch.cuda.synchronize()` raises where there is no CUDA.'),
     ('MPS202', 'cuda-empty-cache', 'cuda_empty_cache', 2, 3, True, (b'empty_cache',), (b'cuda',), '`torch.cuda.empty_cache()` does nothing on MPS.'),
     ('MPS203', 'cuda-memory-stats', 'cuda_memory_stats', 3, 3, True, (b'cuda',), (), '`torch.cuda` memory counters read 0 on a Mac, or raise.'),

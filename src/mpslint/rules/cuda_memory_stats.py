@@ -27,8 +27,9 @@ CUDA alone: functions, classes and files named after it, loops over the CUDA dev
 
 ## Fix safety
 Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
-`memory_allocated()` and `memory_reserved()` become an expression that asks MPS for its own
-counter; that is unsafe, because the two backends do not count the same things.
+`memory_allocated()`, `memory_reserved()` and their maxima also ask MPS for the counter of its own
+that is nearest (Metal keeps no maxima: what the driver holds takes their place), which is unsafe,
+because the two backends do not count the same things.
 
 ## References
 - `torch/cuda/memory.py`, `torch/mps/__init__.py` (`current_allocated_memory`)
@@ -41,8 +42,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.runtime import cuda_names
-from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.counters import COUNTERS, ask_each_backend
+from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
@@ -70,10 +72,6 @@ _RAISES = [
     "memory._snapshot",
 ]
 _HOMES = ("torch.cuda", "torch.cuda.memory")
-_COUNTERS = {
-    "memory_allocated": "{torch}.mps.current_allocated_memory()",
-    "memory_reserved": "{torch}.mps.driver_allocated_memory()",
-}
 
 
 @rule(
@@ -89,14 +87,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         name = qualified.rsplit(".", 1)[-1]
         if name in _ANSWERS:
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
-            fixable = name in _COUNTERS and not call.args and not call.keywords
+            fixable = name in COUNTERS
             yield context.finding(
                 rule,
                 call.func,
                 f"torch.cuda.{name}() {answer} where there is no CUDA",
                 severity=Severity.IGNORES,
                 applicability=Applicability.UNSAFE if fixable else None,
-                fix=partial(_ask_each_backend, context, call, name) if fixable else None,
+                fix=partial(ask_each_backend, context, call, name) if fixable else None,
             )
             continue
         known = cuda_names().get(name) or cuda_names().get(f"memory.{name}")
@@ -110,10 +108,3 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if statement
             else None,
         )
-
-
-def _ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
-    other = f"{_COUNTERS[name]} if {MPS} else 0"
-    return guard_expression(
-        context, call, CUDA, other, "Ask the backend that is there", Applicability.UNSAFE
-    )

@@ -1,0 +1,150 @@
+"""Memory counters: the CUDA one on CUDA, the nearest that Metal keeps on MPS, 0 elsewhere.
+
+Metal keeps no maxima. What the driver holds for the process is the nearest: memory that was used
+once stays with it until `empty_cache()`.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.patterns.guard import CUDA, MPS, guard_expression
+from mpslint.patterns.insertion import insert_before
+from mpslint.patterns.selection import torch_name
+from mpslint.patterns.text import (
+    alone_on_lines,
+    holds_comment,
+    indent_unit,
+    line_limit,
+    replace_span,
+)
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_ALLOCATED = "{torch}.mps.current_allocated_memory()"
+_DRIVER = "{torch}.mps.driver_allocated_memory()"
+COUNTERS = {
+    "memory_allocated": (_ALLOCATED, "allocated_memory"),
+    "memory_reserved": (_DRIVER, "reserved_memory"),
+    "memory_cached": (_DRIVER, "reserved_memory"),
+    "max_memory_allocated": (_DRIVER, "peak_memory"),
+    "max_memory_reserved": (_DRIVER, "peak_reserved_memory"),
+    "max_memory_cached": (_DRIVER, "peak_reserved_memory"),
+}
+"""Per counter of `torch.cuda`: its counterpart, and a name for what it answers."""
+_MESSAGE = "Ask the backend that is there"
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
+_NOT_ALWAYS_RUN = (
+    ast.Lambda,
+    ast.IfExp,
+    ast.BoolOp,
+    ast.ListComp,
+    ast.SetComp,
+    ast.DictComp,
+    ast.GeneratorExp,
+    ast.NamedExpr,
+    ast.Await,
+)
+
+
+def ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
+    """The fix for a counter that is read: an expression where it fits its line, else a choice of
+    statements in front. Unsafe, because the backends do not count the same things."""
+    mps, variable = COUNTERS[name]
+    if not wants_mps(context):
+        return None
+    if not _fits(context, call, mps):
+        edits = _in_front(context, call, mps, variable)
+        if edits is not None:
+            return Fix(_MESSAGE, edits, Applicability.UNSAFE)
+    other = f"{mps} if {MPS} else 0"
+    return guard_expression(context, call, CUDA, other, _MESSAGE, Applicability.UNSAFE)
+
+
+def _fits(context: Context, call: ast.Call, mps: str) -> bool:
+    """Whether the conditional expression stays on the line of the call."""
+    source, torch = context.source, torch_name(context, call)
+    if torch is None or context.index.enclosing(call, ast.JoinedStr) is not None:
+        return False
+    added = f" if {CUDA} else {mps} if {MPS} else 0".format(torch=torch)
+    row = source.position(source.span(call)[0])[0]
+    return len(source.line(row).rstrip()) + len(added) + 2 <= line_limit(source)
+
+
+def _in_front(context: Context, call: ast.Call, mps: str, variable: str) -> tuple[Edit, ...] | None:
+    statement, source = context.index.statement(call), context.source
+    torch = torch_name(context, call)
+    if torch is None or not isinstance(statement, _SIMPLE) or not alone_on_lines(source, statement):
+        return None
+    same = _same_calls(context, call, statement)
+    text = source.segment(call)
+    if same is None or "\n" in text or "\r" in text:
+        return None
+    if isinstance(statement, ast.Assign) and statement.value is call:
+        return _bound_each_way(context, statement, torch, text, mps)
+    name = _free(context, variable)
+    if name is None:
+        return None
+    before = insert_before(context, statement, _arms(context, torch, f"{name} = ", text, mps))
+    edits = [replace_span(source, *source.span(item), name) for item in same]
+    return (before, *edits) if before is not None else None
+
+
+def _bound_each_way(
+    context: Context, statement: ast.Assign, torch: str, text: str, mps: str
+) -> tuple[Edit, ...] | None:
+    """`used = torch.cuda.memory_allocated()` becomes three assignments."""
+    source = context.source
+    start, end = source.span(statement)
+    if holds_comment(source, start, end) or not isinstance(statement.targets[0], ast.Name):
+        return None
+    head = source.text[start : source.span(statement.value)[0]]
+    indent = source.indentation(statement.lineno)
+    lines = _arms(context, torch, head, text, mps)
+    return (replace_span(source, start, end, f"{source.newline}{indent}".join(lines)),)
+
+
+def _arms(context: Context, torch: str, head: str, text: str, mps: str) -> list[str]:
+    unit = indent_unit(context.source)
+    return [
+        f"if {cuda_available(torch)}:",
+        f"{unit}{head}{text}",
+        f"elif {mps_available(context, torch, module=True)}:",
+        f"{unit}{head}{mps.format(torch=torch)}",
+        "else:",
+        f"{unit}{head}0",
+    ]
+
+
+def _same_calls(context: Context, call: ast.Call, statement: ast.stmt) -> list[ast.Call] | None:
+    """The calls of the statement that read like `call`, each run once and each where its position
+    says: inside f-strings that is not certain before Python 3.12."""
+    wanted, source = ast.unparse(call), context.source
+    same = [
+        node
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Call) and ast.unparse(node) == wanted
+    ]
+    for item in same:
+        between = []
+        for parent in context.index.ancestors(item):
+            if parent is statement:
+                break
+            between.append(parent)
+        if any(isinstance(parent, _NOT_ALWAYS_RUN) for parent in between):
+            return None
+        if any(isinstance(p, ast.JoinedStr) for p in between) and source.segment(item) != wanted:
+            return None
+    return same if len({source.span(item) for item in same}) == len(same) else None
+
+
+def _free(context: Context, name: str) -> str | None:
+    taken = {bound for bound, _ in context.names.every_binding()}
+    for candidate in (name, f"{name}_bytes", f"torch_{name}"):
+        if candidate not in taken and candidate not in context.index.names:
+            return candidate
+    return None

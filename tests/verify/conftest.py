@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,13 @@ class Sandboxed:
             (base / name).mkdir()
         self.project, self.outside, self.user = (base / n for n in ("project", "outside", "user"))
 
-    def run(self, code: str, namespaces: bool = True, **limits: Any) -> Ended:
+    def run(
+        self,
+        code: str,
+        namespaces: bool = True,
+        guarded: Sequence[str] = (),
+        **limits: Any,
+    ) -> Ended:
         given = Limits(
             timeout=20.0, address_space=3 << 30, memory=1 << 30, processes=400, disk=64 << 20
         )
@@ -75,7 +81,7 @@ class Sandboxed:
             hidden=[str(self.user)],
             keep=list(needed),
             scratch={"/tmp": str(self.base / "tmp")},
-            guarded=[str(self.outside)],
+            guarded=[str(self.outside), *guarded],
         )
         env = {
             "HOME": str(self.base / "home"),

@@ -45,6 +45,19 @@ def test_no_file_can_be_written_outside_the_copy(sandbox: Any, namespaces: bool)
 
 
 @both_ways
+@linux
+def test_a_private_stand_in_for_tmp_is_not_taken_for_the_machines(
+    sandbox: Any, namespaces: bool
+) -> None:
+    name = f"mpslint-canary-{os.getpid()}"
+    code = f"open('/tmp/{name}', 'w').write('scratch')"
+    run = sandbox.run(code, namespaces, guarded=["/tmp"])
+    if contained(run, "writes"):
+        assert not os.path.exists(f"/tmp/{name}")
+        assert os.path.exists(sandbox.base / "tmp" / name) == (run.code == 0)
+
+
+@both_ways
 def test_a_file_of_the_user_cannot_be_deleted(sandbox: Any, namespaces: bool) -> None:
     precious = sandbox.outside / "thesis.txt"
     precious.write_text("years of work")

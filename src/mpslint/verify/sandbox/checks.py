@@ -24,17 +24,29 @@ def network_is_forbidden() -> bool:
     return True
 
 
-def writes_are_forbidden(folders: list[str]) -> bool:
-    """No file can be made in any of the folders (each try is undone at once)."""
+def writes_are_forbidden(folders: list[str], own: list[str]) -> bool:
+    """No file can be made in any of the folders (each try is undone at once).
+
+    A folder that is one of the command's own under another name, such as the private folder that
+    stands in for /tmp, is not outside.
+    """
+    inside = {_identity(folder) for folder in own}
     for folder in folders:
         path = os.path.join(folder, f".mpslint-canary-{os.getpid()}")
         try:
+            if _identity(folder) in inside:
+                continue
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except OSError:
             continue
         os.unlink(path)
         return False
     return True
+
+
+def _identity(folder: str) -> tuple[int, int]:
+    found = os.stat(folder)
+    return found.st_dev, found.st_ino
 
 
 def folders_are_hidden(folders: list[str], kept: list[str]) -> bool:

@@ -143,9 +143,10 @@ def _measure(
     config: dict[str, Any], spaces: _Spaces, held: dict[str, bool], ways: dict[str, str]
 ) -> dict[str, Any]:
     kept = [*config["keep"], *config["writable"]]
+    writes = checks.writes_are_forbidden(config["guarded"], config["writable"])
     return {
         "network": ways["network"] if checks.network_is_forbidden() else None,
-        "writes": ways["files"] if checks.writes_are_forbidden(config["guarded"]) else None,
+        "writes": ways["files"] if writes else None,
         "home": ways["files"] if checks.folders_are_hidden(config["hidden"], kept) else None,
         "orphans": "own process namespace"
         if spaces.entered

@@ -28,9 +28,11 @@ that is written for CUDA alone: a function, class or file named after it, a modu
 kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`.
 
 ## Fix safety
-Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA.
-Unsafe for `get_device_name` from torch 2.9, which has a name for the Apple GPU. The other answers
-have no counterpart, so the code around them must be changed by hand.
+Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA; and
+for a count that is only divided by: `max(1, torch.cuda.device_count())`. Unsafe for the number of
+processes, which then is 1, but which may want NCCL, and for `get_device_name` from torch 2.9,
+which has a name for the Apple GPU. The other answers have no counterpart, so the code around them
+must be changed by hand.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`, `_get_device_index`), `torch/backends/mps`
@@ -44,6 +46,7 @@ from functools import partial
 
 from mpslint.facts.runtime import cuda_names
 from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -103,7 +106,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         harm = _harm(context, call)
         if harm is not None:
             yield context.finding(
-                rule, call.func, f"torch.cuda.device_count() is 0 where there is no CUDA: {harm}"
+                rule,
+                call.func,
+                f"torch.cuda.device_count() is 0 where there is no CUDA: {harm}",
+                applicability=count_level(context, call),
+                fix=partial(count_at_least_one, context, call),
             )
 
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.refusal import admit_mps
@@ -70,13 +71,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # `if args.cuda and not torch.cuda.is_available()`
         if about_cuda(context, test) or _needs_several(context, test):
             continue
-        fix = admit_mps(context, test)
+        fixable = admit_mps(context, test) is not None
         yield context.finding(
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
-            applicability=fix.applicability if fix is not None else None,
-            fix=fix,
+            applicability=Applicability.UNSAFE if fixable else None,
+            fix=partial(admit_mps, context, test) if fixable else None,
         )
 
 

@@ -22,7 +22,9 @@ Anything but the literal `True`, code behind a test for CUDA or about CUDA, and 
 pinned where somebody asked for it (`if pin_memory:`).
 
 ## Fix safety
-Safe for `DataLoader`: on CUDA the value is the same. `Tensor.pin_memory()` is reported only.
+Safe for `DataLoader`: on CUDA the value is the same; and for `x = x.pin_memory()`, which is put
+below a test for CUDA. Unsafe for `y.pin_memory().to(device)`, which becomes `y.to(device)`: from
+memory that is not pinned, the copy waits. Anything else is reported only.
 
 ## References
 - `torch/utils/data/dataloader.py`, pytorch/pytorch#86060
@@ -36,6 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.patterns.pinning import pinned_level, unpin
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
@@ -89,6 +92,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     end,
                     "Tensor.pin_memory() raises RuntimeError where there is no CUDA",
                     severity=Severity.BREAKS,
+                    applicability=pinned_level(context, call),
+                    fix=partial(unpin, context, call),
                 )
 
 

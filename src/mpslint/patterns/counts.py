@@ -1,0 +1,58 @@
+"""`torch.cuda.device_count()`: without CUDA the one device that there is counts."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Fix
+from mpslint.patterns.text import replace
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def count_at_least_one(context: Context, call: ast.Call) -> Fix | None:
+    """`max(1, torch.cuda.device_count())`; None where GPUs are gone through one by one."""
+    level = count_level(context, call)
+    if level is None:
+        return None
+    text = f"max(1, {context.source.segment(call)})"
+    return Fix("Count at least one device", (replace(context.source, call, text),), level)
+
+
+def count_level(context: Context, call: ast.Call) -> Applicability | None:
+    """Safe where the count is only calculated with; unsafe where it is handed on (to `spawn`)."""
+    uses = _uses(context, call)
+    if uses is None or any(name == "max" for name, _ in context.names.every_binding()):
+        return None
+    if any(_goes_through(context, use) for use in uses):
+        return None
+    calculated = all(isinstance(context.index.parents[use], ast.BinOp) for use in uses)
+    return Applicability.SAFE if calculated else Applicability.UNSAFE
+
+
+def _uses(context: Context, call: ast.Call) -> list[ast.expr] | None:
+    """Where the count is read: the call itself, or the name that it is assigned to."""
+    statement = context.index.parents[call]
+    if not isinstance(statement, ast.Assign):
+        return [call]
+    if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
+        return None
+    target = statement.targets[0]
+    owner = context.names.owner(target.id, target)
+    return [
+        use
+        for use in context.index.names[target.id]
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is owner
+    ]
+
+
+def _goes_through(context: Context, use: ast.expr) -> bool:
+    """`range(count)`: what runs for each GPU names it."""
+    parent = context.index.parents[use]
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Name)
+        and parent.func.id == "range"
+    )

@@ -374,6 +374,10 @@ def test_verify_prints_the_verdict_and_exits_by_it(
     cli: Cli, train: Path, verifier: Verifier
 ) -> None:
     assert cli("verify", "train.py").code == 0
+    verifier.verdict = "fail"
+    assert cli("verify", "train.py").code == 1
+    verifier.verdict = "skipped"
+    assert cli("verify", "train.py").code == 3
     verifier.verdict = "inconclusive"
     ran = cli("verify", "train.py", "--output-format", "json", "--original", "train.py", "--", "-v")
     assert ran.code == 3

@@ -8,7 +8,7 @@ import pytest
 
 from mpslint.verify import verdict
 from mpslint.verify.launch import Launch
-from mpslint.verify.outcome import classify
+from mpslint.verify.outcome import classify, first_sentence
 from mpslint.verify.verdict import Basis, Judgement, Stability
 
 from .conftest import LIMIT, ended, launch, raised
@@ -289,3 +289,32 @@ class TestWithoutAnOriginal:
     def test_a_run_that_never_used_the_device_says_so(self) -> None:
         judged = self.alone(launch("mps", device_ops=0), launch("cpu"))
         assert "never used the device" in judged.reason
+
+
+class TestWordsOfAnError:
+    def test_advice_after_the_first_sentence_is_left_out(self) -> None:
+        message = "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy it."
+        judged = judge(launch("mps", **raised("TypeError", message)))
+        assert "tensor to numpy at train.py:7" in judged.reason
+
+    def test_a_dot_inside_a_name_ends_no_sentence(self) -> None:
+        assert first_sentence("module 'torch.mps' has no attribute 'Event'") == (
+            "module 'torch.mps' has no attribute 'Event'"
+        )
+
+    def test_a_long_sentence_keeps_its_beginning_and_its_end(self) -> None:
+        said = first_sentence(f"Expected one of {'cpu, ' * 60} at start of device string: metal")
+        assert said.startswith("Expected one of cpu")
+        assert said.endswith("at start of device string: metal")
+        assert len(said) < 200
+
+    def test_colours_of_a_terminal_are_left_out(self) -> None:
+        assert first_sentence("Weights \x1b[1monly\x1b[0m load failed. Do this") == (
+            "Weights only load failed"
+        )
+
+
+def test_the_numbers_that_differ_are_shown() -> None:
+    one = launch("cuda", ending=ended(stdout="0 1 2 3 4 5 6 7.12345678"))
+    two = launch("cuda", ending=ended(stdout="0 1 2 3 4 5 6 7.12345679"))
+    assert "prints 6 7.12345679 where the original prints 6 7.12345678" in judge(two, one).reason

@@ -1,7 +1,8 @@
 """The command line: one module per command, imported when it is asked for.
 
 Exit codes: 0 clean, 1 findings left (or `--diff` would change something), 2 usage, settings,
-unreadable input or an internal error, 3 verification failed and the file was kept.
+unreadable input or an internal error, 3 not verified: `fix` kept the file. Of `verify`: 0 pass,
+1 fail, 3 inconclusive or skipped.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mpslint.cli import NOT_VERIFIED, OK
+from mpslint.cli import FINDINGS, NOT_VERIFIED, OK
 
 if TYPE_CHECKING:
     import argparse
@@ -31,8 +31,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(arguments: list[str]) -> int:
-    """Exit code 0: pass; 3: any other verdict."""
-    from mpslint.cli.verification import PASS, announce, build_request
+    """Exit code 0: pass; 1: fail; 3: inconclusive or skipped."""
+    from mpslint.cli.verification import FAIL, PASS, announce, build_request
     from mpslint.verify import verify
 
     options = _parse(arguments)
@@ -41,4 +41,4 @@ def run(arguments: list[str]) -> int:
     report = verify(request, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     text = report.to_json() if options.output_format == "json" else report.to_text()
     print(text.rstrip("\n"))
-    return OK if report.verdict == PASS else NOT_VERIFIED
+    return {PASS: OK, FAIL: FINDINGS}.get(report.verdict, NOT_VERIFIED)

@@ -111,8 +111,19 @@ def printed(
     found = numbers.different_line(one, two, tolerance, unstable or set())
     if found is None:
         return None
-    left, right = (" ".join(f"{n.value:g}" for n in line[:6]) or "nothing" for line in found)
+    left, right = _shown(*found)
     return Difference(True, f"it prints {right} where the original prints {left}")
+
+
+def _shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
+    """The numbers of two lines around the first ones that differ."""
+    unequal = (i for i, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1])
+    start = max(next(unequal, min(len(left), len(right))) - 1, 0)
+    one, two = (
+        " ".join(f"{n.value:.12g}" for n in line[start : start + 4]) or "nothing"
+        for line in (left, right)
+    )
+    return one, two
 
 
 def unstable_lines(reference: Launch, again: Launch) -> set[int]:

@@ -129,7 +129,7 @@ def _died(launch: Launch) -> Outcome:
     if code is not None and code > 128 and code - 128 in {int(s) for s in signal.Signals}:
         return Outcome(Way.SIGNAL, f"killed by {_signal_name(code - 128)}")
     last = (launch.ended.stderr.strip().splitlines() or ["no message"])[-1]
-    return Outcome(Way.BROKEN, f"the process left no report (exit {code}): {last[:200]}")
+    return Outcome(Way.BROKEN, f"the process left no report (exit {code}): {first_sentence(last)}")
 
 
 def _signal_name(number: int) -> str:
@@ -143,9 +143,9 @@ def _exit(launch: Launch, code: int) -> Outcome:
     lines = launch.ended.stderr.strip().splitlines()
     last = lines[-1] if lines else ""
     if code == 2 and any(line.startswith("usage:") or line.startswith("Usage:") for line in lines):
-        return Outcome(Way.ENVIRONMENT, f"wrong or missing arguments: {last[:200]}")
+        return Outcome(Way.ENVIRONMENT, f"wrong or missing arguments: {first_sentence(last)}")
     way = Way.DEVICE if _DEVICE_MESSAGE.search(last) else Way.ERROR
-    said = f" ({last[:200]})" if last else ""
+    said = f" ({first_sentence(last)})" if last else ""
     return Outcome(way, f"exits {code} by itself{said}")
 
 
@@ -154,12 +154,30 @@ def place(error: dict[str, Any]) -> str:
     return f" at {error['file']}:{error['line']}" if error.get("file") else ""
 
 
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_SENTENCE_ENDS = re.compile(r"(?<=[\w)'\"`\]])[.!](?= +[A-Z])")
+_LONGEST = 170
+
+
+def first_sentence(message: str) -> str:
+    """What an error says first; a long sentence loses its middle, since its end often holds the
+    value.
+    """
+    line = (_ESCAPES.sub("", message).strip().splitlines() or [""])[0].strip()
+    ends = _SENTENCE_ENDS.search(line)
+    said = line[: ends.start()] if ends else line
+    if len(said) <= _LONGEST:
+        return said
+    half = _LONGEST // 2
+    return f"{said[:half].rstrip()} ... {said[-half:].lstrip()}"
+
+
 def _error(error: dict[str, Any]) -> Outcome:
     kind, message = str(error["type"]), str(error["message"])
-    line = (message.strip().splitlines() or [""])[0][:300]
+    line = first_sentence(message)
     said = f"{kind}: {line}" if line else kind
     if kind == "Signal":
-        return Outcome(Way.SIGNAL, line)
+        return Outcome(Way.SIGNAL, message)
     if kind == "MemoryError" or _MEMORY.search(message):
         return Outcome(Way.RESOURCES, f"met the memory limit ({said})")
     if kind == "EOFError" and "EOF when reading a line" in message:

@@ -11,7 +11,7 @@ from typing import Any
 
 from mpslint.verify import compare, interpreter, isolation, mutant, verdict
 from mpslint.verify.launch import Launch
-from mpslint.verify.outcome import Outcome, Way, classify
+from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.report import (
     FAIL,
     INCONCLUSIVE,
@@ -125,7 +125,7 @@ class _Verification:
             return None
         last = (ended.stderr.strip().splitlines() or [ended.stopped or "no message"])[-1]
         return Judgement(
-            INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {last[:200]}"
+            INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {first_sentence(last)}"
         )
 
     def _does_not_compile(self) -> Judgement | None:

@@ -18,9 +18,12 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 ```
 
 ## What is not flagged
-`map_location` with anything but CUDA, code behind a test for CUDA, about CUDA or in a `try`; files
-of numpy or pickle; what this machine wrote itself: in tests, in buffers, and by `torch.save` to the
-same place in a file that never speaks of devices.
+`map_location` with anything but CUDA; code behind a test for CUDA, about CUDA or in a `try`. Data:
+only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
+on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
+this machine wrote itself: in tests, in buffers, by `torch.save` to the same place earlier in the
+same function. What this file saves after `.cpu()`; checkpoints of FSDP or of one rank; what
+download.pytorch.org offers; functions of a script that nothing in it calls.
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
@@ -41,8 +44,15 @@ from functools import partial
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.loading import add_map_location, portable_map_location
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.checkpoints import (
+    is_sharded,
+    loads_checkpoint,
+    saved_by_this_run,
+    saved_from_cpu,
+)
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.unused import never_runs
 
 _LOADERS = {
     "torch.load": 1,
@@ -50,6 +60,9 @@ _LOADERS = {
     "torch.hub.load_state_dict_from_url": 2,
     "torch.utils.model_zoo.load_url": 2,
 }
+
+_PUBLISHED = b"download.pytorch.org"
+"""What lies there was saved from the CPU."""
 
 
 @rule(
@@ -67,10 +80,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if about_cuda(context, call) or _comes_from_here(context, call):
             continue
-        if _reads_data(context, call):
+        if _reads_data(context, call) or never_runs(context, call):
             continue
         given = _map_location(context, call)
         if given is None:
+            if not _may_come_from_cuda(context, call):
+                continue
             yield context.finding(
                 rule,
                 call.func,
@@ -88,11 +103,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             )
 
 
+def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
+    """Whether the file seems to be a checkpoint that some machine with CUDA may have written."""
+    name = context.resolve(call.func)
+    if name == "torch.jit.load":
+        return True
+    if name != "torch.load":
+        return _PUBLISHED not in context.source.data
+    return loads_checkpoint(context, call) and not (
+        is_sharded(context, call)
+        or saved_by_this_run(context, call)
+        or saved_from_cpu(context, call)
+    )
+
+
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
     parts = re.split(r"[/\\]", context.source.path)
-    if parts[-1].startswith("test_") or "tests" in parts[:-1]:
+    stem = parts[-1].rsplit(".", 1)[0]
+    if stem.startswith("test_") or stem.endswith(("_test", "tests")) or "tests" in parts[:-1]:
         return True
     if not call.args:
         return False

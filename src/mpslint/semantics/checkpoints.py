@@ -1,0 +1,204 @@
+"""What a file that `torch.load` reads seems to hold, and whether it can come from CUDA at all.
+
+Only a checkpoint (of a model, an optimizer, a whole run) is likely to hold CUDA tensors. Features,
+labels, statistics and vocabularies are mostly saved from the CPU, and most of them load anywhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_MODEL = re.compile(
+    r"model|check_?point|ckpt|state_?dict|snapshot|pre_?train|resume|restore"
+    r"|encoder|decoder|generator|discriminator|backbone|optim|actor|critic|policy|agent"
+    r"|(^|[^a-z])net(work|s|_|$|[^a-z])|net[DG](\b|_)|\.pth|\.ckpt",
+    re.I,
+)
+_DATA = re.compile(
+    r"(^|[^a-z])(data|dataset|dataloader|corpus|split)s?($|[^a-z])|feat|label|target|embed"
+    r"|vector|vocab|token|mel(s|_|$|[^a-z])|statistic|stats|norm|(^|_)(mean|std|f0|pca)($|_)"
+    r"|batch|sample|result|metric|score|predict|latent|voice|speaker|mask|noise|image"
+    r"|audio|bounds|graph|index|indices|quantiz|reference",
+    re.I,
+)
+_SHARDED = re.compile(r"fsdp|deepspeed|megatron|shard|zero_?[123]|(^|_)rank(_|$)", re.I)
+"""Checkpoints of one process among several, and the libraries that write them."""
+_ABOUT_MODELS = re.compile(r"load_state_dict|checkpoint|ckpt|._?model|model_?.", re.I)
+"""Functions that are given what was loaded; `model(...)` itself is given data."""
+_DEPTH = 4
+
+
+def loads_checkpoint(context: Context, call: ast.Call) -> bool:
+    """Whether what `call` reads from a file is a checkpoint, as far as the code shows.
+
+    It ends in `load_state_dict` or a function named after models; or the names around say so and
+    none of them says data; or it is handed on by a helper that only loads.
+    """
+    if _fills_model(context, call, _DEPTH):
+        return True
+    told = [*_targets(context, call), *_keys(context, call)]
+    told += [text.replace("\\", "/").rsplit("/", 1)[-1] for text in _places(context, call)]
+    function = context.index.function(call)
+    # What is said at the call counts for more than the name of the function around it.
+    for words in (told, [function.name] if function is not None else []):
+        if any(_DATA.search(word) for word in words):
+            return False
+        if any(_MODEL.search(word) for word in words):
+            return True
+    return _is_handed_on(context, call)
+
+
+def is_sharded(context: Context, call: ast.Call) -> bool:
+    """Whether the file holds one process's part of a checkpoint, or FSDP's: never a Mac's."""
+    if any(_SHARDED.search(text) for text in _places(context, call)):
+        return True
+    if re.search(r"fsdp|deepspeed|megatron", context.source.path, re.I):
+        return True
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _SHARDED.search(parent.name):
+            return True
+        if isinstance(parent, ast.If) and re.search(r"fsdp|deepspeed", ast.unparse(parent.test)):
+            return True
+    return any(
+        name.startswith(("torch.distributed.fsdp", "torch.distributed._shard"))
+        for name in context.aliases
+    )
+
+
+def saved_by_this_run(context: Context, call: ast.Call) -> bool:
+    """Whether the same function (or the module) has just saved to the same place."""
+    function = context.index.function(call)
+    return any(
+        saved.lineno < call.lineno and context.index.function(saved) is function
+        for saved in _savers(context, call)
+    )
+
+
+def saved_from_cpu(context: Context, call: ast.Call) -> bool:
+    """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`)."""
+    savers = list(_savers(context, call))
+    return bool(savers) and all(_copies_first(context, saved) for saved in savers)
+
+
+def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
+    place = _place(context, call.args[0]) if call.args else None
+    for saved in context.calls_of("torch.save"):
+        if len(saved.args) > 1 and _place(context, saved.args[1]) == place:
+            yield saved
+
+
+def _place(context: Context, node: ast.expr) -> str:
+    """The file that is read or written, as text; through `with open(path) as f`."""
+    opened = _opened(context, node)
+    return ast.unparse(opened if opened is not None else node)
+
+
+def _opened(context: Context, node: ast.expr) -> ast.expr | None:
+    if not isinstance(node, ast.Name):
+        return None
+    bindings = context.flow.reaching(node)
+    value = bindings[0].value if len(bindings) == 1 else None
+    if value is None or bindings[0].kind not in ("with", "assign"):
+        return None
+    if not isinstance(value, ast.Call) or not value.args:
+        return None
+    return value.args[0] if context.values.last_name(value.func) == "open" else None
+
+
+def _copies_first(context: Context, saved: ast.Call) -> bool:
+    """`net.cpu()` in front of `torch.save(net.state_dict(), ...)` in the same function."""
+    kept = saved.args[0]
+    function = context.index.function(saved)
+    for copy in context.index.calls.get("cpu", ()):
+        if context.index.within(copy, kept):
+            return True
+        if context.index.function(copy) is not function or copy.lineno >= saved.lineno:
+            continue
+        if isinstance(copy.func, ast.Attribute):
+            spelled = ast.unparse(copy.func.value)
+            if any(
+                isinstance(item, ast.Name | ast.Attribute) and ast.unparse(item) == spelled
+                for item in ast.walk(kept)
+            ):
+                return True
+    return False
+
+
+def _fills_model(context: Context, node: ast.expr, depth: int) -> bool:
+    """Whether the value of `node` comes to `load_state_dict`, or a function about models."""
+    statement: ast.AST = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.Call) and not context.index.within(node, parent.func):
+            if _ABOUT_MODELS.search(context.values.last_name(parent.func) or ""):
+                return True
+        statement = parent
+        if isinstance(parent, ast.stmt):
+            break
+    if depth == 0 or not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return False
+    if statement.value is None or not context.index.within(node, statement.value):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(
+        use is not node and _fills_model(context, use, depth - 1)
+        for target in targets
+        if isinstance(target, ast.Name)
+        for use in _uses(context, target)
+        if use.lineno > node.lineno
+    )
+
+
+def _uses(context: Context, target: ast.Name) -> Iterator[ast.Name]:
+    """Reads of the name of `target` in its scope."""
+    scope = context.names.owner(target.id, target)
+    for use in context.index.names.get(target.id, ()):
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope:
+            yield use
+
+
+def _targets(context: Context, call: ast.Call) -> list[str]:
+    """Names that the loaded value is given."""
+    statement = context.index.statement(call)
+    if isinstance(statement, ast.Assign):
+        return [ast.unparse(target) for target in statement.targets]
+    return [ast.unparse(statement.target)] if isinstance(statement, ast.AnnAssign) else []
+
+
+def _keys(context: Context, call: ast.Call) -> list[str]:
+    """`["state_dict"]` behind the call."""
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Subscript) and isinstance(parent.slice, ast.Constant):
+        return [str(parent.slice.value)]
+    return []
+
+
+def _places(context: Context, call: ast.Call) -> list[str]:
+    """The path as written, and what its names were assigned."""
+    if not call.args:
+        return []
+    place = call.args[0]
+    opened = _opened(context, place)
+    found = [ast.unparse(place)] if opened is None else [ast.unparse(opened)]
+    for name in ast.walk(place if opened is None else opened):
+        if isinstance(name, ast.Name):
+            bindings = context.flow.reaching(name)
+            found += [ast.unparse(b.value) for b in bindings[:4] if b.kind == "assign" and b.value]
+    return found
+
+
+def _is_handed_on(context: Context, call: ast.Call) -> bool:
+    """`return torch.load(path)`, with or without a name in between."""
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Assign) and isinstance(parent.targets[0], ast.Name):
+        uses = list(_uses(context, parent.targets[0]))
+        parents = [context.index.parents[use] for use in uses]
+        return bool(parents) and all(isinstance(item, ast.Return) for item in parents)
+    return isinstance(parent, ast.Return)

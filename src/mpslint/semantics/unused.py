@@ -1,0 +1,65 @@
+"""Functions of a script that nothing runs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_TRIAL = re.compile(r"_?(test|try|demo|debug|old|tmp|unused)(_|$)")
+
+
+def never_runs(context: Context, node: ast.AST) -> bool:
+    """Whether `node` stands in a function of a script that the script does not mention again.
+
+    A file that works when it is imported is a script: no other file has the function from it.
+    Behind `if __name__ == "__main__"` it may be a library as well, and only what is named as a
+    trial (`test`, `demo`) counts.
+    """
+    outermost = _outermost(context, node)
+    if outermost is None or outermost.decorator_list:
+        return False
+    name = outermost.name
+    if context.index.names.get(name) or any(item.value == name for item in context.index.strings):
+        return False
+    if _TRIAL.match(name) and _has_main(context):
+        return True
+    return _runs_on_import(context)
+
+
+def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
+    """The function of the module around `node`; None in a class or outside functions."""
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, FUNCTIONS) and isinstance(context.index.parents[parent], ast.Module):
+            return parent
+    return None
+
+
+def _has_main(context: Context) -> bool:
+    return any(isinstance(item, ast.If) and _asks_for_main(item) for item in context.tree.body)
+
+
+def _asks_for_main(branch: ast.If) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(branch.test))
+
+
+def _runs_on_import(context: Context) -> bool:
+    """Whether the module itself calls one of its functions, outside a test of `__name__`."""
+    known = context.memo.get("runs-on-import")
+    if known is None:
+        defined = {item.name for item in context.tree.body if isinstance(item, FUNCTIONS)}
+        known = context.memo["runs-on-import"] = any(
+            isinstance(call, ast.Expr)
+            and isinstance(call.value, ast.Call)
+            and isinstance(call.value.func, ast.Name)
+            and call.value.func.id in defined
+            for item in context.tree.body
+            for call in ([item] if isinstance(item, ast.Expr) else getattr(item, "body", ()))
+            if isinstance(item, ast.Expr | ast.With | ast.For | ast.Try)
+        )
+    return bool(known)

@@ -53,6 +53,8 @@ class Gate(NamedTuple):
 
     node: ast.If | ast.IfExp
     moves: tuple[ast.Call, ...]
+    inverted: bool
+    """The moves stand in the other arm: `if not cuda: pass`, `else: x = x.cuda()`."""
 
 
 def open_gates(context: Context) -> Fix | None:
@@ -80,9 +82,10 @@ def choice_around(context: Context, call: ast.Call) -> ast.IfExp | None:
     choice = _conditional(context, call)
     if choice is None or context.guards.at(choice) & _SETTLED:
         return None
-    if asked(context, choice.test) is None:
+    first = _stands_in(context, call, choice)
+    if asked(context, choice.test, first) is None:
         return None  # `x.cuda() if y.is_cuda else x`
-    return choice if _unmoved(choice.body) == ast.dump(choice.orelse) else None
+    return choice if _is_same_thing(choice, inverted=not first) else None
 
 
 def only_asked(context: Context) -> bool:
@@ -103,8 +106,10 @@ def _open_gates(context: Context) -> Fix | None:
         return None
     edits: list[Edit] = []
     level = Applicability.SAFE
+    flags = _dead_flags(context, gates, aliases)
+    going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
-        device = _device_for(context, gate.node.test)
+        device = _device_for(context, gate.node.test, not gate.inverted)
         rewritten = _rewrite(context, gate, device) if device is not None else None
         if device is None or rewritten is None:
             return None
@@ -112,12 +117,13 @@ def _open_gates(context: Context) -> Fix | None:
         level = min(level, device.level)
     for alias in aliases:
         device = _device_for(context, alias.test)
-        converted = convert_alias(context, alias, device) if device is not None else None
+        converted = convert_alias(context, alias, device, going) if device is not None else None
         if device is None or converted is None:
             return None
         edits += [*device.edits, *converted]
         level = min(level, device.level)
-    edits += _dead_flag(context, gates, aliases)
+    removed = [delete_statement(context, flag, going) for flag in flags]
+    edits += [edit for edit in removed if edit is not None]
     if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
         level = Applicability.UNSAFE
     return Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
@@ -139,9 +145,11 @@ def _find_gates(context: Context) -> list[Gate] | None:
     gates = []
     for node, calls in found.items():
         assert isinstance(node, ast.If | ast.IfExp)
-        if not _is_idiom(context, node, calls):
+        sides = {_stands_in(context, call, node) for call in calls}
+        gate = Gate(node, tuple(calls), inverted=False in sides)
+        if len(sides) != 1 or not _is_idiom(context, gate):
             return None
-        gates.append(Gate(node, tuple(calls)))
+        gates.append(gate)
     return gates
 
 
@@ -161,27 +169,45 @@ def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:
     for parent in context.index.ancestors(call):
         if isinstance(parent, ast.stmt):
             return None
-        if isinstance(parent, ast.IfExp) and parent.body is child:
-            if context.guards.implied(parent.test, True) & {"cuda", "asked-cuda"}:
+        if isinstance(parent, ast.IfExp) and parent.test is not child:
+            if context.guards.implied(parent.test, parent.body is child) & {"cuda", "asked-cuda"}:
                 return parent
         child = parent
     return None
 
 
-def _is_idiom(context: Context, node: ast.If | ast.IfExp, calls: list[ast.Call]) -> bool:
+def _stands_in(context: Context, call: ast.Call, node: ast.If | ast.IfExp) -> bool:
+    """Whether `call` is in the first arm of `node`."""
+    first = node.body if isinstance(node.body, list) else [node.body]
+    return any(context.index.within(call, item) for item in first)
+
+
+def _is_idiom(context: Context, gate: Gate) -> bool:
     """Whether all that the test decides is where things live."""
+    node = gate.node
     if isinstance(node, ast.IfExp):
-        return _unmoved(node.body) == ast.dump(node.orelse)
-    if not all(any(context.index.within(call, item) for item in node.body) for call in calls):
-        return False  # `if not cuda: ... else: x.cuda()`
-    bare = [_unmoved(statement) for statement in node.body]
-    if node.orelse and not all(isinstance(item, ast.Pass) for item in node.orelse):
-        return bare == [ast.dump(statement) for statement in node.orelse]
-    return all(_only_moves(statement) for statement in node.body)
+        return _is_same_thing(node, inverted=gate.inverted)
+    arm, other = (node.orelse, node.body) if gate.inverted else (node.body, node.orelse)
+    if gate.inverted and arm[0].col_offset == node.col_offset:
+        return False  # `elif`
+    if other and not all(isinstance(item, ast.Pass) for item in other):
+        return [_unmoved(statement) for statement in arm] == [ast.dump(item) for item in other]
+    return all(_only_moves(context, statement) for statement in arm)
 
 
-def _only_moves(statement: ast.stmt) -> bool:
-    """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`: nothing, but for the place."""
+def _is_same_thing(node: ast.IfExp, *, inverted: bool) -> bool:
+    """`x.cuda() if cuda else x`: one value, here or there."""
+    arm, other = (node.orelse, node.body) if inverted else (node.body, node.orelse)
+    return _unmoved(arm) == ast.dump(other)
+
+
+def _only_moves(context: Context, statement: ast.stmt) -> bool:
+    """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`: nothing, but for the place; also
+    below a question of its own, `if mask is not None:`."""
+    if isinstance(statement, ast.If):
+        if statement.orelse or not _asks_for_nothing(context, statement.test):
+            return False
+        return all(_only_moves(context, item) for item in statement.body)
     if isinstance(statement, ast.Expr):
         value = statement.value
         return is_cuda_move(value) and not any(
@@ -199,6 +225,19 @@ def _only_moves(statement: ast.stmt) -> bool:
     return all(
         is_cuda_move(right) and _same(left, right.func.value)  # type: ignore[attr-defined]
         for left, right in pairs
+    )
+
+
+def _asks_for_nothing(context: Context, test: ast.expr) -> bool:
+    """Whether a test has no effect and no say in where things live."""
+    if any(isinstance(node, ast.Call | ast.NamedExpr | ast.Await) for node in ast.walk(test)):
+        return False
+    words = ("cuda", "gpu", "device")
+    return not any(
+        word in (node.id if isinstance(node, ast.Name) else node.attr).lower()
+        for node in ast.walk(test)
+        if isinstance(node, ast.Name | ast.Attribute)
+        for word in words
     )
 
 
@@ -225,9 +264,10 @@ def _unmoved(node: ast.AST) -> str:
 # the device
 
 
-def _device_for(context: Context, test: ast.expr) -> Reference | None:
-    """A device that is CUDA exactly where the test holds on a machine with CUDA."""
-    switches = asked(context, test)
+def _device_for(context: Context, test: ast.expr, wanted: bool = True) -> Reference | None:
+    """A device that is CUDA exactly where the test comes out as wanted on a machine with CUDA."""
+    test, wanted = _positive(test, wanted)
+    switches = asked(context, test, wanted)
     if switches is None:
         return None
     at_hand = context.devices.at_hand(test)
@@ -239,7 +279,14 @@ def _device_for(context: Context, test: ast.expr) -> Reference | None:
         return found._replace(level=Applicability.UNSAFE)
     if at_hand is not None and _asks(context, at_hand) == set(switches):
         return Reference(at_hand.text, at_hand.is_string, ())
-    return _behind_flag(context, test, joined(switches))
+    return _behind_flag(context, test, wanted, joined(switches))
+
+
+def _positive(test: ast.expr, wanted: bool) -> tuple[ast.expr, bool]:
+    """`not x`, wanted, is `x`, not wanted."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, wanted = test.operand, not wanted
+    return test, wanted
 
 
 def _asks(context: Context, device: DeviceName) -> set[str] | None:
@@ -266,7 +313,7 @@ def _names_cuda(value: ast.expr) -> bool:
     )
 
 
-def _behind_flag(context: Context, test: ast.expr, switch: str) -> Reference | None:
+def _behind_flag(context: Context, test: ast.expr, wanted: bool, switch: str) -> Reference | None:
     """A selection that asks the user's flag, placed right behind the flag's assignment."""
     torch = torch_name(context, test)
     definition = _definition(context, test)
@@ -277,8 +324,10 @@ def _behind_flag(context: Context, test: ast.expr, switch: str) -> Reference | N
     if not alone_on_lines(source, definition) or settles_too_early(context, definition):
         return None
     flag, mark = source.segment(test), quote(source)
+    if not wanted:
+        flag = f"not {flag}"
     machine = f"{torch}.cuda.is_available()"
-    known = "cuda" in context.guards.implied(test, True)
+    known = "cuda" in context.guards.implied(test, wanted)
     cuda = flag if known else f"{flag} and {machine}"
     indent = source.indentation(definition.lineno)
     text = f"{mark}cuda{mark} if {cuda} else "
@@ -329,15 +378,18 @@ def _rewrite(context: Context, gate: Gate, device: Reference) -> list[Edit] | No
             return None
         inner += edits
     if isinstance(gate.node, ast.If):
-        edit = dedent_body(context, gate.node, inner)
+        edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)
         return [edit] if edit is not None else None
-    return _keep_body(context, gate.node, inner)
+    arm = gate.node.orelse if gate.inverted else gate.node.body
+    return _keep_arm(context, gate.node, arm, inner)
 
 
-def _keep_body(context: Context, node: ast.IfExp, inner: list[Edit]) -> list[Edit] | None:
+def _keep_arm(
+    context: Context, node: ast.IfExp, arm: ast.expr, inner: list[Edit]
+) -> list[Edit] | None:
     source = context.source
     start, end = source.span(node)
-    body_start, body_end = source.span(node.body)
+    body_start, body_end = source.span(arm)
     if holds_comment(source, start, end):
         return None
     pieces, at = [], body_start
@@ -345,26 +397,32 @@ def _keep_body(context: Context, node: ast.IfExp, inner: list[Edit]) -> list[Edi
         pieces += [source.text[at : edit.start], edit.text]
         at = edit.end
     text = "".join([*pieces, source.text[at:body_end]])
-    if isinstance(node.body, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp):
+    if isinstance(arm, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp):
         text = f"({text})"
     return [replace_span(source, start, end, text)]
 
 
-def _dead_flag(context: Context, gates: list[Gate], aliases: list[Alias]) -> list[Edit]:
-    """Remove a flag that only the rewritten tests have read."""
-    tests = [gate.node.test for gate in gates] + [alias.test for alias in aliases]
-    names = {test.id for test in tests if isinstance(test, ast.Name)}
-    edits: list[Edit] = []
-    for name in sorted(names):
-        reads = [u for u in context.index.names[name] if isinstance(u.ctx, ast.Load)]
-        if not all(any(read is test for test in tests) for read in reads):
-            continue
+def _dead_flags(context: Context, gates: list[Gate], aliases: list[Alias]) -> list[ast.Assign]:
+    """Assignments of flags that nothing reads but the rewritten tests, and other such flags."""
+    tests = [_positive(gate.node.test, True)[0] for gate in gates]
+    reads: list[ast.AST] = [*tests, *(alias.test for alias in aliases)]
+    dead: list[ast.Assign] = []
+    while True:
+        flag = next((f for f in _flags_read(context, reads) if f not in dead), None)
+        if flag is None:
+            return dead
+        dead.append(flag)
+        reads += [node for node in ast.walk(flag.value) if isinstance(node, ast.Name)]
+
+
+def _flags_read(context: Context, reads: list[ast.AST]) -> Iterator[ast.Assign]:
+    """The assignments of flags that are read here, and nowhere else."""
+    for name in sorted({read.id for read in reads if isinstance(read, ast.Name)}):
+        loads = [u for u in context.index.names[name] if isinstance(u.ctx, ast.Load)]
         bindings = [b for bound, b in context.names.every_binding() if bound == name]
-        if len(bindings) != 1 or bindings[0].kind != "assign":
+        if len(bindings) != 1 or not all(any(load is read for read in reads) for load in loads):
             continue
-        statement = bindings[0].node
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            if asked(context, statement.value) == []:
-                edit = delete_statement(context, statement)
-                edits += [edit] if edit is not None else []
-    return edits
+        flag = bindings[0].node
+        if bindings[0].kind == "assign" and isinstance(flag, ast.Assign) and len(flag.targets) == 1:
+            if [] in (asked(context, flag.value), asked(context, flag.value, False)):
+                yield flag

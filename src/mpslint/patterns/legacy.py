@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Edit
@@ -61,10 +62,12 @@ def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | Non
     return Alias(statement, target, choice.test, DTYPE_OF_TYPE[type_name])
 
 
-def convert_alias(context: Context, alias: Alias, device: Reference) -> list[Edit] | None:
+def convert_alias(
+    context: Context, alias: Alias, device: Reference, going: Collection[ast.AST] = ()
+) -> list[Edit] | None:
     """Edits of all uses of an alias, and its own removal; None where one use is unclear."""
     torch = torch_name(context, alias.statement)
-    removal = delete_statement(context, alias.statement)
+    removal = delete_statement(context, alias.statement, going)
     if torch is None or removal is None:
         return None
     scope = context.names.owner(alias.name.id, alias.name)
@@ -95,6 +98,8 @@ def _convert(
         if made is None:
             return None
         lead = f"{inner}, " if inner else "0, "
+        if made == "empty" and alias.dtype == "float32" and not _sets_default(context):
+            where = f"device={device.text}"
         return replace(source, parent, f"{torch}.{made}({lead}{where})")
     function = parent.func
     if isinstance(function, ast.Attribute) and function.attr == "type" and parent.args == [use]:
@@ -102,6 +107,12 @@ def _convert(
         text = f"to({device.text}, {torch}.{alias.dtype})"
         return Edit(start, end, text, source.text[start:end])
     return None
+
+
+def _sets_default(context: Context) -> bool:
+    """Whether the file changes the type that tensors have by default, float32."""
+    words = ("set_default_dtype", "set_default_tensor_type")
+    return any(context.index.calls.get(word) for word in words)
 
 
 def _maker(context: Context, call: ast.Call) -> str | None:

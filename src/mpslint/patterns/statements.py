@@ -6,6 +6,7 @@ Here libcst does the work: it knows to which statement each comment and blank li
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
@@ -16,25 +17,54 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 
-def delete_statement(context: Context, statement: ast.stmt) -> Edit | None:
-    """Remove a statement with its line; None where a comment or the whole block would go too."""
-    source = context.source
+def delete_statement(
+    context: Context, statement: ast.stmt, going: Collection[ast.AST] = ()
+) -> Edit | None:
+    """Remove a statement with its line; None where a comment or the whole block would go too.
+
+    `going` are statements that others remove with it: what stood around a run of them is one gap.
+    """
+    source, block = context.source, context.index.block(statement)
     start = source.span(statement)[0]
-    if len(context.index.block(statement)) == 1 or not alone_on_lines(source, statement):
+    if not alone_on_lines(source, statement):
         return None
     row = statement.end_lineno or statement.lineno
     line_end = source.starts[row] if row < len(source.starts) else len(source.text)
-    if holds_comment(source, start, line_end):
+    run = _run(source, block, statement, going)
+    if len(run) == len(block) or holds_comment(source, start, line_end):
         return None
-    above, below = _blank_lines(source, statement.lineno, -1), _blank_lines(source, row, 1)
+    head, tail = run[0].lineno, run[-1].end_lineno or run[-1].lineno
+    above, below = _blank_lines(source, head, -1), _blank_lines(source, tail, 1)
     first, last = statement.lineno, row
-    # What stood around the statement is now one gap: keep the larger one.
-    if above <= below:
-        first -= above
-    else:
+    # What stood around the statements is now one gap: keep the larger one.
+    if statement is not run[0] or above <= below:
+        first -= _blank_lines(source, first, -1)
+    if statement is run[-1] and above > below:
         last += below
     line_end = source.starts[last] if last < len(source.starts) else len(source.text)
     return replace_span(source, source.starts[first - 1], line_end, "")
+
+
+def _run(
+    source: SourceFile, block: list[ast.stmt], statement: ast.stmt, going: Collection[ast.AST]
+) -> list[ast.stmt]:
+    """The statements around this one that go too, with nothing but blank lines between them."""
+    at = next(number for number, item in enumerate(block) if item is statement)
+    first = last = at
+    while first and block[first - 1] in going and _adjacent(source, *block[first - 1 : first + 1]):
+        first -= 1
+    while (
+        last + 1 < len(block)
+        and block[last + 1] in going
+        and _adjacent(source, *block[last : last + 2])
+    ):
+        last += 1
+    return block[first : last + 1]
+
+
+def _adjacent(source: SourceFile, one: ast.stmt, two: ast.stmt) -> bool:
+    row = one.end_lineno or one.lineno
+    return row + 1 + _blank_lines(source, row, 1) == two.lineno
 
 
 def _blank_lines(source: SourceFile, row: int, step: int) -> int:
@@ -45,8 +75,10 @@ def _blank_lines(source: SourceFile, row: int, step: int) -> int:
     return count
 
 
-def dedent_body(context: Context, gate: ast.If, edits: list[Edit]) -> Edit | None:
-    """Replace an `if` by its body, one level out, with `edits` applied to it.
+def dedent_body(
+    context: Context, gate: ast.If, edits: list[Edit], *, other_arm: bool = False
+) -> Edit | None:
+    """Replace an `if` by its body, or that of its `else`, one level out, with `edits` applied.
 
     None where the statement shares its lines with others, or a comment would be lost.
     """
@@ -57,7 +89,7 @@ def dedent_body(context: Context, gate: ast.If, edits: list[Edit]) -> Edit | Non
     if source.text[source.starts[gate.lineno - 1] : start].strip():
         return None  # `elif`, or behind another statement
     if gate.body[0].lineno == gate.lineno:
-        return _behind_colon(source, gate, edits)
+        return None if other_arm else _behind_colon(source, gate, edits)
     last = (gate.orelse or gate.body)[-1]
     if not alone_on_lines(source, last):
         return None
@@ -72,9 +104,10 @@ def dedent_body(context: Context, gate: ast.If, edits: list[Edit]) -> Edit | Non
     if module.code != flushed or len(module.body) != 1:
         return None
     statement = module.body[0]
-    if not isinstance(statement, cst.If) or not isinstance(statement.body, cst.IndentedBlock):
+    arm = statement.orelse if other_arm and isinstance(statement, cst.If) else statement
+    if not isinstance(arm, cst.If | cst.Else) or not isinstance(arm.body, cst.IndentedBlock):
         return None
-    flat = _body_code(module, statement, statement.body, source.newline)
+    flat = _body_code(module, arm.body, source.newline)
     if flushed.count("#") != flat.count("#"):
         return None
     rows = flat.rstrip("\r\n").split(source.newline)
@@ -105,7 +138,7 @@ def _behind_colon(source: SourceFile, gate: ast.If, edits: list[Edit]) -> Edit |
     return replace_span(source, start, end, _applied(source.text, body_start, body_end, edits))
 
 
-def _body_code(module: object, statement: object, block: object, newline: str) -> str:
+def _body_code(module: object, block: object, newline: str) -> str:
     """The statements of the block at the left margin, with the comment behind the colon first."""
     import libcst as cst
 

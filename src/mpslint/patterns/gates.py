@@ -4,9 +4,6 @@
 `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor` are one idiom. `.to(device)` is
 right on every machine, so nothing is left to ask; but a model on MPS and a batch that is left on
 the CPU do not meet, so the idiom is rewritten as a whole, or not at all.
-
-A flag that the user may switch off (`--no-cuda`) is asked by the selection instead, which then
-stands right behind the flag.
 """
 
 from __future__ import annotations
@@ -16,32 +13,21 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.calls import (
     is_cuda_move,
     names_first_gpu,
     overrides_cuda,
     rewrite_call,
 )
+from mpslint.patterns.gate_device import device_for, positive
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
-from mpslint.patterns.selection import (
-    Reference,
-    changes_gpu,
-    follows_machine,
-    free_name,
-    reference,
-    settles_too_early,
-    several_gpus,
-    torch_name,
-    wrapped_chain,
-)
+from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import dedent_body, delete_statement
-from mpslint.patterns.switches import asked, joined
-from mpslint.patterns.text import alone_on_lines, holds_comment, insert, quote, replace_span
+from mpslint.patterns.switches import asked
+from mpslint.patterns.text import holds_comment, replace_span
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})
@@ -109,14 +95,14 @@ def _open_gates(context: Context) -> Fix | None:
     flags = _dead_flags(context, gates, aliases)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
-        device = _device_for(context, gate.node.test, not gate.inverted)
+        device = device_for(context, gate.node.test, not gate.inverted)
         rewritten = _rewrite(context, gate, device) if device is not None else None
         if device is None or rewritten is None:
             return None
         edits += [*device.edits, *rewritten]
         level = min(level, device.level)
     for alias in aliases:
-        device = _device_for(context, alias.test)
+        device = device_for(context, alias.test)
         converted = convert_alias(context, alias, device, going) if device is not None else None
         if device is None or converted is None:
             return None
@@ -138,10 +124,10 @@ def _find_gates(context: Context) -> list[Gate] | None:
     for call in _moves(context):
         if not context.guards.at(call) & _GUARDED:
             continue
-        gate = _conditional(context, call) or context.chains.gate(call)
-        if gate is None:
+        holder = _conditional(context, call) or context.chains.gate(call)
+        if holder is None:
             return None
-        found.setdefault(gate, []).append(call)
+        found.setdefault(holder, []).append(call)
     gates = []
     for node, calls in found.items():
         assert isinstance(node, ast.If | ast.IfExp)
@@ -261,110 +247,6 @@ def _unmoved(node: ast.AST) -> str:
     return ast.dump(_Unmoved().visit(copy.deepcopy(node)))
 
 
-# the device
-
-
-def _device_for(context: Context, test: ast.expr, wanted: bool = True) -> Reference | None:
-    """A device that is CUDA exactly where the test comes out as wanted on a machine with CUDA."""
-    test, wanted = _positive(test, wanted)
-    switches = asked(context, test, wanted)
-    if switches is None:
-        return None
-    at_hand = context.devices.at_hand(test)
-    if not switches:
-        found = reference(context, test)
-        if found is None or at_hand is None or follows_machine(context, at_hand):
-            return found
-        # Off CUDA things stayed with what goes to the device that somebody else chose.
-        return found._replace(level=Applicability.UNSAFE)
-    if at_hand is not None and _asks(context, at_hand) == set(switches):
-        return Reference(at_hand.text, at_hand.is_string, ())
-    return _behind_flag(context, test, wanted, joined(switches))
-
-
-def _positive(test: ast.expr, wanted: bool) -> tuple[ast.expr, bool]:
-    """`not x`, wanted, is `x`, not wanted."""
-    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        test, wanted = test.operand, not wanted
-    return test, wanted
-
-
-def _asks(context: Context, device: DeviceName) -> set[str] | None:
-    """What the selection of a device asks the user; None where that is not in sight."""
-    for binding in device.bindings:
-        if binding.kind != "assign" or binding.value is None:
-            return None
-        for node in ast.walk(binding.value):
-            if isinstance(node, ast.IfExp):
-                switches = asked(context, node.test, _names_cuda(node.body))
-                return set(switches) if switches is not None else None
-        holder = context.index.parents[binding.node]
-        if _names_cuda(binding.value) and isinstance(holder, ast.If):
-            inside = any(item is binding.node for item in holder.body)
-            switches = asked(context, holder.test, inside)
-            return set(switches) if switches is not None else None
-    return None
-
-
-def _names_cuda(value: ast.expr) -> bool:
-    return any(
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value
-        for node in ast.walk(value)
-    )
-
-
-def _behind_flag(context: Context, test: ast.expr, wanted: bool, switch: str) -> Reference | None:
-    """A selection that asks the user's flag, placed right behind the flag's assignment."""
-    torch = torch_name(context, test)
-    definition = _definition(context, test)
-    name = free_name(context, test)
-    source = context.source
-    if definition is None or torch is None or name is None:
-        return None
-    if not alone_on_lines(source, definition) or settles_too_early(context, definition):
-        return None
-    flag, mark = source.segment(test), quote(source)
-    if not wanted:
-        flag = f"not {flag}"
-    machine = f"{torch}.cuda.is_available()"
-    known = "cuda" in context.guards.implied(test, wanted)
-    cuda = flag if known else f"{flag} and {machine}"
-    indent = source.indentation(definition.lineno)
-    text = f"{mark}cuda{mark} if {cuda} else "
-    if wants_mps(context):
-        text += f"{mark}mps{mark} if {switch} and {mps_available(context, torch)} else "
-    text += f"{mark}cpu{mark}"
-    head = f"{name} = {torch}.device("
-    laid_out = wrapped_chain(context, text, indent, len(indent) + len(head) + 1)
-    if laid_out.startswith("("):
-        laid_out = laid_out[1:-1]
-    row = definition.end_lineno or definition.lineno
-    offset = source.starts[row] if row < len(source.starts) else len(source.text)
-    unfinished = offset == len(source.text) and not source.text.endswith(("\n", "\r"))
-    lead = source.newline if unfinished else ""
-    line = f"{lead}{indent}{head}{laid_out}){source.newline}"
-    return Reference(name, False, (insert(offset, line),))
-
-
-def _definition(context: Context, test: ast.expr) -> ast.stmt | None:
-    """The only assignment of the flag, where it surely has run before the gate."""
-    if isinstance(test, ast.Name):
-        bindings = context.names.bindings(test.id, test)
-        if len(bindings) != 1 or bindings[0].kind != "assign":
-            return None
-        found = context.index.statement(bindings[0].node)
-    elif isinstance(test, ast.Attribute):
-        values = context.guards.assigned(test)
-        if len(values) != 1:
-            return None
-        found = context.index.statement(values[0])
-    else:
-        return None
-    same_scope = context.names.scope_of(found) is context.names.scope_of(test)
-    module_level = isinstance(context.index.parents[found], ast.Module)
-    return found if same_scope or module_level else None
-
-
 # rewriting
 
 
@@ -404,7 +286,7 @@ def _keep_arm(
 
 def _dead_flags(context: Context, gates: list[Gate], aliases: list[Alias]) -> list[ast.Assign]:
     """Assignments of flags that nothing reads but the rewritten tests, and other such flags."""
-    tests = [_positive(gate.node.test, True)[0] for gate in gates]
+    tests = [positive(gate.node.test, True)[0] for gate in gates]
     reads: list[ast.AST] = [*tests, *(alias.test for alias in aliases)]
     dead: list[ast.Assign] = []
     while True:

@@ -1,0 +1,129 @@
+"""The device that the moves behind a gate go to, and where it is selected.
+
+A flag that the user may switch off (`--no-cuda`) is asked by the selection instead, which then
+stands right behind the flag.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability
+from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.selection import (
+    Reference,
+    follows_machine,
+    free_name,
+    reference,
+    settles_too_early,
+    torch_name,
+    wrapped_chain,
+)
+from mpslint.patterns.switches import asked, joined
+from mpslint.patterns.text import alone_on_lines, insert, quote
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices_at_hand import DeviceName
+
+
+def device_for(context: Context, test: ast.expr, wanted: bool = True) -> Reference | None:
+    """A device that is CUDA exactly where the test comes out as wanted on a machine with CUDA."""
+    test, wanted = positive(test, wanted)
+    switches = asked(context, test, wanted)
+    if switches is None:
+        return None
+    at_hand = context.devices.at_hand(test)
+    if not switches:
+        found = reference(context, test)
+        if found is None or at_hand is None or follows_machine(context, at_hand):
+            return found
+        # Off CUDA things stayed with what goes to the device that somebody else chose.
+        return found._replace(level=Applicability.UNSAFE)
+    if at_hand is not None and _asks(context, at_hand) == set(switches):
+        return Reference(at_hand.text, at_hand.is_string, ())
+    return _behind_flag(context, test, wanted, joined(switches))
+
+
+def positive(test: ast.expr, wanted: bool) -> tuple[ast.expr, bool]:
+    """`not x`, wanted, is `x`, not wanted."""
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, wanted = test.operand, not wanted
+    return test, wanted
+
+
+def _asks(context: Context, device: DeviceName) -> set[str] | None:
+    """What the selection of a device asks the user; None where that is not in sight."""
+    for binding in device.bindings:
+        if binding.kind != "assign" or binding.value is None:
+            return None
+        for node in ast.walk(binding.value):
+            if isinstance(node, ast.IfExp):
+                switches = asked(context, node.test, _names_cuda(node.body))
+                return set(switches) if switches is not None else None
+        holder = context.index.parents[binding.node]
+        if _names_cuda(binding.value) and isinstance(holder, ast.If):
+            inside = any(item is binding.node for item in holder.body)
+            switches = asked(context, holder.test, inside)
+            return set(switches) if switches is not None else None
+    return None
+
+
+def _names_cuda(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value
+        for node in ast.walk(value)
+    )
+
+
+def _behind_flag(context: Context, test: ast.expr, wanted: bool, switch: str) -> Reference | None:
+    """A selection that asks the user's flag, placed right behind the flag's assignment."""
+    torch = torch_name(context, test)
+    definition = _definition(context, test)
+    name = free_name(context, test)
+    source = context.source
+    if definition is None or torch is None or name is None:
+        return None
+    if not alone_on_lines(source, definition) or settles_too_early(context, definition):
+        return None
+    flag, mark = source.segment(test), quote(source)
+    if not wanted:
+        flag = f"not {flag}"
+    machine = f"{torch}.cuda.is_available()"
+    known = "cuda" in context.guards.implied(test, wanted)
+    cuda = flag if known else f"{flag} and {machine}"
+    indent = source.indentation(definition.lineno)
+    text = f"{mark}cuda{mark} if {cuda} else "
+    if wants_mps(context):
+        text += f"{mark}mps{mark} if {switch} and {mps_available(context, torch)} else "
+    text += f"{mark}cpu{mark}"
+    head = f"{name} = {torch}.device("
+    laid_out = wrapped_chain(context, text, indent, len(indent) + len(head) + 1)
+    if laid_out.startswith("("):
+        laid_out = laid_out[1:-1]
+    row = definition.end_lineno or definition.lineno
+    offset = source.starts[row] if row < len(source.starts) else len(source.text)
+    unfinished = offset == len(source.text) and not source.text.endswith(("\n", "\r"))
+    lead = source.newline if unfinished else ""
+    line = f"{lead}{indent}{head}{laid_out}){source.newline}"
+    return Reference(name, False, (insert(offset, line),))
+
+
+def _definition(context: Context, test: ast.expr) -> ast.stmt | None:
+    """The only assignment of the flag, where it surely has run before the gate."""
+    if isinstance(test, ast.Name):
+        bindings = context.names.bindings(test.id, test)
+        if len(bindings) != 1 or bindings[0].kind != "assign":
+            return None
+        found = context.index.statement(bindings[0].node)
+    elif isinstance(test, ast.Attribute):
+        values = context.guards.assigned(test)
+        if len(values) != 1:
+            return None
+        found = context.index.statement(values[0])
+    else:
+        return None
+    same_scope = context.names.scope_of(found) is context.names.scope_of(test)
+    module_level = isinstance(context.index.parents[found], ast.Module)
+    return found if same_scope or module_level else None

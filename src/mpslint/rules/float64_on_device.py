@@ -23,7 +23,8 @@ x = torch.zeros(
 
 ## What is not flagged
 Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
-a test of the device's type, NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
+a test of the device's type, functions that reduce over processes (no backend of torch.distributed
+takes MPS tensors), NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
 tensors of which nothing says that they are on a device. `.double().cpu()` has a rule of its own
 (`host-cast-order`), and so have arrays that arrive as float64 (`numpy-float64-to-device`).
 
@@ -44,6 +45,7 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.wide_dtypes import Request, array_origin, requests
 
@@ -63,7 +65,7 @@ _MESSAGES = {
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for request in requests(context, "float64"):
-        if not _from_array(context, request):
+        if not _from_array(context, request) and not talks_to_ranks(context, request.call):
             yield _finding(context, rule, request)
     for call in context.calls_of("torch.set_default_dtype"):
         if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":

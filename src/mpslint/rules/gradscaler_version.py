@@ -18,7 +18,8 @@ scaler = torch.amp.GradScaler(device.type, enabled=device.type == "cuda")
 
 ## What is not flagged
 `min-torch` 2.8 or later, `enabled=` with anything but True (it is taken to know about devices),
-a scaler for CUDA, code behind a test of the device's type or of the torch version.
+a scaler for CUDA or beside `DistributedDataParallel` (no backend of torch.distributed takes MPS
+tensors), code behind a test of the device's type or of the torch version.
 
 ## Fix safety
 Safe: on CUDA the same scaler; elsewhere it is switched off.
@@ -38,6 +39,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.precision import is_path
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.collectives import wrapped_for_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import NOT_ON_MPS, keyword, type_may_be_mps
 from mpslint.semantics.versions import version_tested
@@ -60,6 +62,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if device is None or not type_may_be_mps(context, device):
             continue
         if context.guards.has(call, *NOT_ON_MPS) or version_tested(context, call):
+            continue
+        if wrapped_for_ranks(context, call):
             continue
         enabled = keyword(call, "enabled")
         if enabled is not None and not _is_true(enabled):

@@ -22,7 +22,8 @@ prediction = model(x.to(device)).argmax(1).cpu().numpy()
 ```
 
 ## What is not flagged
-`x.numpy(force=True)`; a chain that holds `.cpu()` or `.to("cpu")`; tensors of datasets, loaders
+`x.numpy(force=True)`; a copy for CUDA only in a file whose only GPU is CUDA (there the other arm
+is the CPU's); a chain that holds `.cpu()` or `.to("cpu")`; tensors of datasets, loaders
 and `from_numpy`; values of which nothing is known, because most `.numpy()` calls in real code are
 made on CPU tensors; TensorFlow's and other libraries' `.numpy()`.
 
@@ -46,7 +47,7 @@ from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.purpose import in_cpu_arm
+from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.value import Kind
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
@@ -117,7 +118,7 @@ def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
         return _Reason("on a tensor")
     if value.devices is None or not value.on_cpu:
         copy = placement.copied_only_on_cuda(tensor)
-        if copy is not None:
+        if copy is not None and not only_gpu_is_cuda(context):
             return _Reason("on a tensor", copy)
     if value.devices is not None or not _detached(tensor):
         return None

@@ -79,7 +79,7 @@ class Loops:
             if parent is loop:
                 break
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-                if self._rare(parent.test):
+                if self._rare(parent.test) or _warms_up(parent.test):
                     return False
                 body = parent.body if isinstance(parent.body, list) else []
                 if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
@@ -247,3 +247,12 @@ class Loops:
                     for d in parent.decorator_list
                 )
         return False
+
+
+def _warms_up(test: ast.expr) -> bool:
+    """`step < warmup_steps`: a phase of the loop, not every turn."""
+    return isinstance(test, ast.Compare) and any(
+        isinstance(item, ast.Name | ast.Attribute)
+        and "warm" in (item.id if isinstance(item, ast.Name) else item.attr).lower()
+        for item in ast.walk(test)
+    )

@@ -1,0 +1,57 @@
+"""Code for several processes with a GPU each, which a Mac, with its one GPU, never runs."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_COLLECTIVES = (
+    "torch.distributed.all_reduce",
+    "torch.distributed.all_gather",
+    "torch.distributed.all_gather_into_tensor",
+    "torch.distributed.broadcast",
+    "torch.distributed.reduce",
+    "torch.distributed.gather",
+    "torch.distributed.scatter",
+    "torch.distributed.reduce_scatter",
+    "torch.distributed.all_to_all",
+)
+"""None of them takes a tensor of MPS: no backend of torch.distributed does."""
+_WRAPPERS = (
+    "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.fsdp.fully_shard",
+)
+
+
+def talks_to_ranks(context: Context, node: ast.AST) -> bool:
+    """Whether the function around `node` hands tensors to other processes."""
+    function = context.index.function(node)
+    return function is not None and any(
+        context.index.function(call) is function for call in context.calls_of(*_COLLECTIVES)
+    )
+
+
+def wrapped_for_ranks(context: Context, node: ast.AST) -> bool:
+    """Whether the function around `node` always wraps its model for several processes."""
+    function = context.index.function(node)
+    return function is not None and any(
+        context.index.function(call) is function and not _optional(context, call)
+        for call in context.calls_of(*_WRAPPERS)
+    )
+
+
+def _optional(context: Context, call: ast.Call) -> bool:
+    """Under a test, in its function."""
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If | ast.IfExp | ast.Try | ast.BoolOp):
+            return True
+    return False

@@ -52,7 +52,7 @@ _STRATEGIES = tuple(
     for package in ("lightning.pytorch", "pytorch_lightning", "lightning.fabric")
     for module in ("", ".ddp")
 )
-
+_SETTLED = frozenset(CUDA_SETTLED)
 
 _OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$")
 
@@ -67,7 +67,9 @@ _OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in _literals(context):
-        if context.guards.has(literal, *CUDA_SETTLED) or only_for_cuda(context, literal):
+        facts = context.guards.at(literal)
+        # A group on NCCL before this one proves CUDA, and is as wrong.
+        if "nccl" not in facts and (facts & _SETTLED or only_for_cuda(context, literal)):
             continue
         mark = quote(context.source, literal)
         yield context.finding(

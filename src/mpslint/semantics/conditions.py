@@ -1,94 +1,47 @@
 """What follows when a condition holds, or does not: facts about backends and devices.
 
-Facts are short words:
-
-- `cuda`, `mps`, `accelerator`: that backend is available (or the device at hand is of that type);
-- `no-cuda`, `no-mps`, `no-accelerator`: it is known to be absent (or the device is another);
-- `cpu`: the device at hand is the CPU; `darwin`: the system is macOS; `not-darwin`;
-- `mps-built`: the wheel knows MPS, which says nothing of the machine; `mps-attribute`:
-  `torch.mps` or `torch.backends.mps` exists;
-- `caught`: an exception raised here is caught in this function;
-- `asked-cuda`, `asked-mps`: a switch of the user's whose name says so (`--cuda`), no more;
-- `nccl`: the process group talks through NCCL, which only CUDA has (said beside `cuda`).
+Tests are read through flags, helper functions of the file, attributes and counts of GPUs. The
+facts are those of `mpslint.semantics.facts_known`.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.facts_known import (
+    CALLS,
+    CUDA_SWITCH,
+    DEVICE_FACTS,
+    IMPOSSIBLE,
+    MPS_SWITCH,
+    NAMED_CALLS,
+    NEGATIVE,
+    NONE,
+    Facts,
+    backend_word,
+    by_constant_name,
+    common,
+    is_backend,
+    last_name,
+)
 from mpslint.semantics.flow import Flow
+from mpslint.semantics.gpu_counts import GpuCounts
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Binding, Names
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
 
-Facts = frozenset[str]
-NONE: Facts = frozenset()
-IMPOSSIBLE: Facts = frozenset(
-    {
-        "cuda",
-        "no-cuda",
-        "mps",
-        "no-mps",
-        "accelerator",
-        "no-accelerator",
-        "cpu",
-        "darwin",
-        "not-darwin",
-        "mps-built",
-        "mps-attribute",
-        "asked-cuda",
-        "asked-mps",
-        "nccl",
-        "impossible",
-    }
-)
-"""Everything follows from a test that cannot succeed."""
-DEVICE_FACTS = IMPOSSIBLE - {"impossible", "asked-cuda", "asked-mps"}
-
-_CALLS: dict[str, tuple[Facts, Facts]] = {
-    "torch.cuda.is_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "torch.cuda.device_count": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "torch.cuda.is_initialized": (frozenset({"cuda"}), NONE),
-    "torch.cuda.is_bf16_supported": (frozenset({"cuda"}), NONE),
-    "torch.distributed.is_nccl_available": (frozenset({"cuda"}), NONE),
-    "torch.backends.cuda.is_built": (NONE, frozenset({"no-cuda"})),
-    "torch.backends.cudnn.is_available": (frozenset({"cuda"}), NONE),
-    "torch.backends.mps.is_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "torch.mps.is_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "torch.mps.device_count": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "torch.backends.mps.is_built": (frozenset({"mps-built"}), frozenset({"no-mps"})),
-    "torch.accelerator.is_available": (
-        frozenset({"accelerator"}),
-        frozenset({"no-accelerator", "no-cuda", "no-mps"}),
-    ),
-    "torch.accelerator.current_accelerator": (frozenset({"accelerator"}), NONE),
-    "torch.xpu.is_available": (frozenset({"xpu", "no-cuda", "no-mps"}), NONE),
-    "torch.npu.is_available": (frozenset({"npu", "no-cuda", "no-mps"}), NONE),
-}
-_NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
-    # Helpers of well-known libraries, resolved by their last name only.
-    "is_torch_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "is_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "has_cuda": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "is_torch_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "is_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "has_mps": (frozenset({"mps"}), frozenset({"no-mps"})),
-}
-_BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
-_CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
-_MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
-_NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)
-
 
 class Conditions:
     """Facts from tests, read through flags, helper functions and attributes."""
 
-    def __init__(self, guards: Guards, index: Index, names: Names, flow: Flow) -> None:
+    def __init__(
+        self, guards: Guards, counts: GpuCounts, index: Index, names: Names, flow: Flow
+    ) -> None:
         self._guards = guards
+        self._counts = counts
         self._index = index
         self._names = names
         self._flow = flow
@@ -113,7 +66,7 @@ class Conditions:
             parts = [self.implied(value, outcome) for value in test.values]
             if isinstance(test.op, ast.And) == outcome:
                 return frozenset().union(*parts)
-            return _common(parts)
+            return common(parts)
         if isinstance(test, ast.Constant):
             return NONE if bool(test.value) == outcome else IMPOSSIBLE
         if isinstance(test, ast.Call):
@@ -125,7 +78,7 @@ class Conditions:
         if isinstance(test, ast.Attribute):
             return self._attribute(test, outcome)
         if isinstance(test, ast.IfExp):
-            return _common(
+            return common(
                 [
                     self.implied(test.test, True) | self.implied(test.body, outcome),
                     self.implied(test.test, False) | self.implied(test.orelse, outcome),
@@ -137,8 +90,8 @@ class Conditions:
 
     def _call(self, call: ast.Call, outcome: bool) -> Facts:
         name = self._names.resolve(call.func)
-        if name in _CALLS:
-            return _CALLS[name][0 if outcome else 1]
+        if name in CALLS:
+            return CALLS[name][0 if outcome else 1]
         last = last_name(call.func)
         if name == "bool" or (last == "bool" and call.args):
             return self.implied(call.args[0], outcome) if call.args else NONE
@@ -148,7 +101,7 @@ class Conditions:
                 parts = [self.implied(item, outcome) for item in argument.elts]
                 if (last == "all") == outcome:
                     return frozenset().union(*parts)
-                return _common(parts)
+                return common(parts)
         if last == "hasattr" and len(call.args) == 2:
             return self._hasattr(call, outcome)
         if (
@@ -156,11 +109,11 @@ class Conditions:
             and isinstance(call.func, ast.Attribute)
             and call.args
         ):
-            backend = _backend_word(call.args[0])
+            backend = backend_word(call.args[0])
             if backend and last == "startswith":
-                return _is_backend(backend, outcome)
-        if last in _NAMED_CALLS:
-            return _NAMED_CALLS[last][0 if outcome else 1]
+                return is_backend(backend, outcome)
+        if last in NAMED_CALLS:
+            return NAMED_CALLS[last][0 if outcome else 1]
         return self._helper(call, outcome)
 
     def _hasattr(self, call: ast.Call, outcome: bool) -> Facts:
@@ -190,11 +143,9 @@ class Conditions:
         ]
         if not returns or len(returns) > 4:
             return NONE
-        return _common(
-            [
-                self._guards.at(value) - self._guards.at(function) | self.implied(value, outcome)
-                for value in returns
-            ]
+        around = self._guards.at(function.body[0])
+        return common(
+            [self._guards.at(value) - around | self.implied(value, outcome) for value in returns]
         )
 
     def _compare(self, test: ast.Compare, outcome: bool) -> Facts:
@@ -219,49 +170,36 @@ class Conditions:
 
         `!=` is asked for as `==`, with the outcome turned round by the caller.
         """
-        if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+        number = self._counts.constant(right)
+        if number is None:
             return None
-        counted = left
-        if isinstance(counted, ast.Name):
-            reaching = self._flow.reaching(counted)
-            if (
-                len(reaching) == 1
-                and reaching[0].kind == "assign"
-                and reaching[0].value is not None
-            ):
-                counted = reaching[0].value
-        if not isinstance(counted, ast.Call):
-            return None
-        name = self._names.resolve(counted.func)
-        if name not in ("torch.cuda.device_count", "torch.mps.device_count"):
-            return None
-        yes, no = _CALLS[name]
-        number = int(right.value)
-        least = number + 1 if isinstance(operator, ast.Gt) else number
-        if isinstance(operator, ast.Gt | ast.GtE) and least >= 1:
-            return yes, no if least == 1 else NONE
-        if isinstance(operator, ast.Eq | ast.NotEq):
-            return (yes if number > 0 else no), (yes if number == 0 else NONE)
+        if isinstance(operator, ast.Gt | ast.GtE):
+            return self._counts.reached(left, number + isinstance(operator, ast.Gt))
         if isinstance(operator, ast.Lt | ast.LtE):
-            most = number - 1 if isinstance(operator, ast.Lt) else number
-            return (no if most == 0 else NONE, yes) if most >= 0 else None
-        return None
+            yes, no = self._counts.reached(left, number + isinstance(operator, ast.LtE))
+            return no, yes
+        if not isinstance(operator, ast.Eq | ast.NotEq):
+            return None
+        yes, no = self._counts.reached(left, max(number, 1))
+        if not yes and not no:
+            return None
+        return (yes, NONE) if number > 0 else (no, yes)
 
     def _equal(self, left: ast.expr, right: ast.expr, outcome: bool) -> Facts:
         if isinstance(left, ast.Constant) and not isinstance(right, ast.Constant):
             left, right = right, left
-        backend = _backend_word(right) or self._device_call_backend(right)
+        backend = backend_word(right) or self._device_call_backend(right)
         if backend:
             system = self._system(left)
             if system:
                 return NONE
-            return _is_backend(backend, outcome)
+            return is_backend(backend, outcome)
         word = right.value if isinstance(right, ast.Constant) else None
         if isinstance(word, str) and word.startswith("torch.cuda.") and outcome:
             # `x.type() == "torch.cuda.HalfTensor"`
-            return _is_backend("cuda", outcome)
+            return is_backend("cuda", outcome)
         if outcome and (word == "nccl" or self._is_nccl(right)):
-            return _is_backend("cuda", outcome) | {"nccl"}
+            return is_backend("cuda", outcome) | {"nccl"}
         if outcome and word == "gpu":
             return frozenset({"asked-cuda"})
         if word in ("darwin", "Darwin") and self._system(left):
@@ -281,7 +219,7 @@ class Conditions:
     def _device_call_backend(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Call) and node.args:
             if self._names.resolve(node.func) == "torch.device":
-                return _backend_word(node.args[0])
+                return backend_word(node.args[0])
         return None
 
     def _is_nccl(self, node: ast.expr) -> bool:
@@ -293,16 +231,23 @@ class Conditions:
         return self._names.resolve(target) in ("sys.platform", "platform.system", "os.name")
 
     def _member(self, left: ast.expr, right: ast.expr, outcome: bool) -> Facts:
-        backend = _backend_word(left)
+        backend = backend_word(left)
         if backend:
             # `"cuda" in str(device)`, `"cuda" in device`
-            return _is_backend(backend, outcome)
-        if isinstance(right, ast.Tuple | ast.List | ast.Set) and right.elts:
-            words = [_backend_word(item) for item in right.elts]
-            if all(words):
-                facts = [_is_backend(word, outcome) for word in words if word]
-                return _common(facts) if outcome else frozenset().union(*facts)
-        return NONE
+            return is_backend(backend, outcome)
+        if isinstance(right, ast.Name):
+            right = self.behind(right)
+        if not isinstance(right, ast.Tuple | ast.List | ast.Set) or not right.elts:
+            return NONE
+        if not all(isinstance(item, ast.Constant) for item in right.elts):
+            return NONE
+        words = [word for item in right.elts if (word := backend_word(item))]
+        if not outcome:
+            return frozenset().union(*(is_backend(word, False) for word in words))
+        if len(words) == len(right.elts):
+            return common([is_backend(word, True) for word in words])
+        # `device in ["cuda", "lazy"]`: of the backends, CUDA.
+        return frozenset({"no-mps"}) if set(words) == {"cuda"} else NONE
 
     def _name(self, name: ast.Name, outcome: bool) -> Facts:
         facts: list[Facts] = []
@@ -317,15 +262,15 @@ class Conditions:
                 facts.append(there | self.implied(value, outcome))
             elif binding.kind == "import":
                 last = (binding.qualified or "").rsplit(".", 1)[-1]
-                facts.append(_by_constant_name(last, outcome))
+                facts.append(by_constant_name(last, outcome))
             else:
                 facts.append(NONE)
-        known = _common(facts) if facts else NONE
+        known = common(facts) if facts else NONE
         return known | self._switch(name.id, outcome, known)
 
     def _attribute(self, node: ast.Attribute, outcome: bool) -> Facts:
         if node.attr in ("is_cuda", "is_mps"):
-            return _is_backend(node.attr[3:], outcome)
+            return is_backend(node.attr[3:], outcome)
         name = self._names.resolve(node)
         if name == "torch.version.cuda":
             return frozenset({"cuda"}) if outcome else frozenset({"no-cuda"})
@@ -334,11 +279,11 @@ class Conditions:
         if name == "torch.has_cuda":
             return NONE
         if name is not None and not name.startswith("torch"):
-            found = _by_constant_name(node.attr, outcome)
+            found = by_constant_name(node.attr, outcome)
             if found:
                 return found
         values = self.assigned(node)
-        known = _common([self.implied(value, outcome) for value in values]) if values else NONE
+        known = common([self.implied(value, outcome) for value in values]) if values else NONE
         return known | self._switch(node.attr, outcome, known)
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
@@ -360,11 +305,11 @@ class Conditions:
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""
-        if outcome == bool(_NEGATIVE.search(word)):
+        if outcome == bool(NEGATIVE.search(word)):
             return NONE
-        if _CUDA_SWITCH.search(word) and "cuda" not in known:
+        if CUDA_SWITCH.search(word) and "cuda" not in known:
             return frozenset({"asked-cuda"})
-        if _MPS_SWITCH.search(word) and "mps" not in known:
+        if MPS_SWITCH.search(word) and "mps" not in known:
             return frozenset({"asked-mps"})
         return NONE
 
@@ -414,58 +359,4 @@ def bound_part(binding: Binding, name: str) -> ast.expr | None:
             for place, item in zip(target.elts, value.elts, strict=True):
                 if isinstance(place, ast.Name) and place.id == name:
                     return item
-    return None
-
-
-def _common(parts: list[Facts]) -> Facts:
-    if not parts:
-        return NONE
-    common = parts[0]
-    for part in parts[1:]:
-        common &= part
-    return common
-
-
-def _is_backend(backend: str, outcome: bool) -> Facts:
-    if outcome:
-        others = {f"no-{other}" for other in ("cuda", "mps") if other != backend}
-        return frozenset({backend, *others})
-    return frozenset({f"no-{backend}"})
-
-
-def _backend_word(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        word = node.value.split(":")[0]
-        return word if word in _BACKENDS else None
-    return None
-
-
-def _by_constant_name(name: str, outcome: bool) -> Facts:
-    """Imported flags such as `HAS_CUDA`, `TEST_CUDA`, `IS_MPS_AVAILABLE`."""
-    upper = name.upper()
-    if upper in (
-        "HAS_CUDA",
-        "TEST_CUDA",
-        "HAS_GPU",
-        "RUN_CUDA",
-        "CUDA_AVAILABLE",
-        "IS_CUDA",
-        "HAS_CUDA_AND_TRITON",
-        "HAS_FA3",
-        "HAS_FLASH_ATTN",
-        "HAS_TRITON",
-    ):
-        return _is_backend("cuda", outcome)
-    if upper in ("HAS_MPS", "TEST_MPS", "MPS_AVAILABLE", "IS_MPS", "IS_MPS_AVAILABLE"):
-        return _is_backend("mps", outcome)
-    return NONE
-
-
-def last_name(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, ast.Call):
-        return last_name(node.func)
     return None

@@ -9,6 +9,7 @@ inner function runs.
 from __future__ import annotations
 
 import ast
+import re
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
@@ -23,8 +24,13 @@ _LEAVERS = {
     "quit",
     "pytest.skip",
     "unittest.SkipTest",
-    "parser.error",
+    "pytest.exit",
+    "pytest.fail",
 }
+
+
+_PARSER_ERROR = re.compile(r"(pars\w*|\bap|\bcli)\.(error|exit)\Z", re.I)
+"""`parser.error(...)` ends the program, `logger.error(...)` does not."""
 
 
 def leaves(block: list[ast.stmt]) -> bool:
@@ -34,7 +40,9 @@ def leaves(block: list[ast.stmt]) -> bool:
             return True
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
             name = _spelled(statement.value.func)
-            if name in _LEAVERS or (name or "").endswith((".error", ".skipTest", ".fail")):
+            if name in _LEAVERS or (name or "").endswith((".skipTest", ".fail")):
+                return True
+            if name and _PARSER_ERROR.search(name):
                 return True
         if isinstance(statement, ast.If) and leaves(statement.body) and leaves(statement.orelse):
             return True

@@ -10,10 +10,14 @@ import ast
 import re
 import weakref
 
-from mpslint.semantics.conditions import NONE, Conditions, Facts, last_name
-from mpslint.semantics.flow import Flow, leaves
+from mpslint.semantics.callers import Callers
+from mpslint.semantics.conditions import Conditions
+from mpslint.semantics.facts_known import NONE, Facts, last_name
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.gpu_counts import GpuCounts
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.settling import Settling
 
 _CUDA_MARK = re.compile(
     r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|(cuda|gpu)_?only", re.I
@@ -42,8 +46,12 @@ class Guards:
         self._flow = flow
         self._at: dict[ast.AST, Facts] = {}
         self._places: dict[ast.AST, dict[ast.stmt, _Place]] = {}
-        # Conditions ask back; weakly, so that no cycle keeps a file's tree.
-        self._conditions = Conditions(weakref.proxy(self), index, names, flow)
+        # The parts ask back; weakly, so that no cycle keeps a file's tree.
+        back = weakref.proxy(self)
+        counts = GpuCounts(back, index, names, flow)
+        self._conditions = Conditions(back, counts, index, names, flow)
+        self._settling = Settling(back, index, names)
+        self.callers = Callers(back, self._settling, counts, index, names)
 
     def at(self, node: ast.AST) -> Facts:
         """All facts that hold whenever `node` is evaluated."""
@@ -78,6 +86,16 @@ class Guards:
     def on_mps(self, node: ast.AST) -> bool:
         return "mps" in self.at(node)
 
+    def catches(self, statement: ast.With | ast.AsyncWith) -> bool:
+        """Whether what is raised in a `with` block is expected there."""
+        for item in statement.items:
+            call = item.context_expr
+            if isinstance(call, ast.Call):
+                asserted = (last_name(call.func) or "").startswith("assertRaises")
+                if asserted or self._names.resolve(call.func) in _CATCHING:
+                    return True
+        return False
+
     # from parent to child
 
     def _step(self, parent: ast.AST, child: ast.AST) -> Facts:
@@ -104,18 +122,13 @@ class Guards:
         elif (isinstance(parent, FUNCTIONS) and isinstance(child, ast.stmt)) or (
             isinstance(parent, ast.ClassDef) and isinstance(child, ast.stmt)
         ):
-            facts = self._marked(parent.decorator_list)
+            facts = self._marked(parent.decorator_list) | self.callers.entry(parent)
         elif isinstance(parent, ast.Try) and child in parent.body:
             if any(self._catches(handler) for handler in parent.handlers):
                 facts = frozenset({"caught"})
         elif isinstance(parent, ast.With | ast.AsyncWith) and isinstance(child, ast.stmt):
-            for item in parent.items:
-                call = item.context_expr
-                if not isinstance(call, ast.Call):
-                    continue
-                asserted = (last_name(call.func) or "").startswith("assertRaises")
-                if asserted or self._names.resolve(call.func) in _CATCHING:
-                    facts = frozenset({"caught"})
+            if self.catches(parent):
+                facts = frozenset({"caught"})
         elif isinstance(parent, ast.For) and child in parent.body:
             if self._over_gpus(parent.iter):
                 facts = frozenset({"cuda"})
@@ -156,33 +169,14 @@ class Guards:
 
     def _settled(self, parent: ast.AST, statement: ast.stmt) -> Facts:
         """What is so behind `statement`, a child of `parent`, because of it."""
-        facts: Facts = NONE
-        if isinstance(statement, ast.Assert):
-            facts |= self.implied(statement.test, True)
-        elif isinstance(statement, ast.If):
-            if leaves(statement.body):
-                facts |= self.implied(statement.test, False)
-            if statement.orelse and leaves(statement.orelse):
-                facts |= self.implied(statement.test, True)
-        elif isinstance(statement, ast.Expr):
-            facts |= self._unless_skipped(statement.value)
-        elif isinstance(statement, ast.Assign) and isinstance(parent, ast.Module):
+        facts = self._settling.by(statement)
+        if isinstance(statement, ast.Assign) and isinstance(parent, ast.Module):
             target = statement.targets[0]
             if isinstance(target, ast.Name) and target.id == "pytestmark":
                 marks = statement.value
                 items = marks.elts if isinstance(marks, ast.List | ast.Tuple) else [marks]
                 facts |= self._marked(items)
         return facts
-
-    def _unless_skipped(self, call: ast.expr) -> Facts:
-        """`pytest.skip`-like calls that take their condition as an argument."""
-        if isinstance(call, ast.Call) and call.args:
-            name = self._names.resolve(call.func) or last_name(call.func) or ""
-            if name.endswith(("skipIf", "skip_if")):
-                return self.implied(call.args[0], False)
-            if name.endswith(("skipUnless", "assertTrue", "check")):
-                return self.implied(call.args[0], True)
-        return NONE
 
     def _catches(self, handler: ast.ExceptHandler) -> bool:
         last, kinds = handler.body[-1], handler.type

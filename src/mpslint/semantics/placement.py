@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.semantics.conditions import Facts
+from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index

@@ -1,0 +1,149 @@
+"""What holds in a function because of everything in its file that calls it or hands it on.
+
+Machine facts last as long as the process. So where every mention of a function stands behind
+`assert torch.cuda.is_available()`, or in the CUDA arm of a test, the function runs only where CUDA
+is: called, spawned, wrapped in a `partial` or put in a table. A function that nothing in the file
+mentions, or that frameworks call by its name, is called by nobody knows whom: nothing is known.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.facts_known import IMPOSSIBLE, NONE, Facts, last_name
+from mpslint.semantics.gpu_counts import GpuCounts
+from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.names import Names
+
+if TYPE_CHECKING:
+    from mpslint.semantics.guards import Guards
+    from mpslint.semantics.settling import Settling
+
+Definition = FunctionNode | ast.ClassDef
+
+_PASSED_ON = (IMPOSSIBLE | {"no-cpu", "xpu", "npu"}) - {"asked-cuda", "asked-mps"}
+"""What stays so in the called function. What its caller catches it still raises; and what a
+switch of the user's is called says nothing in a helper any more."""
+_BY_FRAMEWORKS = re.compile(
+    r"__\w+__|test(_\w*)?|setUp(Class|Module)?|tearDown(Class|Module)?|(setup|teardown)(_\w+)?|"
+    r"forward|backward|on_\w+|configure_\w+|(training|validation|test|predict)_step"
+)
+"""Names that a test runner, a trainer or Python itself calls."""
+_CONSTRUCTORS = ("__init__", "__new__", "setUp", "setUpClass", "setup_method", "setup_class")
+"""Methods without which no other method of an object runs."""
+_SPAWNERS = ("spawn", "start_processes")
+_DEPTH = 12
+
+
+class Callers:
+    """Facts at the entry of functions and classes, each worked out once."""
+
+    def __init__(
+        self, guards: Guards, settling: Settling, counts: GpuCounts, index: Index, names: Names
+    ) -> None:
+        self._guards = guards
+        self._settling = settling
+        self._counts = counts
+        self._index = index
+        self._names = names
+        self._known: dict[ast.AST, Facts] = {}
+        self._busy: list[ast.AST] = []
+        self._texts: set[object] | None = None
+
+    def entry(self, definition: Definition) -> Facts:
+        """The facts that hold whenever the body of `definition` runs."""
+        known = self._known.get(definition)
+        if known is not None:
+            return known
+        if definition in self._busy or len(self._busy) > _DEPTH:
+            return NONE
+        self._busy.append(definition)
+        try:
+            facts = self._entry(definition)
+        finally:
+            self._busy.pop()
+        self._known[definition] = facts
+        return facts
+
+    def mentions(self, definition: Definition) -> list[ast.expr]:
+        """Where the file speaks of `definition`, outside itself, in types and in `isinstance`."""
+        name, index = definition.name, self._index
+        scope = self._names.scope_of(definition)
+        found: list[ast.expr] = [
+            use
+            for use in index.names.get(name, ())
+            if isinstance(use.ctx, ast.Load) and self._names.owner(name, use) is scope
+        ]
+        if isinstance(scope.node, ast.ClassDef):
+            found += [
+                use
+                for use in index.attributes.get(name, ())
+                if isinstance(use.ctx, ast.Load) and self._names.resolve(use) is None
+            ]
+        return [x for x in found if not self._is_type(x) and not index.within(x, definition)]
+
+    def _entry(self, definition: Definition) -> Facts:
+        facts = self._constructed(definition)
+        if _BY_FRAMEWORKS.fullmatch(definition.name) or self._named_in_text(definition.name):
+            return facts
+        sites = self.mentions(definition)
+        common: Facts | None = None
+        for site in sites:
+            here = self._at(site) & _PASSED_ON
+            common = here if common is None else common & here
+            if not common:
+                break
+        return facts | common if common else facts
+
+    def _constructed(self, definition: Definition) -> Facts:
+        """What the constructor of the object has made sure of."""
+        owner = self._index.parents.get(definition)
+        if not isinstance(owner, ast.ClassDef) or isinstance(definition, ast.ClassDef):
+            return NONE
+        if definition.name in _CONSTRUCTORS:
+            return NONE
+        if any(last_name(d) in ("staticmethod", "classmethod") for d in definition.decorator_list):
+            return NONE
+        facts: Facts = NONE
+        for item in owner.body:
+            if isinstance(item, FUNCTIONS) and item.name in _CONSTRUCTORS:
+                facts |= self._settling.after(item)
+        return facts
+
+    def _at(self, site: ast.expr) -> Facts:
+        """What holds where `site` mentions a function or class."""
+        parent = self._index.parents[site]
+        if isinstance(parent, ast.ClassDef):
+            return self._guards.at(parent) | self.entry(parent)  # a base: as the class itself
+        facts = self._guards.at(site)
+        if isinstance(parent, ast.Call) and last_name(parent.func) in _SPAWNERS:
+            for keyword in parent.keywords:
+                if keyword.arg == "nprocs" and self._counts.implies_cuda(keyword.value, 1):
+                    facts |= {"cuda"}  # No GPU, no process.
+        return facts
+
+    def _is_type(self, use: ast.expr) -> bool:
+        """In an annotation, `isinstance` or `super`: a word for the class, no use of it."""
+        child: ast.AST = use
+        for parent in self._index.ancestors(use):
+            if isinstance(parent, ast.arg):
+                return True
+            if isinstance(parent, FUNCTIONS):
+                return child is parent.returns
+            if isinstance(parent, ast.AnnAssign):
+                return child is parent.annotation
+            if isinstance(parent, ast.Call):
+                word = last_name(parent.func)
+                return word in ("isinstance", "issubclass", "super") and child is not parent.func
+            if isinstance(parent, ast.stmt):
+                return False
+            child = parent
+        return False
+
+    def _named_in_text(self, name: str) -> bool:
+        """`__all__ = ["name"]`, `getattr(module, "name")`: others may call it by this name."""
+        if self._texts is None:
+            self._texts = {item.value for item in self._index.strings}
+        return name in self._texts

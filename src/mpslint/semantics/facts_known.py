@@ -1,0 +1,133 @@
+"""The words for facts, and what calls, names and device names say in them.
+
+Facts are short words:
+
+- `cuda`, `mps`, `accelerator`: that backend is available (or the device at hand is of that type);
+- `no-cuda`, `no-mps`, `no-accelerator`: it is known to be absent (or the device is another);
+- `cpu`: the device at hand is the CPU; `darwin`: the system is macOS; `not-darwin`;
+- `mps-built`: the wheel knows MPS, which says nothing of the machine; `mps-attribute`:
+  `torch.mps` or `torch.backends.mps` exists;
+- `caught`: an exception raised here is caught in this function;
+- `asked-cuda`, `asked-mps`: a switch of the user's whose name says so (`--cuda`), no more;
+- `nccl`: the process group talks through NCCL, which only CUDA has (said beside `cuda`);
+- `cuda-used`: something before, on every way here, raises where there is no CUDA (`.cuda()`): not
+  that this is right, but that what comes later does not come to pass on a Mac.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+Facts = frozenset[str]
+NONE: Facts = frozenset()
+IMPOSSIBLE: Facts = frozenset(
+    {
+        "cuda",
+        "no-cuda",
+        "mps",
+        "no-mps",
+        "accelerator",
+        "no-accelerator",
+        "cpu",
+        "darwin",
+        "not-darwin",
+        "mps-built",
+        "mps-attribute",
+        "asked-cuda",
+        "asked-mps",
+        "nccl",
+        "cuda-used",
+        "impossible",
+    }
+)
+"""Everything follows from a test that cannot succeed."""
+DEVICE_FACTS = IMPOSSIBLE - {"impossible", "asked-cuda", "asked-mps", "cuda-used"}
+
+CALLS: dict[str, tuple[Facts, Facts]] = {
+    "torch.cuda.is_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
+    "torch.cuda.device_count": (frozenset({"cuda"}), frozenset({"no-cuda"})),
+    "torch.cuda.is_initialized": (frozenset({"cuda"}), NONE),
+    "torch.cuda.is_bf16_supported": (frozenset({"cuda"}), NONE),
+    "torch.distributed.is_nccl_available": (frozenset({"cuda"}), NONE),
+    "torch.backends.cuda.is_built": (NONE, frozenset({"no-cuda"})),
+    "torch.backends.cudnn.is_available": (frozenset({"cuda"}), NONE),
+    "torch.backends.mps.is_available": (frozenset({"mps"}), frozenset({"no-mps"})),
+    "torch.mps.is_available": (frozenset({"mps"}), frozenset({"no-mps"})),
+    "torch.mps.device_count": (frozenset({"mps"}), frozenset({"no-mps"})),
+    "torch.backends.mps.is_built": (frozenset({"mps-built"}), frozenset({"no-mps"})),
+    "torch.accelerator.is_available": (
+        frozenset({"accelerator"}),
+        frozenset({"no-accelerator", "no-cuda", "no-mps"}),
+    ),
+    "torch.accelerator.current_accelerator": (frozenset({"accelerator"}), NONE),
+    "torch.xpu.is_available": (frozenset({"xpu", "no-cuda", "no-mps"}), NONE),
+    "torch.npu.is_available": (frozenset({"npu", "no-cuda", "no-mps"}), NONE),
+}
+NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
+    # Helpers of well-known libraries, resolved by their last name only.
+    "is_torch_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
+    "is_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
+    "has_cuda": (frozenset({"cuda"}), frozenset({"no-cuda"})),
+    "is_torch_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
+    "is_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
+    "has_mps": (frozenset({"mps"}), frozenset({"no-mps"})),
+}
+BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
+CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
+MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
+NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)
+
+
+def common(parts: list[Facts]) -> Facts:
+    if not parts:
+        return NONE
+    common = parts[0]
+    for part in parts[1:]:
+        common &= part
+    return common
+
+
+def is_backend(backend: str, outcome: bool) -> Facts:
+    if outcome:
+        others = {f"no-{other}" for other in ("cuda", "mps") if other != backend}
+        return frozenset({backend, *others})
+    return frozenset({f"no-{backend}"})
+
+
+def backend_word(node: ast.expr) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        word = node.value.split(":")[0]
+        return word if word in BACKENDS else None
+    return None
+
+
+def by_constant_name(name: str, outcome: bool) -> Facts:
+    """Imported flags such as `HAS_CUDA`, `TEST_CUDA`, `IS_MPS_AVAILABLE`."""
+    upper = name.upper()
+    if upper in (
+        "HAS_CUDA",
+        "TEST_CUDA",
+        "HAS_GPU",
+        "RUN_CUDA",
+        "CUDA_AVAILABLE",
+        "IS_CUDA",
+        "HAS_CUDA_AND_TRITON",
+        "HAS_FA3",
+        "HAS_FLASH_ATTN",
+        "HAS_TRITON",
+    ):
+        return is_backend("cuda", outcome)
+    if upper in ("HAS_MPS", "TEST_MPS", "MPS_AVAILABLE", "IS_MPS", "IS_MPS_AVAILABLE"):
+        return is_backend("mps", outcome)
+    return NONE
+
+
+def last_name(node: ast.AST) -> str | None:
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Call):
+        return last_name(node.func)
+    return None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})
-_KEY = "gates"
+_KEY, _LEVEL = "gates", "level of the gates"
 
 
 class Gate(NamedTuple):
@@ -49,6 +49,15 @@ def open_gates(context: Context) -> Fix | None:
         context.memo[_KEY] = _open_gates(context)
     found = context.memo[_KEY]
     return found if isinstance(found, Fix) else None
+
+
+def gates_level(context: Context) -> Applicability | None:
+    """The level of `open_gates`, found without laying out what it writes (no libcst)."""
+    if _LEVEL not in context.memo:
+        fix = _open_gates(context, laid_out=False)
+        context.memo[_LEVEL] = fix.applicability if fix is not None else None
+    found = context.memo[_LEVEL]
+    return found if isinstance(found, Applicability) else None
 
 
 def stays_behind(context: Context) -> bool:
@@ -85,7 +94,7 @@ def only_asked(context: Context) -> bool:
     return bool(guarded) and all(found == {"asked-cuda"} for found in guarded)
 
 
-def _open_gates(context: Context) -> Fix | None:
+def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     gates = _find_gates(context)
     aliases = find_aliases(context)
     if gates is None or aliases is None or not (gates or aliases):
@@ -96,7 +105,7 @@ def _open_gates(context: Context) -> Fix | None:
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
         device = device_for(context, gate.node.test, not gate.inverted)
-        rewritten = _rewrite(context, gate, device) if device is not None else None
+        rewritten = _rewrite(context, gate, device, laid_out) if device is not None else None
         if device is None or rewritten is None:
             return None
         edits += [*device.edits, *rewritten]
@@ -250,7 +259,7 @@ def _unmoved(node: ast.AST) -> str:
 # rewriting
 
 
-def _rewrite(context: Context, gate: Gate, device: Reference) -> list[Edit] | None:
+def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) -> list[Edit] | None:
     inner: list[Edit] = []
     for call in gate.moves:
         if names_first_gpu(call) and (several_gpus(context) or changes_gpu(context)):
@@ -260,6 +269,8 @@ def _rewrite(context: Context, gate: Gate, device: Reference) -> list[Edit] | No
             return None
         inner += edits
     if isinstance(gate.node, ast.If):
+        if not laid_out:
+            return inner
         edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)
         return [edit] if edit is not None else None
     arm = gate.node.orelse if gate.inverted else gate.node.body

@@ -42,7 +42,7 @@ from functools import partial
 
 from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.gates import choice_around
-from mpslint.patterns.moves import move_to_device
+from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -99,7 +99,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             message,
             severity=severity,
             labels=labels,
-            applicability=Applicability.SAFE,
+            applicability=move_level(context, call),
             fix=partial(move_to_device, context, call),
         )
 

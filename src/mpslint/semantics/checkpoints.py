@@ -74,17 +74,31 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
 
 
 def saved_by_this_run(context: Context, call: ast.Call) -> bool:
-    """Whether the same function (or the module) has just saved to the same place."""
+    """Whether the same function (or the module) has just saved to the same place, itself or by
+    a function that it has called."""
     function = context.index.function(call)
-    return any(
-        saved.lineno < call.lineno and context.index.function(saved) is function
-        for saved in _savers(context, call)
-    )
+    for saved in _savers(context, call):
+        saver = context.index.function(saved)
+        steps = [saved] if saver is None else [saved, *context.index.calls.get(saver.name, ())]
+        if any(
+            step.lineno < call.lineno and context.index.function(step) is function for step in steps
+        ):
+            return True
+    return False
 
 
 def saved_from_cpu(context: Context, call: ast.Call) -> bool:
-    """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`)."""
+    """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
+
+    Where nothing is saved to that place, every model that the file saves counts.
+    """
     savers = list(_savers(context, call))
+    if not savers:
+        savers = [
+            saved
+            for saved in context.calls_of("torch.save")
+            if saved.args and "state_dict()" in ast.unparse(saved.args[0])
+        ]
     return bool(savers) and all(_copies_first(context, saved) for saved in savers)
 
 
@@ -114,7 +128,7 @@ def _opened(context: Context, node: ast.expr) -> ast.expr | None:
 
 
 def _copies_first(context: Context, saved: ast.Call) -> bool:
-    """`net.cpu()` in front of `torch.save(net.state_dict(), ...)` in the same function."""
+    """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function."""
     kept = saved.args[0]
     function = context.index.function(saved)
     for copy in context.index.calls.get("cpu", ()):
@@ -123,7 +137,10 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
         if context.index.function(copy) is not function or copy.lineno >= saved.lineno:
             continue
         if isinstance(copy.func, ast.Attribute):
-            spelled = ast.unparse(copy.func.value)
+            moved = copy.func.value
+            while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
+                moved = moved.func.value
+            spelled = ast.unparse(moved)
             if any(
                 isinstance(item, ast.Name | ast.Attribute) and ast.unparse(item) == spelled
                 for item in ast.walk(kept)

@@ -26,7 +26,9 @@ device = (
 ## What is not flagged
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
-CUDA; code for another system; comparisons with a device that was selected elsewhere.
+CUDA; code for another system; comparisons with a device that was selected elsewhere; devices that are
+handed to a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM,
+Paddle, CuPy, JAX), which would raise where the CPU works.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -48,6 +50,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
+from mpslint.semantics.consumers import foreign_consumer
 from mpslint.semantics.context import Context
 
 _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
@@ -62,7 +65,7 @@ _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for chain in context.chains.without_mps:
-        if _left_out(context, chain):
+        if _left_out(context, chain) or foreign_consumer(context, chain.cuda_arm) is not None:
             continue
         falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
         row = context.source.position(context.source.span(falls)[0])[0]

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
 from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
     follows_machine,
     free_name,
     reference,
-    settles_too_early,
     torch_name,
     wrapped_chain,
 )

@@ -7,13 +7,15 @@ selects wins (`Devices.at_hand`).
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import styles
 from mpslint.patterns.availability import cuda_available, mps_available
+from mpslint.patterns.place import Place, comes_before, device_places, find_place
+from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
-from mpslint.semantics.legacy_types import CUDA_TYPES
 from mpslint.semantics.ranks import is_ranked
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
 
-_PLACES = "places that name the device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
 
@@ -39,18 +40,6 @@ class Reference(NamedTuple):
     def type_text(self) -> str:
         """The device type as a string, for `autocast` and its like."""
         return f"{self.text}.type" if not self.is_string else self.text
-
-
-class Place(NamedTuple):
-    """Where a selection can stand."""
-
-    offset: int
-    indent: str
-    torch: str
-    """The local name of torch there."""
-    scope: ast.AST
-    after: ast.stmt
-    needs_import: bool = False
 
 
 def torch_name(context: Context, at: ast.AST) -> str | None:
@@ -181,14 +170,29 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     styled = None
     if place.scope is context.tree:
         styled = styles.selection(context, place.torch, place.offset, cuda)
-    if styled is not None and _comes_before(context, place._replace(offset=styled.offset), node):
+    if styled is not None and comes_before(context, place._replace(offset=styled.offset), node):
         return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)
     prefix = f"import torch{newline}" if place.needs_import else ""
+    if place.stranger and _is_stdlib(place.after):
+        prefix = newline + prefix
     at_end = place.offset == len(source.text) and not source.text.endswith(("\n", "\r"))
     lead = newline if at_end else ""
     gap = newline if place.indent == "" else ""
-    return Reference(name, False, (insert(place.offset, f"{lead}{prefix}{gap}{body}{newline}"),))
+    edit = insert(place.offset, f"{lead}{prefix}{gap}{body}{newline}")
+    # What a file without torch says may well be read by something that has none.
+    level = Applicability.UNSAFE if place.stranger else Applicability.SAFE
+    return Reference(name, False, (edit,), level)
+
+
+def _is_stdlib(statement: ast.stmt) -> bool:
+    """Whether an import is of the standard library, so that another group follows."""
+    if isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    else:
+        assert isinstance(statement, ast.ImportFrom)
+        modules = ["" if statement.level else statement.module or ""]
+    return all(module.split(".")[0] in sys.stdlib_module_names for module in modules)
 
 
 def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[Edit, ...]] | None:
@@ -203,7 +207,7 @@ def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[E
     if place is None or place.scope is not context.tree or place.needs_import:
         return None
     found = styles.selection(context, place.torch, place.offset, "cuda")
-    if found is None or not _comes_before(context, place._replace(offset=found.offset), node):
+    if found is None or not comes_before(context, place._replace(offset=found.offset), node):
         return None
     text = context.source.text
     unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))
@@ -252,169 +256,6 @@ def several_gpus(context: Context) -> bool:
     return len(indices) > 1
 
 
-def find_place(context: Context, node: ast.AST) -> Place | None:
-    """After the imports of the module, or of the function where only it imports torch."""
-    place = _in_block(context, context.tree.body, context.tree, "")
-    if place is not None:
-        place = None if _forks(context) else _behind_visible_devices(context, place)
-    if place is not None and _comes_before(context, place, node):
-        return place
-    function = context.index.function(node)
-    while function is not None:
-        place = _in_block(context, function.body, function, None)
-        if place is not None and _comes_before(context, place, node):
-            return None if settles_too_early(context, place.after) else place
-        function = context.index.function(function)
-    return None
-
-
-def _behind_visible_devices(context: Context, place: Place) -> Place | None:
-    """`place`, or the place behind `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
-
-    To ask whether CUDA is available settles which GPUs a process sees. None where a function sets
-    the variable, since nobody knows when.
-    """
-    source = context.source
-    for constant in context.index.strings:
-        if constant.value != "CUDA_VISIBLE_DEVICES" or source.span(constant)[0] < place.offset:
-            continue
-        if not _is_set(context, constant):
-            continue
-        item: ast.stmt = context.index.statement(constant)
-        while context.index.parents[item] is not context.tree:
-            item = context.index.statement(context.index.parents[item])
-        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return None
-        row = item.end_lineno or item.lineno
-        if row >= len(source.starts) or ";" in source.line(row):
-            return None
-        place = place._replace(offset=source.starts[row], after=item)
-    return place
-
-
-def settles_too_early(context: Context, node: ast.AST) -> bool:
-    """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
-    order is known, or before the process forks: CUDA then fails in its children."""
-    function, start = context.index.function(node), context.source.span(node)[0]
-    if function is None and _forks(context):
-        return True
-    return any(
-        constant.value == "CUDA_VISIBLE_DEVICES"
-        and _is_set(context, constant)
-        and context.source.span(constant)[0] > start
-        and (function is None or context.index.function(constant) is function)
-        for constant in context.index.strings
-    )
-
-
-def _forks(context: Context) -> bool:
-    """Whether a function that moves to CUDA runs in processes that may be forks of this one."""
-    if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
-        return False
-    for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
-        target = next((k.value for k in call.keywords if k.arg == "target"), None)
-        if not isinstance(target, ast.Name):
-            continue
-        bound = {binding.node for binding in context.names.bindings(target.id, target)}
-        if any(context.index.within(place, node) for node in bound for place in _places(context)):
-            return True
-    return False
-
-
-def _is_set(context: Context, constant: ast.Constant) -> bool:
-    parent = context.index.parents[constant]
-    if isinstance(parent, ast.Subscript):
-        return isinstance(parent.ctx, ast.Store)
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
-        return parent.func.attr in ("setdefault", "putenv")
-    return isinstance(parent, ast.Dict)
-
-
-def _in_block(
-    context: Context, block: list[ast.stmt], scope: ast.AST, indent: str | None
-) -> Place | None:
-    torch: str | None = None
-    last: ast.stmt | None = None
-    from_torch = False
-    for item in block:
-        if isinstance(item, ast.Import | ast.ImportFrom):
-            last = item
-            if isinstance(item, ast.Import):
-                for alias in item.names:
-                    if alias.name == "torch" or (
-                        alias.name.startswith("torch.") and not alias.asname
-                    ):
-                        torch = alias.asname or "torch"
-            elif (item.module or "").split(".")[0] == "torch" and not item.level:
-                from_torch = True
-                for alias in item.names:
-                    if alias.name == "torch":
-                        torch = alias.asname or "torch"
-        elif torch is not None or from_torch:
-            if not _belongs_to_imports(item, block, context):
-                break
-            if _imports_something(item):
-                last = item
-    if last is None or not (torch or from_torch):
-        return None
-    row = last.end_lineno or last.lineno
-    source = context.source
-    offset = source.starts[row] if row < len(source.starts) else len(source.text)
-    if ";" in source.line(row):
-        return None
-    own = source.indentation(last.lineno) if indent is None else indent
-    return Place(offset, own, torch or "torch", scope, last, needs_import=torch is None)
-
-
-def _belongs_to_imports(item: ast.stmt, block: list[ast.stmt], context: Context) -> bool:
-    """Statements that people put among imports: path set-up, guarded imports, settings."""
-    rest = block[block.index(item) :]
-    if not any(_imports_something(later) for later in rest):
-        return False
-    if isinstance(
-        item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While
-    ):
-        return False
-    return not _needs_device(context, item)
-
-
-def _needs_device(context: Context, item: ast.stmt) -> bool:
-    """Whether `item` itself needs the device, so that the selection must come before it."""
-    needs = any(context.index.within(x.node, item) for x in context.devices.literals)
-    moves = any(context.index.within(call, item) for call in context.index.calls.get("cuda", ()))
-    return needs or moves
-
-
-def _imports_something(item: ast.stmt) -> bool:
-    if isinstance(item, ast.Import | ast.ImportFrom):
-        return True
-    return isinstance(item, ast.If | ast.Try) and any(
-        isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(item)
-    )
-
-
-def _comes_before(context: Context, place: Place, node: ast.AST) -> bool:
-    """Whether the place has run when `node` does."""
-    if place.scope is context.tree:
-        if context.index.function(node) is not None and not _in_signature(context, node):
-            return True
-    elif not context.index.within(node, place.scope):
-        return False
-    return context.source.span(context.index.statement(node))[0] >= place.offset
-
-
-def _in_signature(context: Context, node: ast.AST) -> bool:
-    """Defaults and decorators run when the module does."""
-    child = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            if not isinstance(child, ast.stmt):
-                return context.index.function(parent) is None
-            return False
-        child = parent
-    return False
-
-
 def free_name(context: Context, node: ast.AST) -> str | None:
     """A module-level name for the selection that is free, and is seen wherever it is needed.
 
@@ -422,7 +263,7 @@ def free_name(context: Context, node: ast.AST) -> str | None:
     meant.
     """
     names = context.names
-    needed = [node, *_places(context)]
+    needed = [node, *device_places(context)]
     for name in dict.fromkeys((context.settings.device_name, *_SPARE_NAMES)):
         kinds = {binding.kind for bound, binding in names.every_binding() if bound == name}
         if kinds - {"parameter"}:
@@ -432,22 +273,3 @@ def free_name(context: Context, node: ast.AST) -> str | None:
         if all(names.owner(name, place) is None for place in needed):
             return name
     return None
-
-
-def _places(context: Context) -> list[ast.AST]:
-    """Whatever in the file may come to name the device: one name must do for all of it."""
-    if _PLACES not in context.memo:
-        found: list[ast.AST] = [x.node for x in context.devices.literals if x.backend == "cuda"]
-        for word in ("cuda", "autocast", "GradScaler"):
-            found += context.index.calls.get(word, ())
-        legacy = {name for name in CUDA_TYPES if name in context.index.attributes}
-        for name, binding in context.names.every_binding():
-            if isinstance(binding.value, ast.IfExp) and any(
-                isinstance(item, ast.Attribute) and item.attr in legacy
-                for item in ast.walk(binding.value)
-            ):
-                found += context.index.names.get(name, ())
-        context.memo[_PLACES] = found
-    found_places = context.memo[_PLACES]
-    assert isinstance(found_places, list)
-    return found_places

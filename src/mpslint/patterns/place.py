@@ -1,0 +1,235 @@
+"""Where a selection can stand: after the imports, before all that needs the device."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.legacy_types import CUDA_TYPES
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_PLACES = "places that name the device"
+
+
+class Place(NamedTuple):
+    """Where a selection can stand."""
+
+    offset: int
+    indent: str
+    torch: str
+    """The local name of torch there."""
+    scope: ast.AST
+    after: ast.stmt
+    needs_import: bool = False
+    stranger: bool = False
+    """The file has never asked for torch."""
+
+
+def find_place(context: Context, node: ast.AST) -> Place | None:
+    """After the imports of the module, or of the function where only it imports torch."""
+    place = _in_block(context, context.tree.body, context.tree, "")
+    if place is not None:
+        place = None if _forks(context) else _behind_visible_devices(context, place)
+    if place is not None and comes_before(context, place, node):
+        return place
+    if place is None:
+        place = _in_file_without_torch(context)
+        if place is not None and comes_before(context, place, node):
+            return place
+    function = context.index.function(node)
+    while function is not None:
+        place = _in_block(context, function.body, function, None)
+        if place is not None and comes_before(context, place, node):
+            return None if settles_too_early(context, place.after) else place
+        function = context.index.function(function)
+    return None
+
+
+def _in_file_without_torch(context: Context) -> Place | None:
+    """Behind the imports of a file that never imports torch, which does so then."""
+    source = context.source
+    if any(
+        (binding.qualified or "").split(".")[0] == "torch" or name == "torch"
+        for name, binding in context.names.every_binding()
+    ):
+        return None
+    if source.path.endswith(".ipynb") or _forks(context):
+        return None
+    imports = [item for item in context.tree.body if isinstance(item, ast.Import | ast.ImportFrom)]
+    if not imports:
+        return None
+    last = imports[-1]
+    row = last.end_lineno or last.lineno
+    if row >= len(source.starts) or ";" in source.line(row):
+        return None
+    return Place(source.starts[row], "", "torch", context.tree, last, True, stranger=True)
+
+
+def _behind_visible_devices(context: Context, place: Place) -> Place | None:
+    """`place`, or the place behind `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
+
+    To ask whether CUDA is available settles which GPUs a process sees. None where a function sets
+    the variable, since nobody knows when.
+    """
+    source = context.source
+    for constant in context.index.strings:
+        if constant.value != "CUDA_VISIBLE_DEVICES" or source.span(constant)[0] < place.offset:
+            continue
+        if not _is_set(context, constant):
+            continue
+        item: ast.stmt = context.index.statement(constant)
+        while context.index.parents[item] is not context.tree:
+            item = context.index.statement(context.index.parents[item])
+        if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        row = item.end_lineno or item.lineno
+        if row >= len(source.starts) or ";" in source.line(row):
+            return None
+        place = place._replace(offset=source.starts[row], after=item)
+    return place
+
+
+def settles_too_early(context: Context, node: ast.AST) -> bool:
+    """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
+    order is known, or before the process forks: CUDA then fails in its children."""
+    function, start = context.index.function(node), context.source.span(node)[0]
+    if function is None and _forks(context):
+        return True
+    return any(
+        constant.value == "CUDA_VISIBLE_DEVICES"
+        and _is_set(context, constant)
+        and context.source.span(constant)[0] > start
+        and (function is None or context.index.function(constant) is function)
+        for constant in context.index.strings
+    )
+
+
+def _forks(context: Context) -> bool:
+    """Whether a function that moves to CUDA runs in processes that may be forks of this one."""
+    if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
+        return False
+    for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
+        target = next((k.value for k in call.keywords if k.arg == "target"), None)
+        if not isinstance(target, ast.Name):
+            continue
+        bound = {binding.node for binding in context.names.bindings(target.id, target)}
+        if any(
+            context.index.within(place, node) for node in bound for place in device_places(context)
+        ):
+            return True
+    return False
+
+
+def _is_set(context: Context, constant: ast.Constant) -> bool:
+    parent = context.index.parents[constant]
+    if isinstance(parent, ast.Subscript):
+        return isinstance(parent.ctx, ast.Store)
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
+        return parent.func.attr in ("setdefault", "putenv")
+    return isinstance(parent, ast.Dict)
+
+
+def _in_block(
+    context: Context, block: list[ast.stmt], scope: ast.AST, indent: str | None
+) -> Place | None:
+    torch: str | None = None
+    last: ast.stmt | None = None
+    from_torch = False
+    for item in block:
+        if isinstance(item, ast.Import | ast.ImportFrom):
+            last = item
+            if isinstance(item, ast.Import):
+                for alias in item.names:
+                    if alias.name == "torch" or (
+                        alias.name.startswith("torch.") and not alias.asname
+                    ):
+                        torch = alias.asname or "torch"
+            elif (item.module or "").split(".")[0] == "torch" and not item.level:
+                from_torch = True
+                for alias in item.names:
+                    if alias.name == "torch":
+                        torch = alias.asname or "torch"
+        elif torch is not None or from_torch:
+            if not _belongs_to_imports(item, block, context):
+                break
+            if _imports_something(item):
+                last = item
+    if last is None or not (torch or from_torch):
+        return None
+    row = last.end_lineno or last.lineno
+    source = context.source
+    offset = source.starts[row] if row < len(source.starts) else len(source.text)
+    if ";" in source.line(row):
+        return None
+    own = source.indentation(last.lineno) if indent is None else indent
+    return Place(offset, own, torch or "torch", scope, last, needs_import=torch is None)
+
+
+def _belongs_to_imports(item: ast.stmt, block: list[ast.stmt], context: Context) -> bool:
+    """Statements that people put among imports: path set-up, guarded imports, settings."""
+    rest = block[block.index(item) :]
+    if not any(_imports_something(later) for later in rest):
+        return False
+    if isinstance(
+        item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While
+    ):
+        return False
+    return not _needs_device(context, item)
+
+
+def _needs_device(context: Context, item: ast.stmt) -> bool:
+    """Whether `item` itself needs the device, so that the selection must come before it."""
+    needs = any(context.index.within(x.node, item) for x in context.devices.literals)
+    moves = any(context.index.within(call, item) for call in context.index.calls.get("cuda", ()))
+    return needs or moves
+
+
+def _imports_something(item: ast.stmt) -> bool:
+    if isinstance(item, ast.Import | ast.ImportFrom):
+        return True
+    return isinstance(item, ast.If | ast.Try) and any(
+        isinstance(inner, ast.Import | ast.ImportFrom) for inner in ast.walk(item)
+    )
+
+
+def comes_before(context: Context, place: Place, node: ast.AST) -> bool:
+    """Whether the place has run when `node` does."""
+    if place.scope is context.tree:
+        if context.index.function(node) is not None and not _in_signature(context, node):
+            return True
+    elif not context.index.within(node, place.scope):
+        return False
+    return context.source.span(context.index.statement(node))[0] >= place.offset
+
+
+def _in_signature(context: Context, node: ast.AST) -> bool:
+    """Defaults and decorators run when the module does."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            if not isinstance(child, ast.stmt):
+                return context.index.function(parent) is None
+            return False
+        child = parent
+    return False
+
+
+def device_places(context: Context) -> list[ast.AST]:
+    """Whatever in the file may come to name the device: one name must do for all of it."""
+    if _PLACES not in context.memo:
+        found: list[ast.AST] = [x.node for x in context.devices.literals if x.backend == "cuda"]
+        for word in ("cuda", "autocast", "GradScaler"):
+            found += context.index.calls.get(word, ())
+        legacy = {name for name in CUDA_TYPES if name in context.index.attributes}
+        for name, binding in context.names.every_binding():
+            if isinstance(binding.value, ast.IfExp) and any(
+                isinstance(item, ast.Attribute) and item.attr in legacy
+                for item in ast.walk(binding.value)
+            ):
+                found += context.index.names.get(name, ())
+        context.memo[_PLACES] = found
+    found_places = context.memo[_PLACES]
+    assert isinstance(found_places, list)
+    return found_places

@@ -6,17 +6,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
     chain,
     in_style,
     reference,
-    settles_too_early,
     several_gpus,
     torch_name,
     wrapped_chain,
 )
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
+from mpslint.semantics.consumers import foreign_consumer
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -30,6 +31,8 @@ _TORCH_SLOTS = ("factory", "to", "device", "generator", "default-device", "map-l
 
 def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | None:
     """The fix for a CUDA literal in a device slot; None where a human must choose."""
+    if foreign_consumer(context, literal.node) is not None:
+        return None
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
         level = Applicability.SAFE

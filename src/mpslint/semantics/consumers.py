@@ -74,9 +74,9 @@ def _next_places(context: Context, child: ast.AST, parent: ast.AST | None) -> It
     """The places where the value of `child` is read next."""
     if isinstance(parent, ast.Assign):
         for target in parent.targets:
-            yield from _reads(context, target)
+            yield from reads(context, target)
     elif isinstance(parent, ast.AnnAssign):
-        yield from _reads(context, parent.target)
+        yield from reads(context, parent.target)
     elif isinstance(parent, ast.Return):
         function = context.index.function(parent)
         if function is not None:
@@ -84,11 +84,12 @@ def _next_places(context: Context, child: ast.AST, parent: ast.AST | None) -> It
     elif isinstance(parent, ast.arguments):
         yield from _default_reads(context, parent, child)
     elif isinstance(parent, ast.Call):
-        yield from _inside(context, parent, child)
+        yield from given_to(context, parent, child)[1]
         yield from _option_reads(context, parent)
 
 
-def _reads(context: Context, target: ast.expr) -> Iterator[ast.AST]:
+def reads(context: Context, target: ast.expr) -> Iterator[ast.expr]:
+    """Where the value that an assignment gives to `target` may be read."""
     if isinstance(target, ast.Name):
         statement = context.index.statement(target)
         for use in context.index.names.get(target.id, ()):
@@ -103,7 +104,7 @@ def _reads(context: Context, target: ast.expr) -> Iterator[ast.AST]:
                 yield read
 
 
-def _parameter_reads(context: Context, function: FunctionNode, name: str) -> Iterator[ast.AST]:
+def _parameter_reads(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:
     scope = context.names.own_scope(function)
     for use in context.index.names.get(name, ()):
         if isinstance(use.ctx, ast.Load) and context.names.owner(name, use) is scope:
@@ -128,19 +129,25 @@ def _default_reads(
             yield from _parameter_reads(context, function, argument.arg)
 
 
-def _inside(context: Context, call: ast.Call, given: ast.AST) -> Iterator[ast.AST]:
-    """Reads of the parameter that a function of this file gets `given` by."""
+def given_to(
+    context: Context, call: ast.Call, given: ast.AST
+) -> tuple[FunctionNode | None, list[ast.expr]]:
+    """The function of this file that gets `given` (an argument of `call`, or its keyword), and
+    the reads of the parameter in it; None for the function where it is out of sight."""
     function, skip = _called(context, call)
     if function is None:
-        return
-    positional = [*function.args.posonlyargs, *function.args.args][skip:]
+        return None, []
     if isinstance(given, ast.keyword):
-        if given.arg is not None:
-            yield from _parameter_reads(context, function, given.arg)
-    elif given in call.args and not any(isinstance(a, ast.Starred) for a in call.args):
-        position = call.args.index(given)
-        if position < len(positional):
-            yield from _parameter_reads(context, function, positional[position].arg)
+        name = given.arg
+    else:
+        positional = [*function.args.posonlyargs, *function.args.args][skip:]
+        starred = any(isinstance(item, ast.Starred) for item in call.args)
+        position = call.args.index(given) if given in call.args else len(positional)
+        known = position < len(positional) and not starred
+        name = positional[position].arg if known else None
+    if name is None:
+        return None, []
+    return function, list(_parameter_reads(context, function, name))
 
 
 def _called(context: Context, call: ast.Call) -> tuple[FunctionNode | None, int]:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 from mpslint.model import Edit
 from mpslint.patterns.selection import Reference, several_gpus
 from mpslint.patterns.text import holds_comment, replace, replace_span
+from mpslint.semantics.ranks import rank_of
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_INDEX = "moves by an index"
 
 
 def is_cuda_move(node: ast.AST) -> bool:
@@ -101,6 +104,24 @@ def named_index(call: ast.Call) -> int | None:
     return value if isinstance(value, int) else None
 
 
+def leaves_index(context: Context, function: ast.AST | None = None) -> bool:
+    """Whether the file (or `function`) moves something to a GPU by an index that no fix can do
+    without (`x.cuda(args.gpu)`): what is moved by `.cuda()` must stay with it."""
+    if _INDEX not in context.memo:
+        context.memo[_INDEX] = {
+            context.index.function(call)
+            for call in context.index.calls.get("cuda", ())
+            if isinstance(call.func, ast.Attribute)
+            and not context.resolve(call.func)
+            and not context.guards.has(call, "cuda", "no-mps")
+            for given in [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+            if not default_gpu(context, given) and rank_of(context, call) is None
+        }
+    holders = context.memo[_INDEX]
+    assert isinstance(holders, set)
+    return function in holders if function is not None else bool(holders)
+
+
 def names_first_gpu(call: ast.Call) -> bool:
     """`.cuda(0)`, `.to("cuda:0")`, `torch.device("cuda:0")`: the first GPU, not the current."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
@@ -117,4 +138,6 @@ def default_gpu(context: Context, argument: ast.expr) -> bool:
         if argument.value in (None, "cuda"):
             return True
         return argument.value == 0 and not several_gpus(context)
+    if isinstance(argument, ast.Call) and context.resolve(argument.func) == "torch.device":
+        return len(argument.args) == 1 and default_gpu(context, argument.args[0])
     return False

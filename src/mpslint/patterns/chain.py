@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
-from mpslint.patterns.gates import stays_behind
+from mpslint.patterns.gates import parts_data
 from mpslint.patterns.selection import in_style, torch_name
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.switches import asked, joined
@@ -35,16 +35,16 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     torch = torch_name(context, chain.node)
     if torch is None or not wants_mps(context):
         return None
+    level = Applicability.UNSAFE if parts_data(context, chain.test) else Applicability.SAFE
     styled = _in_style(context, chain)
     if styled is not None:
-        return Fix("Select the device as the project does", styled, Applicability.SAFE)
+        return Fix("Select the device as the project does", styled, level)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    level = Applicability.UNSAFE if stays_behind(context) else Applicability.SAFE
     return Fix(_MESSAGE, edits, level)
 
 

@@ -3,7 +3,8 @@
 `if cuda: x = x.cuda()`, `x.cuda() if cuda else x` and
 `Tensor = torch.cuda.FloatTensor if cuda else torch.FloatTensor` are one idiom. `.to(device)` is
 right on every machine, so nothing is left to ask; but a model on MPS and a batch that is left on
-the CPU do not meet, so the idiom is rewritten as a whole, or not at all.
+the CPU do not meet, so the idiom is rewritten as a whole, or not at all: with all that the same
+flag decides, and with what functions from elsewhere move to CUDA.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import (
     is_cuda_move,
     names_first_gpu,
@@ -25,6 +27,7 @@ from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.semantics.flag_uses import foreign_mover, parting_use
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -67,8 +70,19 @@ def stays_behind(context: Context) -> bool:
         return False
     fix = open_gates(context)
     if fix is None:
-        return not only_asked(context)
+        return not only_asked(context) and add_arms(context) is None
     return fix.applicability < Applicability.SAFE
+
+
+def parts_data(context: Context, test: ast.expr) -> bool:
+    """Whether a device that is selected by `test`, and opened to MPS, would leave behind what
+    other functions move to CUDA, or what the same flag decides elsewhere."""
+    if foreign_mover(context) is not None or stays_behind(context):
+        return True
+    gates, aliases = _find_gates(context) or [], find_aliases(context) or []
+    known = [gate.node.test for gate in gates] + [alias.test for alias in aliases]
+    known += [chain.test for chain in context.chains.without_mps]
+    return parting_use(context, [test], known) is not None
 
 
 def choice_around(context: Context, call: ast.Call) -> ast.IfExp | None:
@@ -120,6 +134,9 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     removed = [delete_statement(context, flag, going) for flag in flags]
     edits += [edit for edit in removed if edit is not None]
     if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
+        level = Applicability.UNSAFE
+    tests = [item.node.test for item in gates] + [alias.test for alias in aliases]
+    if foreign_mover(context) is not None or parting_use(context, tests, tests) is not None:
         level = Applicability.UNSAFE
     return Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.calls import leaves_index
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
@@ -36,7 +37,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
         level = Applicability.SAFE
-        if settles_too_early(context, literal.node):
+        if settles_too_early(context, literal.node) or leaves_index(context):
             level = Applicability.UNSAFE
         return Fix("Select the device", edits, level) if edits else None
     if several_gpus(context) or literal.computed_index:
@@ -48,7 +49,8 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     edits = write(context, literal, slot, found)
     if edits is None:
         return None
-    return Fix("Use the selected device", (*found.edits, *edits), found.level)
+    level = Applicability.UNSAFE if leaves_index(context) else found.level
+    return Fix("Use the selected device", (*found.edits, *edits), level)
 
 
 def name_default(

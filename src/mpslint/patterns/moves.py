@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
-from mpslint.patterns.calls import named_index, overrides_cuda, rewrite_call
-from mpslint.patterns.gates import gates_level, only_asked, open_gates
+from mpslint.patterns.calls import leaves_index, named_index, overrides_cuda, rewrite_call
+from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.selection import Reference, reference
+from mpslint.semantics.flag_uses import foreign_mover
 from mpslint.semantics.ranks import rank_of
 
 if TYPE_CHECKING:
@@ -25,10 +26,11 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
         level = gates_level(context)
         if level is not None or not only_asked(context):
             return level
+    level = Applicability.UNSAFE if _parts(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
-        return Applicability.SAFE
+        return level
     edits = rewrite_call(context, call, Reference(context.settings.device_name, False, ()))
-    return Applicability.SAFE if edits is not None else None
+    return level if edits is not None else None
 
 
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
@@ -37,14 +39,31 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
             return opened
+    parts = _parts(context, call)
     ranked = move_ranked(context, call)
     if ranked is not None:
-        return ranked
+        return ranked._replace(applicability=Applicability.UNSAFE) if parts else ranked
     found = reference(context, call, named_index(call))
     if found is None:
         return None
     edits = rewrite_call(context, call, found)
     if edits is None:
         return None
-    level = Applicability.UNSAFE if overrides_cuda(context, call) else found.level
+    level = Applicability.UNSAFE if parts or overrides_cuda(context, call) else found.level
     return Fix("Move to the selected device", (*found.edits, *edits), level)
+
+
+def _parts(context: Context, call: ast.Call) -> bool:
+    """Whether other things stay on CUDA, or on the CPU, when this one moves: those that go to a
+    GPU by its index, that a function from elsewhere moves, or that keep a gate of their own in
+    the same function."""
+    function = context.index.function(call)
+    within = function if rank_of(context, call) is not None else None
+    if leaves_index(context, within) or foreign_mover(context) is not None:
+        return True
+    gated = any(
+        context.index.function(other) is function and context.guards.at(other) & _GUARDED
+        for other in context.index.calls.get("cuda", ())
+        if isinstance(other.func, ast.Attribute) and not context.resolve(other.func)
+    )
+    return gated and stays_behind(context)

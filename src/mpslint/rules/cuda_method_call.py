@@ -6,8 +6,9 @@ library's.
 
 ## Why is this bad?
 Off CUDA it raises `AssertionError: Torch not compiled with CUDA enabled`; behind
-`if torch.cuda.is_available():` it is skipped, and a Mac's GPU stays unused. `.to(device)` means
-the same on CUDA and works everywhere.
+`if torch.cuda.is_available():`, or an assertion of it that the whole program has to pass, it does
+not run, and a Mac's GPU stays unused. A switch of the user's (`if args.cuda:`) does one or the
+other. `.to(device)` means the same on CUDA and works everywhere.
 
 ## Example
 ```python
@@ -19,10 +20,12 @@ model = Net().to(device)
 ```
 
 ## What is not flagged
-`torch.cuda` itself, `.cuda` of cupy, numba and other libraries, code under a decorator, an early
-exit or an assertion that wants CUDA, the CUDA arm of a choice that knows MPS or moves things
-elsewhere, and code that is about CUDA by the name of its function, class or file or by the kernels
-it imports (`def cuda(self)`).
+`torch.cuda` itself, `.cuda` of cupy, numba and other libraries; code under a decorator or an early
+exit that wants CUDA, and functions, methods and test cases that the file only calls there; the CUDA
+arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
+CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors; and
+code that is about CUDA by the name of its function, class or file or by the kernels it imports
+(`def cuda(self)`).
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -40,14 +43,20 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Label, Severity
+from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.gates import choice_around
 from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.gated_moves import Asked, asked_by, entry_test, in_tests, rightly_gated
+from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
 from mpslint.semantics.values import Kind
 
+_RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
+_UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
+_STAYS = "moved only where the device is a CUDA one: on MPS this stays where it is"
+_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _FOREIGN = {
     Kind.NDARRAY,
     Kind.NUMBER,
@@ -74,34 +83,66 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if _is_foreign(context, function):
             continue
-        start, end = context.name_token(function)
-        facts = context.guards.at(call)
-        severity, message = (
-            Severity.BREAKS,
-            ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere",
-        )
-        labels: tuple[Label, ...] = ()
-        if facts & {"cuda", "asked-cuda", "no-mps", "caught"}:
-            gate = context.chains.gate(call) or choice_around(context, call)
-            if gate is None:
-                continue
-            severity, message = (
-                Severity.IGNORES,
-                "a Mac's GPU is never used: .cuda() is called only where CUDA is",
-            )
-            labels = (context.label(gate.test, "decided here"),)
-        elif about_cuda(context, call):
+        found = _judged(context, call)
+        if found is None:
             continue
+        severity, message, test = found
+        start, end = context.name_token(function)
         yield context.finding_at(
             rule,
             start,
             end,
             message,
             severity=severity,
-            labels=labels,
+            labels=(context.label(test, "decided here"),) if test is not None else (),
             applicability=move_level(context, call),
             fix=partial(move_to_device, context, call),
         )
+
+
+def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr | None] | None:
+    """What becomes of a move on a Mac, and the test that decides it; None where it is right."""
+    facts = context.guards.at(call)
+    if not facts & _GUARDED:
+        return None if about_cuda(context, call) else (Severity.BREAKS, _RAISES, None)
+    gate = context.chains.gate(call) or choice_around(context, call)
+    if gate is None:
+        return _refused(context, call)
+    asked = asked_by(context, gate)
+    if rightly_gated(context, call, asked):
+        return None
+    if asked is Asked.SWITCH:
+        return Severity.BREAKS, _switched(context, call, gate), gate.test
+    unused = _UNUSED if asked is Asked.MACHINE else _STAYS
+    return Severity.IGNORES, unused, gate.test
+
+
+def _refused(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr | None] | None:
+    """The move behind an assertion of CUDA that the whole program has to pass."""
+    if "caught" in context.guards.at(call) or starts_nccl(context) or in_tests(context):
+        return None
+    if about_cuda(context, call):
+        return None
+    test = entry_test(context, call)
+    if test is None or only_for_cuda(context, test):
+        return None
+    if context.index.function(test) is context.index.function(call):
+        return None  # A function that asks for CUDA says what it is for.
+    message = f"a Mac's GPU is never used: {context.line(test)} ends a run without CUDA before this"
+    return Severity.IGNORES, message, test
+
+
+def _switched(context: Context, call: ast.Call, gate: ast.If | ast.IfExp) -> str:
+    """The message for a move behind a switch of the user's."""
+    arm = gate.body if isinstance(gate.body, list) else [gate.body]
+    inside = any(context.index.within(call, item) for item in arm)
+    text = context.source.segment(gate.test)
+    text = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the test"
+    holds, fails = ("holds", "does not") if inside else ("does not hold", "does")
+    return (
+        f"where {text} {holds}, .cuda() raises AssertionError on a Mac; "
+        f"where it {fails}, the Mac's GPU is not used"
+    )
 
 
 def _is_foreign(context: Context, function: ast.Attribute) -> bool:

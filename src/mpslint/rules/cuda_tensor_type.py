@@ -20,7 +20,9 @@ t = torch.tensor([1, 2], dtype=torch.float32, device=device)
 
 ## What is not flagged
 Comparisons and `isinstance` tests (they are False elsewhere, which is right), membership, keys,
-annotations, and branches that run only on CUDA and choose nothing.
+annotations, branches that run only on CUDA and choose nothing, a choice that goes to a name which
+nothing reads, and code that is about CUDA or about a group of processes by the name of its
+function, class or file.
 
 ## Fix safety
 Safe: a name for the type of whichever device is there goes away together with all gated moves of
@@ -34,6 +36,7 @@ Where one use is unclear nothing is changed.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -42,6 +45,9 @@ from mpslint.patterns.gates import open_gates
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
+from mpslint.semantics.runtime_calls import about_cuda
+
+_COLLECTIVE = re.compile(r"all_?(gather|reduce)|broadcast|reduce_scatter", re.I)
 
 
 @rule(
@@ -57,7 +63,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if _only_compared(context, node):
             continue
         branch = _choice(context, node)
+        if about_cuda(context, node) or _for_a_group(context, node):
+            continue
         if branch is not None:
+            if _unused(context, node):
+                continue
             if context.guards.has(branch, "cuda", "no-cuda", "no-mps", "caught"):
                 continue
             yield context.finding(
@@ -142,6 +152,27 @@ def _choice(context: Context, node: ast.expr) -> ast.If | ast.IfExp | None:
             if ast.unparse(statement.targets[0]) == target:
                 return branch if _cpu_type(context, statement.value) else None
     return None
+
+
+def _unused(context: Context, node: ast.expr) -> bool:
+    """Whether the type only goes to a name that nothing reads."""
+    statement = context.index.statement(node)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    name = statement.targets[0]
+    if not isinstance(name, ast.Name) or any(x.value == name.id for x in context.index.strings):
+        return False
+    scope = context.names.scope_of(name)
+    return not any(
+        isinstance(use.ctx, ast.Load) and context.names.owner(name.id, use) is scope
+        for use in context.index.names[name.id]
+    )
+
+
+def _for_a_group(context: Context, node: ast.expr) -> bool:
+    """In a function named after what the processes of a group do together (`all_gather_list`)."""
+    function = context.index.function(node)
+    return function is not None and _COLLECTIVE.search(function.name) is not None
 
 
 def _cpu_type(context: Context, node: ast.expr) -> bool:

@@ -26,15 +26,19 @@ Definition = FunctionNode | ast.ClassDef
 _PASSED_ON = (IMPOSSIBLE | {"no-cpu", "xpu", "npu"}) - {"asked-cuda", "asked-mps"}
 """What stays so in the called function. What its caller catches it still raises; and what a
 switch of the user's is called says nothing in a helper any more."""
-_BY_FRAMEWORKS = re.compile(
-    r"__\w+__|test(_\w*)?|setUp(Class|Module)?|tearDown(Class|Module)?|(setup|teardown)(_\w+)?|"
+_BY_RUNNERS = re.compile(
+    r"__\w+__|test(_\w*)?|setUp(Class|Module)?|tearDown(Class|Module)?|(setup|teardown)(_\w+)?"
+)
+"""Names that a test runner or Python itself calls."""
+_BY_TRAINERS = re.compile(
     r"forward|backward|on_\w+|configure_\w+|(training|validation|test|predict)_step"
 )
-"""Names that a test runner, a trainer or Python itself calls."""
+"""Methods that modules and trainers call."""
 _CONSTRUCTORS = ("__init__", "__new__", "setUp", "setUpClass", "setup_method", "setup_class")
 """Methods without which no other method of an object runs."""
 _SPAWNERS = ("spawn", "start_processes")
 _DEPTH = 12
+_BASES = 3
 
 
 class Callers:
@@ -84,9 +88,17 @@ class Callers:
             ]
         return [x for x in found if not self._is_type(x) and not index.within(x, definition)]
 
+    def named_by_frameworks(self, definition: Definition) -> bool:
+        """Whether others may call it by its name: `test_x`, `__all__ = ["x"]`, `getattr(m, "x")`"""
+        name = definition.name
+        if _BY_RUNNERS.fullmatch(name) or self._in_text(name):
+            return True
+        method = isinstance(self._index.parents.get(definition), ast.ClassDef)
+        return method and _BY_TRAINERS.fullmatch(name) is not None
+
     def _entry(self, definition: Definition) -> Facts:
         facts = self._constructed(definition)
-        if _BY_FRAMEWORKS.fullmatch(definition.name) or self._named_in_text(definition.name):
+        if self.named_by_frameworks(definition):
             return facts
         sites = self.mentions(definition)
         common: Facts | None = None
@@ -106,10 +118,23 @@ class Callers:
             return NONE
         if any(last_name(d) in ("staticmethod", "classmethod") for d in definition.decorator_list):
             return NONE
+        return self._set_up(owner, _BASES)
+
+    def _set_up(self, owner: ast.ClassDef, depth: int) -> Facts:
+        """What the constructors of a class have made sure of, or those that it inherits."""
         facts: Facts = NONE
+        own: set[str] = set()
         for item in owner.body:
             if isinstance(item, FUNCTIONS) and item.name in _CONSTRUCTORS:
                 facts |= self._settling.after(item)
+                own.add(item.name)
+        if depth == 0 or own:
+            return facts
+        for base in owner.bases:
+            if isinstance(base, ast.Name):
+                for binding in self._names.bindings(base.id, base):
+                    if isinstance(binding.node, ast.ClassDef):
+                        facts |= self._set_up(binding.node, depth - 1)
         return facts
 
     def _at(self, site: ast.expr) -> Facts:
@@ -142,8 +167,7 @@ class Callers:
             child = parent
         return False
 
-    def _named_in_text(self, name: str) -> bool:
-        """`__all__ = ["name"]`, `getattr(module, "name")`: others may call it by this name."""
+    def _in_text(self, name: str) -> bool:
         if self._texts is None:
             self._texts = {item.value for item in self._index.strings}
         return name in self._texts

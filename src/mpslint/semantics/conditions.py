@@ -212,9 +212,22 @@ class Conditions:
             name = self._names.resolve(left)
             if name == "torch.version.cuda":
                 return frozenset({"no-cuda"}) if outcome else frozenset({"cuda"})
-            if isinstance(left, ast.Call) and not outcome:
-                return self.implied(left, True)
+            return self._absent(left, outcome)
         return NONE
+
+    def _absent(self, value: ast.expr, outcome: bool) -> Facts:
+        """What follows from `value is None`, or from its being something."""
+        if isinstance(value, ast.Call):
+            return self.implied(value, True) if not outcome else NONE
+        value = self.behind(value)
+        if not isinstance(value, ast.IfExp):
+            return NONE
+        ways = [
+            self.implied(value.test, way)
+            for way, arm in ((True, value.body), (False, value.orelse))
+            if not isinstance(arm, ast.Constant) or (arm.value is None) == outcome
+        ]
+        return common(ways)
 
     def _device_call_backend(self, node: ast.expr) -> str | None:
         if isinstance(node, ast.Call) and node.args:

@@ -209,6 +209,10 @@ class Guards:
         """The facts that follow when `test` is true (or false) in the boolean sense."""
         return self._conditions.implied(test, outcome)
 
+    def settled_by(self, statement: ast.stmt) -> Facts:
+        """What holds behind `statement` because it would have left, or raised, otherwise."""
+        return self._settling.by(statement)
+
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""
         return self._conditions.assigned(node)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import device_calls, eager_compile, stopping
+from . import device_calls, eager_compile, lazy_dynamo, stopping
 from .options import Options
 from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
 
@@ -38,6 +38,7 @@ def install(options: Options) -> None:
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     if options.kind != "real":
         eager_compile.install()
+        lazy_dynamo.install()
     device_calls.install(options.device)
 
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
+from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import leaves_index, named_index, overrides_cuda, rewrite_call
 from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
 from mpslint.patterns.ranked import move_ranked
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
+_SOME_DEVICE = Reference("device", False, ())
 
 
 def move_level(context: Context, call: ast.Call) -> Applicability | None:
@@ -25,12 +27,16 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     if context.guards.at(call) & _GUARDED:
         level = gates_level(context)
         if level is not None or not only_asked(context):
-            return level
+            return level if level is not None else _level(add_arms(context))
     level = Applicability.UNSAFE if _parts(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
-    edits = rewrite_call(context, call, Reference(context.settings.device_name, False, ()))
-    return level if edits is not None else None
+    edits = rewrite_call(context, call, _SOME_DEVICE)
+    return level if edits is not None else _level(add_arms(context))
+
+
+def _level(fix: Fix | None) -> Applicability | None:
+    return fix.applicability if fix is not None else None
 
 
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
@@ -38,11 +44,13 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     if context.guards.at(call) & _GUARDED:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
-            return opened
+            return opened if opened is not None else add_arms(context)
     parts = _parts(context, call)
     ranked = move_ranked(context, call)
     if ranked is not None:
         return ranked._replace(applicability=Applicability.UNSAFE) if parts else ranked
+    if rewrite_call(context, call, _SOME_DEVICE) is None:
+        return add_arms(context)
     found = reference(context, call, named_index(call))
     if found is None:
         return None
@@ -59,7 +67,9 @@ def _parts(context: Context, call: ast.Call) -> bool:
     the same function."""
     function = context.index.function(call)
     within = function if rank_of(context, call) is not None else None
-    if leaves_index(context, within) or foreign_mover(context) is not None:
+    if foreign_mover(context) is not None:
+        return True
+    if leaves_index(context, within) and add_arms(context) is None:
         return True
     gated = any(
         context.index.function(other) is function and context.guards.at(other) & _GUARDED

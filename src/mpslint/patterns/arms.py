@@ -95,8 +95,16 @@ def _to_tell_apart(
                 return None
             gates.setdefault(gate, []).append(call)
         elif rewrite_call(context, call, _SOME_DEVICE) is None:
+            if _numbered(call):
+                return None
             alone.append(call)
     return gates, alone
+
+
+def _numbered(call: ast.Call) -> bool:
+    """`.cuda(1)`: a program for several GPUs."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    return any(isinstance(value, ast.Constant) for value in given)
 
 
 def _gated_otherwise(context: Context, gates: dict[ast.If, list[ast.Call]]) -> bool:

@@ -76,7 +76,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_LOADERS):
         if any(keyword.arg is None for keyword in call.keywords):
             continue
-        if context.guards.has(call, "cuda", "asked-cuda", "no-mps", "caught"):
+        if _settled(context, call):
             continue
         if about_cuda(context, call) or _comes_from_here(context, call):
             continue
@@ -101,6 +101,23 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE,
                 fix=partial(portable_map_location, context, given),
             )
+
+
+def _settled(context: Context, call: ast.Call) -> bool:
+    """Whether the load runs on CUDA only, or may fail.
+
+    That a process group talks through NCCL does not settle it: resuming is the part of such a
+    program that is taken over first, and `map_location` is right on CUDA as well. It does where
+    every way to the load has moved something to CUDA before.
+    """
+    facts = context.guards.at(call)
+    if not facts.isdisjoint(("impossible", "caught")):
+        return True
+    if "nccl" in facts:
+        return False
+    if "cuda-used" in facts and any(node.value == "nccl" for node in context.index.strings):
+        return True
+    return not facts.isdisjoint(("cuda", "asked-cuda", "no-mps"))
 
 
 def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:

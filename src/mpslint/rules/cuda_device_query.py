@@ -25,7 +25,9 @@ Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
 that is written for CUDA alone: a function, class or file named after it, a module of Triton
-kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`.
+kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`. Code for several
+GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
+spreads its processes over `f"cuda:{rank}"`.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA; and
@@ -50,6 +52,7 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.no_gpus import harm_of_none
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _NAMES = [
@@ -94,6 +97,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if name == "device" and not _entered(context, call):
             continue
+        if name == "set_device" and _of_a_process(context, call):
+            continue
         applicability, fix = _remedy(context, call, name)
         yield context.finding(
             rule,
@@ -103,7 +108,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             fix=fix,
         )
     for call, _ in unsettled(context, ["torch.cuda.device_count"], CUDA_SETTLED):
-        harm = _harm(context, call)
+        harm = harm_of_none(context, call)
         if harm is not None:
             yield context.finding(
                 rule,
@@ -114,34 +119,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             )
 
 
-def _harm(context: Context, call: ast.Call) -> str | None:
-    """What a count of 0 leads to, here or where the name that holds it is used."""
-    harm = _harm_of_use(context, call)
-    statement = context.index.parents[call]
-    if harm is not None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return harm
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
-        return None
-    scope = context.names.owner(target.id, target)
-    uses = [
-        use
-        for use in context.index.names[target.id]
-        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
-    ]
-    if any(isinstance(context.index.parents[use], ast.Compare) for use in uses):
-        return None
-    return next((h for use in uses if (h := _harm_of_use(context, use))), None)
-
-
-def _harm_of_use(context: Context, node: ast.expr) -> str | None:
-    parent = context.index.parents[node]
-    if isinstance(parent, ast.BinOp) and parent.right is node:
-        if isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv):
-            return "raises ZeroDivisionError"
-    if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
-        return "no process is spawned"
-    return None
+def _of_a_process(context: Context, call: ast.Call) -> bool:
+    """`set_device(rank)` in a file with a CUDA device for each process (`f"cuda:{rank}"`)."""
+    argument = call.args[0] if call.args else None
+    word = argument.attr if isinstance(argument, ast.Attribute) else None
+    if isinstance(argument, ast.Name):
+        word = argument.id
+    if word is None or not word.endswith("rank"):
+        return False
+    return any(x.computed_index and x.backend == "cuda" for x in context.devices.literals)
 
 
 def _entered(context: Context, call: ast.Call) -> bool:

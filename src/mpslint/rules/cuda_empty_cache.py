@@ -20,9 +20,10 @@ elif torch.backends.mps.is_available():
 ```
 
 ## What is not flagged
-Files that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
-Calls behind a test for CUDA, in code for CUDA only, and beside a `torch.mps.empty_cache()` in the
-same function.
+Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
+Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
+CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
+function. Functions of a script that nothing calls.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -41,8 +42,11 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import only_gpu_is_cuda
+from mpslint.semantics.cuda_first import needs_cuda
+from mpslint.semantics.dead import is_dead
+from mpslint.semantics.purpose import chooses_cuda, leaves_device_to_others, only_gpu_is_cuda
 from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.several_gpus import for_several_gpus
 
 
 @rule(
@@ -54,13 +58,15 @@ from mpslint.semantics.runtime_calls import about_cuda
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if only_gpu_is_cuda(context):
+    if only_gpu_is_cuda(context) or leaves_device_to_others(context):
         return
     others = list(context.calls_of("torch.mps.empty_cache", "torch.accelerator.empty_cache"))
     for call in context.calls_of("torch.cuda.empty_cache"):
         if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
             continue
-        if about_cuda(context, call):
+        if about_cuda(context, call) or for_several_gpus(context, call):
+            continue
+        if needs_cuda(context, call) or chooses_cuda(context, call) or is_dead(context, call):
             continue
         function = context.index.function(call)
         if any(context.index.function(other) is function for other in others):

@@ -22,7 +22,7 @@ elif torch.backends.mps.is_available():
 ## What is not flagged
 Guarded calls, and `torch.cuda.stream(s)`: it does nothing for None, and a stream that is not None
 was made by a call that is flagged itself. Code that is written for CUDA alone: functions, classes
-and files named after it, and modules of Triton kernels.
+and files named after it, modules of Triton kernels, and code for several GPUs.
 
 ## Fix safety
 Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither
@@ -43,7 +43,6 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _NAMES = [
@@ -69,8 +68,6 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]
-    if starts_nccl(context):
-        return
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.rsplit(".", 1)[-1]
         fixable = name == "Event" and _portable(call)

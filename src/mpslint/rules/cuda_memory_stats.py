@@ -6,8 +6,8 @@ and their like, where nothing makes sure that CUDA is there.
 
 ## Why is this bad?
 Without CUDA `memory_allocated`, `memory_reserved` and their maxima answer 0, `memory_stats` an
-empty dictionary: the report is silently wrong. `mem_get_info`, `reset_peak_memory_stats`,
-`memory_summary` and the snapshot functions raise.
+empty dictionary: the report is silently wrong. `mem_get_info`, `reset_peak_memory_stats` and
+`memory_summary` raise.
 
 ## Example
 ```python
@@ -23,7 +23,9 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Calls that a test for CUDA, an early return or a `try` already covers. Code that is written for
-CUDA alone: functions, classes and files named after it, loops over the CUDA devices.
+CUDA alone: functions, classes and files named after it, loops over the CUDA devices. Code for
+several GPUs. Memory snapshots (`_record_memory_history`), a tool to debug CUDA. A counter that
+reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 
 ## Fix safety
 Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
@@ -47,6 +49,7 @@ from mpslint.patterns.counters import COUNTERS, ask_each_backend
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_first import needs_cuda
 from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
 
 _ANSWERS = [
@@ -66,10 +69,7 @@ _RAISES = [
     "reset_max_memory_cached",
     "reset_accumulated_memory_stats",
     "memory_summary",
-    "memory_snapshot",
     "set_per_process_memory_fraction",
-    "memory._record_memory_history",
-    "memory._snapshot",
 ]
 _HOMES = ("torch.cuda", "torch.cuda.memory")
 
@@ -86,6 +86,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call, qualified in unsettled(context, names, CUDA_SETTLED):
         name = qualified.rsplit(".", 1)[-1]
         if name in _ANSWERS:
+            if needs_cuda(context, call):
+                continue
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
             fixable = name in COUNTERS
             yield context.finding(

@@ -1,8 +1,8 @@
 """A package without a Metal backend is imported when the module is.
 
 ## What it does
-Flags the first import, at module level, of each of flash_attn, xformers, apex, triton, deepspeed,
-cupy, pynvml, tensorrt, transformer_engine, nvidia.dali and flashinfer.
+Flags the first import, at module level, of each of flash_attn, xformers, apex, triton, cupy,
+pynvml, tensorrt, transformer_engine, nvidia.dali and flashinfer.
 
 ## Why is this bad?
 None of them can be installed, or none does anything, on a Mac: the import raises
@@ -25,7 +25,7 @@ except ImportError:
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
 functions and behind `pytest.importorskip`; modules that exist for the package, by their path
 (`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
-imports them must be guarded; bitsandbytes, which has an MPS path.
+imports them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.

@@ -19,6 +19,10 @@ elif torch.backends.mps.is_available():
     torch.mps.synchronize()
 ```
 
+## What is not flagged
+Calls behind a test for CUDA, code about CUDA by its name or imports (CUDA graphs, Triton kernels),
+and code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`.
+
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.synchronize()` is not written, because it
 raises on CPU-only machines and does not wait on MPS in torch 2.6.
@@ -36,8 +40,8 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.several_gpus import for_several_gpus
 
 
 @rule(
@@ -52,7 +56,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.cuda.synchronize"):
         if context.guards.has(call, "cuda", "no-mps", "asked-cuda", "caught"):
             continue
-        if about_cuda(context, call) or starts_nccl(context):
+        if about_cuda(context, call) or for_several_gpus(context, call):
             continue
         yield context.finding(
             rule,

@@ -19,8 +19,10 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 ```
 
 ## What is not flagged
-Code behind a test for CUDA or about CUDA, and the CUDA arm of a choice; questions such as
-`torch.is_autocast_enabled("cuda")`.
+Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the CUDA arm of
+a choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that move to CUDA without
+asking: their `.cuda()` comes first. `enabled=False`, unless it stands in an autocast that is on on
+MPS.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -38,9 +40,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import is_off, only_switched_off, portable_argument, portable_call
+from mpslint.patterns.autocast import is_off, off_on_mps, portable_argument, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_first import needs_cuda
 from mpslint.semantics.runtime_calls import about_cuda
 
 _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
@@ -64,7 +67,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         name = _last(context, call)
         if (
             name not in _SWITCHED_OFF
-            or only_switched_off(context)
+            or off_on_mps(context, call)
             or _only_for_cuda(context, literal.node)
         ):
             continue
@@ -85,7 +88,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
     for call in context.calls_of("torch.amp.GradScaler"):
         named = any(keyword.arg in (None, "device") for keyword in call.keywords)
-        if call.args or named or _only_for_cuda(context, call):
+        if call.args or named or _only_for_cuda(context, call) or off_on_mps(context, call):
             continue
         fixable = context.settings.min_torch >= (2, 5)
         yield context.finding(
@@ -104,7 +107,9 @@ def _message(name: str, call: ast.Call) -> str:
 
 
 def _only_for_cuda(context: Context, node: ast.AST) -> bool:
-    return context.guards.has(node, "cuda", "asked-cuda", "no-mps") or about_cuda(context, node)
+    if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
+        return True
+    return about_cuda(context, node) or needs_cuda(context, node)
 
 
 def _last(context: Context, call: ast.Call) -> str:

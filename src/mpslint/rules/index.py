@@ -37,7 +37,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS210', 'unguarded-mps-api', 'unguarded_mps_api', 3, 3, True, (b'mps',), (), '`torch.mps.*` raises where MPS is not there.'),
     ('MPS211', 'accelerator-api-version', 'accelerator_api_version', 3, None, True, (b'accelerator',), (), 'A `torch.accelerator` call is broken on MPS in part of the supported torch releases.'),
     ('MPS212', 'accelerator-unguarded-cpu', 'accelerator_unguarded_cpu', 3, 3, True, (b'accelerator',), (), '`torch.accelerator.*` raises on machines without an accelerator.'),
-    ('MPS213', 'cuda-only-import', 'cuda_only_import', 3, None, True, (b'flash_attn', b'xformers', b'apex', b'triton', b'deepspeed', b'cupy', b'pynvml', b'tensorrt', b'transformer_engine', b'nvidia.dali', b'flashinfer'), (), 'A package without a Metal backend is imported when the module is.'),
+    ('MPS213', 'cuda-only-import', 'cuda_only_import', 3, None, True, (b'flash_attn', b'xformers', b'apex', b'triton', b'cupy', b'pynvml', b'tensorrt', b'transformer_engine', b'nvidia.dali', b'flashinfer'), (), 'A package without a Metal backend is imported when the module is.'),
     ('MPS214', 'nccl-backend', 'nccl_backend', 3, 3, False, (b'nccl',), (), 'The NCCL backend does not exist on macOS.'),
     ('MPS215', 'data-parallel', 'data_parallel', 2, None, False, (b'DataParallel',), (), '`DataParallel` has one Apple GPU to use: it adds nothing but `.module`.'),
     ('MPS217', 'cuda-oom-except', 'cuda_oom_except', 2, None, False, (b'OutOfMemoryError',), (), '`except torch.cuda.OutOfMemoryError` may miss the MPS out-of-memory error.'),

@@ -19,7 +19,8 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 
 ## What is not flagged
 Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
-pinned where somebody asked for it (`if pin_memory:`).
+pinned where somebody asked for it (`if pin_memory:`). Loaders for several GPUs, and those in a
+function that moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same; and for `x = x.pin_memory()`, which is put
@@ -43,7 +44,9 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_first import needs_cuda
 from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.values import Kind
 
 _PIN = re.compile(r"(?<![a-z])pin", re.I)
@@ -61,10 +64,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         for keyword in call.keywords:
             if keyword.arg not in ("pin_memory", "pin_memory_device"):
                 continue
-            if context.guards.has(call, "cuda", "asked-cuda", "no-mps"):
-                continue
             value = keyword.value
-            if about_cuda(context, call) or not isinstance(value, ast.Constant):
+            if (
+                not isinstance(value, ast.Constant)
+                or not value.value
+                or _loads_for_cuda(context, call)
+            ):
                 continue
             if value.value is True:
                 yield context.finding(
@@ -95,6 +100,17 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     applicability=pinned_level(context, call),
                     fix=partial(unpin, context, call),
                 )
+
+
+def _loads_for_cuda(context: Context, loader: ast.Call) -> bool:
+    """Whether a loader is made where CUDA is, or beside a `.cuda()` that raises before it loads."""
+    if context.guards.has(loader, "cuda", "asked-cuda", "no-mps"):
+        return True
+    return (
+        about_cuda(context, loader)
+        or for_several_gpus(context, loader)
+        or needs_cuda(context, loader)
+    )
 
 
 def _asked_for(context: Context, call: ast.Call) -> bool:

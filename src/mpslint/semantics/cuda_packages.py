@@ -14,7 +14,6 @@ CUDA_PACKAGES = (
     "xformers",
     "apex",
     "triton",
-    "deepspeed",
     "cupy",
     "pynvml",
     "tensorrt",
@@ -24,7 +23,7 @@ CUDA_PACKAGES = (
 )
 _KERNEL_PACKAGES = frozenset(
     {"triton", "cupy", "tensorrt", "tensorrt_llm", "tilelang", "cutlass", "pycuda", "cuda"}
-    | {"transformer_engine", "msamp"}
+    | {"transformer_engine", "msamp", "mamba_ssm", "causal_conv1d"}
 )
 _KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass"})
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.cuda_packages import about_kernels
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.several_gpus import for_several_gpus
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -25,7 +26,9 @@ _CUDA_WORD = re.compile(
     r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn|capture_graph|graph_cache", re.I
 )
 _CUDA_FOLDER = re.compile(
-    r"(^|_)(cuda|trt|tensorrt|triton|tilelang|nccl|ncu|nsight|kineto|ms_?amp|megatron)(_|$)", re.I
+    r"(^|_)(cuda|trt|tensorrt|triton|tilelang|nccl|ncu|nsight|kineto|ms_?amp|megatron)(_|$)"
+    r"|(^|[_-])rocm([_-]|$)",
+    re.I,
 )
 """Folders of kernels, profilers and libraries that NVIDIA's GPUs alone have."""
 _GPU_NUMBER = re.compile(
@@ -45,7 +48,7 @@ def unsettled(
             # In a file that knows no MPS, a device other than the CPU is a CUDA one.
             if b"mps" not in context.source.data and context.guards.has(call, "no-cpu"):
                 continue
-            if only_for_cuda(context, call):
+            if only_for_cuda(context, call) or for_several_gpus(context, call):
                 continue
         yield call, context.resolve(call.func) or ""
 
@@ -129,8 +132,15 @@ def _cuda_file(context: Context) -> bool:
         return True
     known = context.memo.get("kernels")
     if known is None:
-        known = context.memo["kernels"] = about_kernels(context.tree)
+        known = context.memo["kernels"] = about_kernels(context.tree) or _builds_kernels(context)
     return bool(known)
+
+
+def _builds_kernels(context: Context) -> bool:
+    """Compiles CUDA code, or reaches into a module of Triton kernels (`nn.triton_modules.f`)."""
+    if any(text.value == "TORCH_CUDA_ARCH_LIST" for text in context.index.strings):
+        return True
+    return any(name.startswith("triton_") for name in context.index.attributes)
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:

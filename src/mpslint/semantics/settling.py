@@ -31,6 +31,8 @@ _PASSING = (ast.Call, ast.keyword, ast.Attribute, ast.Tuple, ast.List, ast.Dict,
 _PASSING_TOO = (ast.BinOp, ast.Subscript, ast.Await, ast.withitem)
 """Expressions that evaluate all their parts."""
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.With)
+_HARMLESS = ("torch.device", "torch.amp.", "torch.autocast")
+"""What takes CUDA for a device and raises nothing yet."""
 _ARMS = 8
 _DEPTH = 4
 
@@ -152,7 +154,9 @@ class Settling:
             call = self._index.parents[parent]
             if isinstance(call, ast.Call):
                 name = self._names.resolve(call.func) or last_name(call.func) or ""
-                return (name.startswith("torch.") and name != "torch.device") or name == "to"
+                if name.startswith(_HARMLESS):
+                    return False
+                return name.startswith("torch.") or name == "to"
         if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
             return parent.func.attr == "to" and parent.args[:1] == [text]
         return False

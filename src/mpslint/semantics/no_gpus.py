@@ -1,0 +1,95 @@
+"""What becomes of a program that counts its CUDA devices and finds none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_DEPTH = 2
+
+
+def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str | None:
+    """What a count of 0 leads to, here or where the name that holds it is used."""
+    harm = _harm_of_use(context, count)
+    if harm is not None:
+        return harm
+    parent = context.index.parents[count]
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
+        parent = context.index.parents[parent]  # 0 times anything is 0 as well
+    if depth == 0 or not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return None
+    target = parent.targets[0]
+    if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
+        return None
+    uses = list(_uses(context, target))
+    if any(_asks(context, use) for use in uses):
+        return None
+    return next((h for use in uses if (h := harm_of_none(context, use, depth - 1))), None)
+
+
+def _uses(context: Context, target: ast.Name) -> Iterator[ast.Name]:
+    scope = context.names.owner(target.id, target)
+    for use in context.index.names[target.id]:
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope:
+            yield use
+
+
+def _asks(context: Context, use: ast.Name) -> bool:
+    """Whether the program compares the count with something other than 1."""
+    parent = context.index.parents[use]
+    if not isinstance(parent, ast.Compare):
+        return False
+    one = parent.comparators[0]
+    equal = len(parent.ops) == 1 and isinstance(parent.ops[0], ast.Eq)
+    return not (equal and isinstance(one, ast.Constant) and one.value == 1)
+
+
+def _harm_of_use(context: Context, node: ast.expr) -> str | None:
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.BinOp) and parent.right is node:
+        if isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv) and not _in_its_loop(
+            context, node
+        ):
+            return "raises ZeroDivisionError"
+    if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
+        # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
+        if next(context.calls_of("torch.cuda.is_available"), None) is not None:
+            return "no process is spawned"
+    if isinstance(parent, ast.Call) and node in parent.args[:1]:
+        function = parent.func
+        word = function.attr if isinstance(function, ast.Attribute) else None
+        if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
+            return "a pool of no processes raises ValueError"
+    return None
+
+
+def _in_its_loop(context: Context, count: ast.expr) -> bool:
+    """In a loop over `range(...)` of the same count, which has no turn for 0."""
+    if not isinstance(count, ast.Name):
+        return False
+    for parent in context.index.ancestors(count):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            return False
+        loops: list[ast.expr] = []
+        if isinstance(parent, ast.For):
+            loops = [parent.iter]
+        elif isinstance(parent, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+            loops = [generator.iter for generator in parent.generators]
+        if any(_is_range_of(context, iterable, count.id) for iterable in loops):
+            return True
+    return False
+
+
+def _is_range_of(context: Context, iterable: ast.expr, name: str) -> bool:
+    if not isinstance(iterable, ast.Call) or not isinstance(iterable.func, ast.Name):
+        return False
+    if iterable.func.id != "range" or not iterable.args:
+        return False
+    stop = context.guards.behind(iterable.args[-1])
+    parts = [stop.left, stop.right] if isinstance(stop, ast.BinOp) else [stop]
+    parts.append(iterable.args[-1])
+    return any(isinstance(part, ast.Name) and part.id == name for part in parts)

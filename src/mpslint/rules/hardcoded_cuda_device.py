@@ -21,7 +21,11 @@ x = torch.zeros(3, device=device)
 ## What is not flagged
 Code that only runs where CUDA is (behind a test, an early exit, a decorator, in a `try`), or that
 is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons,
-dictionary keys, texts, lists of choices; one arm of a choice that asks for something else;
+dictionary keys, texts, lists of choices, rows of tables; one arm of a choice that asks for
+something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
+a tensor that is reduced over processes); devices of other libraries, of tokenizers and image
+processors; defaults that the code replaces, checks against the machine or only looks at, or that
+all callers in a script give;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A bare move behind a test for CUDA
 (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out.
@@ -47,8 +51,20 @@ from mpslint.patterns.gates import open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.devices import Slot
-from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.device_defaults import is_fallback, unused_default
+from mpslint.semantics.device_literals import (
+    beside_the_cpu,
+    declared_for_cuda,
+    has_mps_elsewhere,
+    in_a_table,
+    is_foreign,
+    over_several_gpus,
+    used_with_cuda_only,
+)
+from mpslint.semantics.devices import Literal, Slot
+from mpslint.semantics.index import COMPREHENSIONS
+from mpslint.semantics.purpose import speaks_of_mps
+from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
 
 
 @rule(
@@ -72,12 +88,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if gate is not None:
                 yield _gated(context, rule, literal.node, gate)
             continue
-        if _is_one_choice(context, literal.node) or about_cuda(context, literal.node):
+        if _is_one_choice(context, literal.node) or _is_meant(context, literal, slot):
             continue
         yield context.finding(
             rule,
             literal.node,
-            _message(slot, context.source.segment(literal.node)),
+            _message(context, slot, context.source.segment(literal.node)),
             applicability=Applicability.SAFE,
             fix=partial(replace_literal, context, literal, slot),
         )
@@ -85,9 +101,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _of_another_rule(context: Context, slot: Slot) -> bool:
     """`map_location="cuda"`, `map_location=torch.device("cuda")` and `torch.autocast("cuda")`."""
-    if slot.kind == "device" and isinstance(slot.node, ast.Call):
-        slot = context.devices.slot(slot.node) or slot
-    return slot.kind in ("map-location", "autocast")
+    return _outer(context, slot).kind in ("map-location", "autocast")
 
 
 def _gate(context: Context, node: ast.expr, slot: Slot) -> ast.If | None:
@@ -135,13 +149,57 @@ def _is_one_choice(context: Context, node: ast.expr) -> bool:
     return ast.dump(other) not in {ast.dump(item) for item in ast.walk(parent.test)}
 
 
-def _message(slot: Slot, text: str) -> str:
+def _is_meant(context: Context, literal: Literal, slot: Slot) -> bool:
+    """Whether the device is none of torch's, is not used as it stands, or is for CUDA alone."""
+    node = literal.node
+    if slot.kind == "item" and isinstance(slot.node, ast.Call):
+        if _is_getattr(slot.node):
+            return True  # of an object that has the attribute
+    if about_cuda(context, node) or _is_for_cuda(context, node):
+        return True
+    if not speaks_of_mps(context) and context.guards.has(node, "no-cpu"):
+        return True
+    if is_foreign(context, literal, slot) or in_a_table(context, slot):
+        return True
+    outer = _outer(context, slot)
+    if beside_the_cpu(context, slot) or over_several_gpus(context, literal):
+        return True
+    if unused_default(context, outer) or declared_for_cuda(context, node):
+        return True
+    return used_with_cuda_only(context, slot) or has_mps_elsewhere(context, slot)
+
+
+def _is_for_cuda(context: Context, node: ast.AST) -> bool:
+    """As other calls are; but a loop over so many GPUs is none of the reasons, since it leaves a
+    Mac without anything."""
+    if context.index.enclosing(node, ast.For, *COMPREHENSIONS) is not None:
+        return False
+    return only_for_cuda(context, node)
+
+
+def _outer(context: Context, slot: Slot) -> Slot:
+    """The slot that `torch.device("cuda")` stands in."""
+    if slot.kind == "device" and isinstance(slot.node, ast.Call):
+        return context.devices.slot(slot.node) or slot
+    return slot
+
+
+def _is_getattr(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "getattr"
+
+
+def _message(context: Context, slot: Slot, text: str) -> str:
+    if _outer(context, slot).kind == "parameter":
+        slot = _outer(context, slot)
     if slot.kind == "item" and isinstance(slot.node, ast.Call):
         return f"falls back to {text}: raises AssertionError where there is no CUDA"
     if text.isdigit():
         return f"{text} names a GPU by its index: raises where there is no GPU"
     if slot.kind in ("parameter", "option", "field"):
-        return f"the default device is {text}: raises AssertionError where there is no CUDA"
+        return f"the default device is {text}, which no Mac has"
+    if slot.kind == "assignment" and isinstance(slot.node, ast.stmt):
+        if is_fallback(context, slot.node):
+            return f"the default device is {text}, which no Mac has"
     if slot.kind in ("assignment", "item", "return"):
-        return f"the device is always {text}: its use raises AssertionError where there is no CUDA"
+        return f"the device is {text} here: its use raises AssertionError where there is no CUDA"
     return f"{text} is written out: raises AssertionError where there is no CUDA"

@@ -128,3 +128,25 @@ def test_a_move_that_may_not_happen_proves_nothing(program: str) -> None:
 def test_a_mac_is_known_to_be_out(program: str) -> None:
     context, node = probe(HEAD + program)
     assert "no-mps" in context.guards.at(node)
+
+
+def test_a_device_that_is_not_the_cpu_is_what_it_was_chosen_to_be() -> None:
+    program = "d = 'cuda' if torch.cuda.is_available() else 'cpu'\nif d != 'cpu':\n    probe(1)"
+    context, node = probe(HEAD + program)
+    assert "cuda" in context.guards.at(node)
+
+
+def test_a_device_that_may_be_mps_as_well_is_not_cuda_because_it_is_not_the_cpu() -> None:
+    program = """\
+d = 'cuda' if torch.cuda.is_available() else 'mps' if torch.backends.mps.is_available() else 'cpu'
+if d != 'cpu':
+    probe(1)
+"""
+    context, node = probe(HEAD + program)
+    assert not context.guards.at(node) & {"cuda", "mps", "no-mps"}
+
+
+def test_a_number_that_is_there_only_on_cuda_tells_of_cuda() -> None:
+    program = "i = d.index if d.type == 'cuda' else None\nif ok and i is not None:\n    probe(1)"
+    context, node = probe(HEAD + program)
+    assert "cuda" in context.guards.at(node)

@@ -23,9 +23,9 @@ model = Net().to(device)
 `torch.cuda` itself, `.cuda` of cupy, numba and other libraries; code under a decorator or an early
 exit that wants CUDA, and functions, methods and test cases that the file only calls there; the CUDA
 arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
-CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors; and
-code that is about CUDA by the name of its function, class or file or by the kernels it imports
-(`def cuda(self)`).
+CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors, and
+what only runs with several GPUs; statements in front of a `raise`; and code that is about CUDA by
+the name of its function, class or file or by the kernels it imports (`def cuda(self)`).
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -48,9 +48,17 @@ from mpslint.patterns.gates import choice_around
 from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.gated_moves import Asked, asked_by, entry_test, in_tests, rightly_gated
+from mpslint.semantics.gated_moves import (
+    Asked,
+    asked_by,
+    ends_in_raise,
+    entry_test,
+    in_tests,
+    rightly_gated,
+)
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
+from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.values import Kind
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
@@ -104,7 +112,8 @@ def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr |
     """What becomes of a move on a Mac, and the test that decides it; None where it is right."""
     facts = context.guards.at(call)
     if not facts & _GUARDED:
-        return None if about_cuda(context, call) else (Severity.BREAKS, _RAISES, None)
+        silent = about_cuda(context, call) or for_several_gpus(context, call)
+        return None if silent or ends_in_raise(context, call) else (Severity.BREAKS, _RAISES, None)
     gate = context.chains.gate(call) or choice_around(context, call)
     if gate is None:
         return _refused(context, call)

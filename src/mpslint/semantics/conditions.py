@@ -190,10 +190,9 @@ class Conditions:
             left, right = right, left
         backend = backend_word(right) or self._device_call_backend(right)
         if backend:
-            system = self._system(left)
-            if system:
+            if self._system(left):
                 return NONE
-            return is_backend(backend, outcome)
+            return is_backend(backend, outcome) | self._chosen(left, backend, outcome)
         word = right.value if isinstance(right, ast.Constant) else None
         if isinstance(word, str) and word.startswith("torch.cuda.") and outcome:
             # `x.type() == "torch.cuda.HalfTensor"`
@@ -214,6 +213,26 @@ class Conditions:
                 return frozenset({"no-cuda"}) if outcome else frozenset({"cuda"})
             return self._absent(left, outcome)
         return NONE
+
+    def _chosen(self, device: ast.expr, backend: str, outcome: bool) -> Facts:
+        """What was so when a device was chosen that is (or is not) of this backend."""
+        value = self.behind(device)
+        if not isinstance(value, ast.IfExp):
+            return NONE
+        return common(
+            [
+                facts
+                for chosen, facts in self._arms(value, NONE)
+                if chosen is None or (chosen == backend) == outcome
+            ]
+        )
+
+    def _arms(self, value: ast.expr, known: Facts) -> list[tuple[str | None, Facts]]:
+        """The backends that a choice may come to, each with what is so then."""
+        if isinstance(value, ast.IfExp):
+            yes, no = (known | self.implied(value.test, way) for way in (True, False))
+            return [*self._arms(value.body, yes), *self._arms(value.orelse, no)]
+        return [(backend_word(value) or self._device_call_backend(value), known)]
 
     def _absent(self, value: ast.expr, outcome: bool) -> Facts:
         """What follows from `value is None`, or from its being something."""

@@ -52,6 +52,12 @@ def rightly_gated(context: Context, call: ast.Call, asked: Asked) -> bool:
     return asked is Asked.DEVICE or _moved_otherwise(context, call)
 
 
+def ends_in_raise(context: Context, node: ast.AST) -> bool:
+    """Whether the block of `node` raises in the end, whatever happens in it."""
+    block = context.index.block(context.index.statement(node))
+    return isinstance(block[-1], ast.Raise)
+
+
 def in_tests(context: Context) -> bool:
     """Whether the file is one of tests, by its folder and what it imports."""
     known = context.memo.get("in-tests")

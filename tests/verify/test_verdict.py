@@ -291,6 +291,22 @@ class TestWithoutAnOriginal:
         assert "never used the device" in judged.reason
 
 
+def digests(norm: float, total: float) -> list[dict[str, float]]:
+    return [{"step": 1, "l2": norm, "sum": total}]
+
+
+def test_a_sum_in_which_terms_cancel_is_held_against_the_norm() -> None:
+    original = launch("cuda", params_digest=digests(11.685291, 7.430461))
+    patched = launch("mps", params_digest=digests(11.685288, 7.430372))
+    assert judge(patched, original).verdict == "pass"
+
+
+def test_a_sum_that_is_off_by_more_than_rounding_does_not_pass() -> None:
+    original = launch("cuda", params_digest=digests(11.685291, 7.430461))
+    patched = launch("mps", params_digest=digests(11.685291, 7.4301))
+    assert judge(patched, original).verdict == "inconclusive"
+
+
 class TestWordsOfAnError:
     def test_advice_after_the_first_sentence_is_left_out(self) -> None:
         message = "can't convert mps:0 device type tensor to numpy. Use Tensor.cpu() to copy it."

@@ -64,10 +64,11 @@ class FixedFile:
         return Outcome("not changed", "finding gone" if found else "no finding", rows)
 
     def _touched(self, rows: Rows, *, mps: bool = False) -> bool:
-        """Whether something changed inside these rows; with `mps`, whether that asks for MPS."""
+        """Whether something changed inside these rows; with `mps`, whether that asks for MPS: an
+        arm behind the last row counts."""
         (first, last), after = rows, lines(self.after.text)
         return any(
-            ((start < last and first <= end) if start < end else first <= start < last)
+            ((start < last and first <= end) if start < end else first <= start < last + mps)
             and (not mps or any("mps" in line for line in after[new_start:new_end]))
             for tag, start, end, new_start, new_end in self._blocks
             if tag != "equal"

@@ -76,13 +76,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_LOADERS):
         if any(keyword.arg is None for keyword in call.keywords):
             continue
-        if _settled(context, call):
+        given = _map_location(context, call)
+        if (given is not None and not _is_cuda(context, given)) or _settled(context, call):
             continue
         if about_cuda(context, call) or _comes_from_here(context, call):
             continue
         if _reads_data(context, call) or never_runs(context, call):
             continue
-        given = _map_location(context, call)
         if given is None:
             if not _may_come_from_cuda(context, call):
                 continue
@@ -93,7 +93,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE,
                 fix=partial(add_map_location, context, call),
             )
-        elif _is_cuda(context, given):
+        else:
             yield context.finding(
                 rule,
                 given,

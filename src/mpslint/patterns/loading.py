@@ -7,15 +7,30 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.selection import reference, torch_name
-from mpslint.patterns.text import holds_comment, insert, quote, replace
+from mpslint.patterns.selection import Reference, reference, torch_name
+from mpslint.patterns.text import (
+    holds_comment,
+    indent_unit,
+    insert,
+    line_limit,
+    quote,
+    replace,
+    replace_span,
+)
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
-_COPYING = ("model", "net", "optim", "encoder", "decoder", "generator", "discriminator", "module")
+_KEEPING = re.compile(
+    r"(^|[^a-z])(ema|avg|swa|bank)([^a-z]|$)|average|shadow|buffer|replay|memory|stat(s|istics)"
+    r"|history|meter|cache|queue|normali[sz]er",
+    re.I,
+)
+"""What may keep the tensors of its state dict as they come."""
+_MOVES = ("to", "cuda", "cpu", "mps")
+_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -24,9 +39,10 @@ _MODULE_METHODS = frozenset(
 def add_map_location(context: Context, call: ast.Call) -> Fix | None:
     """Add `map_location=` behind the last argument.
 
-    A state dict goes to the CPU, from where it is copied into what is there. Anything else stays
-    where it was saved if there is CUDA; elsewhere whole modules go to the selected device, which
-    what they are given is moved to as well, and the rest to the CPU.
+    A state dict goes to the CPU, from where it is copied into what is there: the same parameters
+    on the same device, also with CUDA, where the way leads over the host. Anything else stays
+    where it was saved if there is CUDA, and goes to the CPU elsewhere; but a module that nothing
+    moves later goes to the very device that its inputs are moved to.
     """
     mark, torch = quote(context.source), torch_name(context, call)
     last = max(
@@ -41,11 +57,10 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
     if not goes_to_state_dict(context, call):
         if torch is None:
             return None
-        if _is_module(context, call) and context.placement.file_uses_devices:
-            device = reference(context, call)
-            if device is None:
-                return None
-            value, level, edits = device.text, device.level, device.edits
+        if _is_module(context, call) and not _is_moved(context, call):
+            device = _of_inputs(context, call)
+            if device is not None:
+                value, level, edits = device.text, device.level, device.edits
         value = f"None if {torch}.cuda.is_available() else {value}"
     added = _argument(context, call, last, f"map_location={value}")
     return Fix("Load where every machine can", (*edits, *added), level)
@@ -61,9 +76,79 @@ def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> li
     head = source.text[source.starts[head_row - 1] : first]
     tail = source.text[at : source.starts[row]] if row < len(source.starts) else "?"
     if head.strip() or not _LINE_END.match(tail):
-        return [insert(at, f", {text}")]
+        return _broken(context, call, at, text) or [insert(at, f", {text}")]
     line = insert(source.starts[row], f"{source.indentation(head_row)}{text},{source.newline}")
     return [line] if tail.lstrip().startswith(",") else [insert(at, ","), line]
+
+
+def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
+    """The arguments of the outermost call on lines of their own, where the line would get too
+    long; else nothing."""
+    source, outer = context.source, call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.stmt):
+            break
+        outer = parent if isinstance(parent, ast.Call) else outer
+    start, end = source.span(outer.func)[1], source.span(outer)[1]
+    row = source.position(start)[0]
+    line = source.line(row).rstrip()
+    limit = line_limit(source)
+    if len(line) + len(text) + 2 <= limit or outer.end_lineno != outer.lineno or "#" in line:
+        return []
+    if source.text[start] != "(" or not start < at < end:
+        return []
+    newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
+    inner = indent + unit
+    given = f"{source.text[start + 1 : at]}, {text}{source.text[at : end - 1].rstrip(', ')}".strip()
+    if len(inner) + len(given) > limit:
+        first = source.span(call.func)[1] + 1
+        if outer is call or source.text[at : source.span(call)[1] - 1].strip():
+            return []
+        head, own = source.text[start + 1 : first].lstrip(), source.text[first:at].lstrip()
+        given = (
+            f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{source.text[at : end - 1]}"
+        )
+    return [replace_span(source, start + 1, end - 1, f"{newline}{inner}{given}{newline}{indent}")]
+
+
+def _is_moved(context: Context, call: ast.Call) -> bool:
+    """Whether what is loaded is moved to a device later on."""
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _MOVES
+    if not isinstance(parent, ast.Assign):
+        return False
+    spelled = {ast.unparse(target) for target in parent.targets}
+    function = context.index.function(call)
+    return any(
+        isinstance(move.func, ast.Attribute)
+        and ast.unparse(move.func.value) in spelled
+        and (context.index.function(move) is function or "." in ast.unparse(move.func.value))
+        for name in _MOVES
+        for move in context.index.calls.get(name, ())
+    )
+
+
+def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
+    """The device that the file moves tensors to where it calls what is loaded: the one at hand,
+    or one that fixes select for `.cuda()`; None where there is no such, or another as well."""
+    at_hand = context.devices.at_hand(call)
+    moved_to = {
+        ast.unparse(given)
+        for move in context.index.calls.get("to", ())
+        for given in [*move.args[:1], *(k.value for k in move.keywords if k.arg == "device")]
+        if context.values.of(given).kind in (Kind.DEVICE, Kind.DEVICE_STRING)
+    }
+    if at_hand is not None:
+        if moved_to != {at_hand.text}:
+            return None
+        return Reference(at_hand.text, at_hand.is_string, ())
+    moves = [c for c in context.index.calls.get("cuda", ()) if isinstance(c.func, ast.Attribute)]
+    moves = [move for move in moves if not context.resolve(move.func)]
+    gated = any(context.guards.at(move) & _GUARDED for move in moves)
+    if not moves or gated or any("cuda" not in text for text in moved_to):
+        return None
+    return reference(context, call)
 
 
 def _is_module(context: Context, call: ast.Call) -> bool:
@@ -164,9 +249,11 @@ def _feeds_state_dict(context: Context, node: ast.expr) -> bool:
 
 
 def _copies(context: Context, receiver: ast.expr) -> bool:
-    """Whether `load_state_dict` of this surely copies to where its own tensors are: a module or an
-    optimizer. What else has such a method (averages, buffers) may keep what it is given."""
+    """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
+    and optimizers does. What is named after averages or buffers may keep what it is given, and a
+    class of this file may have a method of its own."""
     if context.values.of(receiver).kind is Kind.MODULE:
         return True
-    last = (context.values.last_name(receiver) or "").lower()
-    return any(word in last for word in _COPYING) and "ema" not in last.split("_")
+    if any(function.name == "load_state_dict" for function in context.index.functions()):
+        return False
+    return not _KEEPING.search(ast.unparse(receiver))

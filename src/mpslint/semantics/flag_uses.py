@@ -94,9 +94,11 @@ def _flags(context: Context, test: ast.expr) -> Iterator[ast.Name | ast.Attribut
         for value in test.values:
             yield from _flags(context, value)
     elif isinstance(test, ast.Name | ast.Attribute):
-        guards = context.guards
-        if "cuda" in guards.implied(test, True) or "cuda" in guards.implied(test, False):
-            yield test
+        for outcome in (True, False):
+            facts = context.guards.implied(test, outcome)
+            # A flag that is always on is no question to the machine.
+            if "cuda" in facts and "impossible" not in facts:
+                yield test
 
 
 def _uses(context: Context, flag: ast.Name | ast.Attribute) -> Iterator[ast.expr]:

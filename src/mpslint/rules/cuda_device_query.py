@@ -52,8 +52,10 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.gated_moves import entry_test
 from mpslint.semantics.no_gpus import harm_of_none
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.semantics.runtime_calls import CUDA_SETTLED, only_for_cuda, unsettled
+from mpslint.semantics.several_gpus import for_several_gpus
 
 _NAMES = [
     "get_device_name",
@@ -107,6 +109,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=applicability,
             fix=fix,
         )
+    yield from _refused(context, rule)
     for call, _ in unsettled(context, ["torch.cuda.device_count"], CUDA_SETTLED):
         harm = harm_of_none(context, call)
         if harm is not None:
@@ -117,6 +120,29 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=count_level(context, call),
                 fix=partial(count_at_least_one, context, call),
             )
+
+
+def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
+    """`set_device` behind an assertion of CUDA in another function, which ends the whole program:
+    the next thing to raise, once the program lets MPS in."""
+    for call in context.calls_of("torch.cuda.set_device"):
+        facts = context.guards.at(call)
+        if "cuda" not in facts or facts & {"nccl", "caught"} or only_for_cuda(context, call):
+            continue
+        test = None if for_several_gpus(context, call) else entry_test(context, call)
+        if test is None or context.index.function(test) is context.index.function(call):
+            continue
+        applicability, fix = _remedy(context, call, "set_device")
+        yield context.finding(
+            rule,
+            call.func,
+            "torch.cuda.set_device() would raise AttributeError on a Mac, if "
+            f"{context.line(test)} let it come here",
+            severity=Severity.IGNORES,
+            labels=(context.label(test, "ends a run without CUDA"),),
+            applicability=applicability,
+            fix=fix,
+        )
 
 
 def _of_a_process(context: Context, call: ast.Call) -> bool:

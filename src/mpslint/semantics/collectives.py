@@ -22,7 +22,7 @@ _COLLECTIVES = (
     "torch.distributed.all_to_all",
 )
 """None of them takes a tensor of MPS: no backend of torch.distributed does."""
-_WRAPPERS = (
+WRAPPERS = (
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.parallel.distributed.DistributedDataParallel",
     "torch.distributed.fsdp.FullyShardedDataParallel",
@@ -43,7 +43,7 @@ def wrapped_for_ranks(context: Context, node: ast.AST) -> bool:
     function = context.index.function(node)
     return function is not None and any(
         context.index.function(call) is function and not _optional(context, call)
-        for call in context.calls_of(*_WRAPPERS)
+        for call in context.calls_of(*WRAPPERS)
     )
 
 

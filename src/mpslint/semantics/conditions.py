@@ -18,12 +18,14 @@ from mpslint.semantics.facts_known import (
     NAMED_CALLS,
     NEGATIVE,
     NONE,
+    OTHER_DEVICES,
     Facts,
     backend_word,
     by_constant_name,
     common,
     is_backend,
     last_name,
+    names_device,
 )
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.gpu_counts import GpuCounts
@@ -201,6 +203,8 @@ class Conditions:
             return is_backend("cuda", outcome) | {"nccl"}
         if outcome and word == "gpu":
             return frozenset({"asked-cuda"})
+        if outcome and word in OTHER_DEVICES and names_device(left):
+            return frozenset({"no-cuda", "no-mps"})
         if word in ("darwin", "Darwin") and self._system(left):
             return frozenset({"darwin"}) if outcome else frozenset({"not-darwin", "no-mps"})
         if isinstance(word, str) and self._system(left) and outcome:

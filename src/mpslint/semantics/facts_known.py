@@ -19,6 +19,8 @@ from __future__ import annotations
 import ast
 import re
 
+from mpslint.semantics.device_text import DEVICE_NAME
+
 Facts = frozenset[str]
 NONE: Facts = frozenset()
 IMPOSSIBLE: Facts = frozenset(
@@ -74,6 +76,8 @@ NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
     "has_mps": (frozenset({"mps"}), frozenset({"no-mps"})),
 }
 BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
+OTHER_DEVICES = ("lazy", "meta", "xla", "tpu", "hpu", "ipu", "mtia", "vulkan")
+"""Device types that are words of other things too; where a device is compared, they are not."""
 CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
 MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
 NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)
@@ -131,3 +135,10 @@ def last_name(node: ast.AST) -> str | None:
     if isinstance(node, ast.Call):
         return last_name(node.func)
     return None
+
+
+def names_device(node: ast.expr) -> bool:
+    """Whether what is compared is a device by its name: `args.device`, `device.type`."""
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        node = node.value
+    return DEVICE_NAME.match(last_name(node) or "") is not None

@@ -10,6 +10,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.collectives import WRAPPERS
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purpose import starts_nccl
 
@@ -27,7 +28,7 @@ _COUNT = re.compile(
 _LOCAL_RANK = re.compile(r"(^|_)local_rank$|^LOCAL_RANK$", re.I)
 _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
 """What launchers of several processes set in the environment."""
-_WRAPPERS = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel")
+_WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel")
 
 
 def for_several_gpus(context: Context, node: ast.AST) -> bool:
@@ -41,8 +42,11 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
         elif isinstance(parent, FUNCTIONS):
             if _WORD.search(parent.name):
                 return True
+        elif isinstance(parent, ast.ClassDef):
+            if _always_wraps(context, parent):
+                return True
         elif isinstance(parent, ast.Call) and child is not parent.func:
-            if _last(parent.func) in _WRAPPERS:
+            if _last(parent.func) in _WRAPPING:
                 return True
         child = parent
     return _file_for_several(context)
@@ -58,6 +62,16 @@ def _file_for_several(context: Context) -> bool:
             or any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
         )
     return bool(known)
+
+
+def _always_wraps(context: Context, owner: ast.ClassDef) -> bool:
+    """Whether a method of the class puts its model into DDP or FSDP, whatever it is asked for."""
+    for call in context.calls_of(*WRAPPERS):
+        function = context.index.function(call)
+        if function is not None and context.index.parents[function] is owner:
+            if context.index.parents[context.index.statement(call)] is function:
+                return True
+    return False
 
 
 def _asks_for_several(test: ast.expr) -> bool:

@@ -150,3 +150,18 @@ def test_a_number_that_is_there_only_on_cuda_tells_of_cuda() -> None:
     program = "i = d.index if d.type == 'cuda' else None\nif ok and i is not None:\n    probe(1)"
     context, node = probe(HEAD + program)
     assert "cuda" in context.guards.at(node)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason='')\n"
+        "@needs_gpu\ndef test_f():\n    probe(1)",
+        "@cuda_required\ndef test_f():\n    probe(1)",
+        "n = min(4, torch.cuda.device_count())\nfor i in range(n):\n    probe(1)",
+        "x = [probe(1) for i in range(torch.cuda.device_count())]",
+    ],
+)
+def test_a_mark_or_a_loop_over_gpus_wants_cuda(program: str) -> None:
+    context, node = probe(HEAD + program)
+    assert "cuda" in context.guards.at(node)

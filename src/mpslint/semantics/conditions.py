@@ -48,7 +48,7 @@ class Conditions:
         self._names = names
         self._flow = flow
         self._busy: set[object] = set()
-        self._attributes: dict[str, list[ast.expr]] | None = None
+        self._attributes: dict[str, list[tuple[ast.Attribute, ast.expr]]] | None = None
 
     def implied(self, test: ast.expr, outcome: bool) -> Facts:
         """The facts that follow when `test` is true (or false) in the boolean sense."""
@@ -329,15 +329,17 @@ class Conditions:
             for statement in self._index.of(ast.Assign):
                 for target in statement.targets:
                     if isinstance(target, ast.Attribute):
-                        spelled = ast.unparse(target)
-                        self._attributes.setdefault(spelled, []).append(statement.value)
+                        found = self._attributes.setdefault(target.attr, [])
+                        found.append((target, statement.value))
             for annotated in self._index.of(ast.AnnAssign):
                 if isinstance(annotated.target, ast.Attribute) and annotated.value is not None:
-                    spelled = ast.unparse(annotated.target)
-                    self._attributes.setdefault(spelled, []).append(annotated.value)
-        if not any(key.endswith("." + node.attr) for key in self._attributes):
+                    found = self._attributes.setdefault(annotated.target.attr, [])
+                    found.append((annotated.target, annotated.value))
+        candidates = self._attributes.get(node.attr)
+        if not candidates:
             return []
-        return self._attributes.get(ast.unparse(node), [])
+        spelled = ast.unparse(node)
+        return [value for target, value in candidates if ast.unparse(target) == spelled]
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""

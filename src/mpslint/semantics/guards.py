@@ -20,7 +20,9 @@ from mpslint.semantics.names import Names
 from mpslint.semantics.settling import Settling
 
 _CUDA_MARK = re.compile(
-    r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|(cuda|gpu)_?only", re.I
+    r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|"
+    r"(cuda|gpu|nccl|triton)_?(only|require|need|test)",
+    re.I,
 )
 _MPS_MARK = re.compile(
     r"(require|need|skip|only).*(mps|metal|apple|mac)|^(mps|macos)$|mps_?only", re.I
@@ -48,7 +50,7 @@ class Guards:
         self._places: dict[ast.AST, dict[ast.stmt, _Place]] = {}
         # The parts ask back; weakly, so that no cycle keeps a file's tree.
         back = weakref.proxy(self)
-        counts = GpuCounts(back, index, names, flow)
+        self._counts = counts = GpuCounts(back, index, names, flow)
         self._conditions = Conditions(back, counts, index, names, flow)
         self._settling = Settling(back, index, names)
         self.callers = Callers(back, self._settling, counts, index, names)
@@ -143,12 +145,7 @@ class Guards:
         *start, stop = iterable.args or [iterable]
         if len(start) > 1 or any(not isinstance(item, ast.Constant) for item in start):
             return False
-        if isinstance(stop, ast.Name):
-            stop = self.behind(stop)
-        return (
-            isinstance(stop, ast.Call)
-            and self._names.resolve(stop.func) == "torch.cuda.device_count"
-        )
+        return self._counts.implies_cuda(stop, 1)
 
     def _earlier(self, parent: ast.AST, child: ast.stmt) -> Facts:
         """What early exits and assertions before `child` in its block have settled."""
@@ -190,6 +187,11 @@ class Guards:
     def _marked(self, decorators: list[ast.expr]) -> Facts:
         facts: Facts = NONE
         for decorator in decorators:
+            if isinstance(decorator, ast.Name):
+                # `needs_gpu = pytest.mark.skipif(...)`, used as `@needs_gpu`
+                kept = self.behind(decorator)
+                if isinstance(kept, ast.Call):
+                    facts |= self._marked([kept])
             call = decorator if isinstance(decorator, ast.Call) else None
             function = call.func if call else decorator
             last = last_name(function) or ""

@@ -15,7 +15,7 @@ import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
 SOURCE = Path(__file__).parents[2] / "src"
-TIMEOUT = 120
+TIMEOUT = 900  # of a program that hangs; no test waits for it on a slow machine either
 
 
 class Finished(NamedTuple):
@@ -86,7 +86,7 @@ def torch_server() -> Iterator[subprocess.Popen[str]]:
     yield server
     assert server.stdin is not None
     server.stdin.close()
-    server.wait(timeout=30)
+    server.wait(timeout=TIMEOUT)
 
 
 @pytest.fixture

@@ -97,8 +97,8 @@ def test_an_allocation_of_30_gb_is_refused(sandbox: Any, namespaces: bool) -> No
 
 @both_ways
 def test_memory_that_is_really_used_ends_the_run(sandbox: Any, namespaces: bool) -> None:
-    code = "import time\nx = [bytearray(b'1') * (8 << 20) for _ in range(60)]\ntime.sleep(9)"
-    run = sandbox.run(code, namespaces, memory=200 << 20)
+    code = "import time\nx = [bytearray(b'1') * (8 << 20) for _ in range(60)]\ntime.sleep(99)"
+    run = sandbox.run(code, namespaces, memory=200 << 20, timeout=120.0)
     assert run.stopped == "memory"
     assert run.peak_memory > 200 << 20
 
@@ -107,9 +107,9 @@ def test_memory_that_is_really_used_ends_the_run(sandbox: Any, namespaces: bool)
 def test_memory_of_children_counts_too(sandbox: Any, namespaces: bool) -> None:
     code = (
         "import os, time\nfor _ in range(3):\n    if os.fork() == 0:\n"
-        "        x = bytearray(b'1') * (90 << 20)\n        break\ntime.sleep(9)"
+        "        x = bytearray(b'1') * (90 << 20)\n        break\ntime.sleep(99)"
     )
-    assert sandbox.run(code, namespaces, memory=200 << 20).stopped == "memory"
+    assert sandbox.run(code, namespaces, memory=200 << 20, timeout=120.0).stopped == "memory"
 
 
 @both_ways
@@ -121,7 +121,7 @@ def test_a_fork_bomb_is_stopped(sandbox: Any, namespaces: bool) -> None:
         "    if pid == 0: time.sleep(60); os._exit(0)\n    made += 1\nelse: print('unbounded')\n"
         "time.sleep(3)"
     )
-    run = sandbox.run(code, namespaces)
+    run = sandbox.run(code, namespaces, timeout=120.0)
     assert run.stopped == "processes" or "refused" in run.stdout
     assert run.isolation["nothing_left"]
 
@@ -201,9 +201,9 @@ def test_200_mb_of_output_leave_only_their_head_and_tail(sandbox: Any, namespace
 def test_a_disk_that_is_being_filled_ends_the_run(sandbox: Any, namespaces: bool) -> None:
     code = (
         "import time\nfor i in range(10):\n    open(f'f{i}', 'wb').write(bytes(10 << 20))\n"
-        "time.sleep(10)"
+        "time.sleep(99)"
     )
-    assert sandbox.run(code, namespaces).stopped == "disk"
+    assert sandbox.run(code, namespaces, timeout=120.0).stopped == "disk"
 
 
 @both_ways

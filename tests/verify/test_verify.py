@@ -48,7 +48,7 @@ def program(name: str) -> tuple[str, dict[str, bytes]]:
 
 def alone(script: str, *devices: str, **more: object) -> Report:
     """The script by itself; without the control, which has tests of its own."""
-    settings = {"devices": devices or ("cpu",), "negative_control": False, "timeout": 120.0, **more}
+    settings = {"devices": devices or ("cpu",), "negative_control": False, "timeout": 600.0, **more}
     return verify(Request(script, **settings))  # type: ignore[arg-type]
 
 

@@ -34,7 +34,7 @@ def check(folder: Path) -> Report:
 
 def tell(name: str, report: Report) -> int:
     """Print what happened on real devices; the number of failures there."""
-    real = [run for run in report.runs if run.device != "cpu"]
+    real = [run for run in report.runs if run.kind == "real" and run.device != "cpu"]
     for run in real:
         print(f"{name:28} {run.name:10} {run.verdict:13} {run.seconds:4.0f} s  {run.reason}")
     if not real:

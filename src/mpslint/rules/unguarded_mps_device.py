@@ -37,9 +37,8 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.selection import torch_name
-from mpslint.patterns.text import needs_parentheses, replace
+from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.mps_literal import ask_for_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.last_arm import deciding_test
@@ -76,7 +75,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             literal.node,
             "MPS is used without asking for it: raises where there is no MPS",
             applicability=Applicability.UNSAFE,
-            fix=partial(_ask_first, context, literal.node),
+            fix=partial(ask_for_mps, context, literal, slot),
         )
 
 
@@ -101,17 +100,3 @@ def _is_used(context: Context, call: ast.AST) -> bool:
     if isinstance(context.index.parents[call], ast.Assign | ast.AnnAssign | ast.Return):
         return True
     return context.devices.slot(call) is not None
-
-
-def _ask_first(context: Context, node: ast.expr) -> Fix | None:
-    torch = torch_name(context, node)
-    if torch is None:
-        return None
-    text = context.source.segment(node)
-    mark = text[-1]
-    selected = f"{text} if {torch}.backends.mps.is_available() else {mark}cpu{mark}"
-    if needs_parentheses(node, context.index.parents[node]):
-        selected = f"({selected})"
-    return Fix(
-        "Ask for MPS first", (replace(context.source, node, selected),), Applicability.UNSAFE
-    )

@@ -1,0 +1,84 @@
+"""What only several GPUs reach, and what a single one reaches as well."""
+
+from __future__ import annotations
+
+import pytest
+from probing import probe
+
+from mpslint.semantics.several_gpus import for_several_gpus
+
+
+def several(program: str) -> bool:
+    context, node = probe("import os\nimport torch\n" + program)
+    return for_several_gpus(context, node)
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "args.distributed",
+        "is_distributed()",
+        "trainer.deepspeed",
+        "world_size > 1",
+        "args.world_size >= 2",
+        "dist.get_world_size() > 1",
+        "n_gpus != 1",
+        "ngpus_per_node > 1",
+        "local_rank != -1",
+        "args.local_rank >= 0",
+        'int(os.environ.get("LOCAL_RANK", -1)) != -1',
+        'int(os.environ["WORLD_SIZE"]) > 1',
+        '"RANK" in os.environ',
+        'strategy == "fsdp"',
+        "kind == DistributedType.MULTI_GPU",
+        "args.distributed and verbose",
+        "args.distributed or world_size > 1",
+    ],
+)
+def test_only_several_gpus_come_below(test: str) -> None:
+    assert several(f"if {test}:\n    probe(1)\n")
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "not args.distributed",
+        "world_size >= 1",
+        "world_size > 0",
+        "local_rank in (-1, 0)",
+        "local_rank != 0",
+        "rank == 0",
+        "args.distributed or verbose",
+        'strategy == "single"',
+        "self.model_parallel",
+        '"HOME" in os.environ',
+    ],
+)
+def test_a_single_gpu_comes_here_too(test: str) -> None:
+    assert not several(f"if {test}:\n    probe(1)\n")
+
+
+def test_the_other_arm_is_for_a_single_gpu() -> None:
+    assert not several("if args.distributed:\n    pass\nelse:\n    probe(1)\n")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def setup_distributed():\n    probe(1)\n",
+        "def apply_fsdp(model):\n    probe(1)\n",
+        "model = FSDP(model, device_id=probe(1))\n",
+        'torch.distributed.init_process_group(backend="nccl")\ndef f():\n    probe(1)\n',
+    ],
+)
+def test_so_say_a_function_a_wrapper_and_a_process_group(program: str) -> None:
+    assert several(program)
+
+
+def test_a_class_that_wraps_on_one_way_only_is_for_a_single_gpu_too() -> None:
+    wrap = "self.m = torch.nn.parallel.DistributedDataParallel(m)"
+    method = "    def f(self):\n        probe(1)\n"
+    always = f"class T:\n    def __init__(self, m):\n        {wrap}\n{method}"
+    asked = f"class T:\n    def __init__(self, m, n):\n        if n:\n            {wrap}\n{method}"
+    assert several(always)
+    assert not several(asked)

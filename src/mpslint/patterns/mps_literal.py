@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from mpslint.semantics.devices import Literal, Slot
 
 _MESSAGE = "Ask for MPS first"
-_KEPT = ("assignment", "return")
 
 
 def ask_for_mps(context: Context, literal: Literal, slot: Slot) -> Fix | None:
     """A test for MPS where the device gets its name; that name, or a selection, elsewhere."""
-    kept = slot.kind in _KEPT or isinstance(
-        context.index.parents[slot.node], ast.Assign | ast.AnnAssign | ast.Return
-    )
-    if not kept or slot.kind in ("factory", "to"):
-        named = _named(context, literal, slot)
-        if named is not None:
-            return named
-    return _in_place(context, literal.node)
+    named = None if _kept(context, slot) else _named(context, literal, slot)
+    return named if named is not None else _in_place(context, literal.node)
+
+
+def _kept(context: Context, slot: Slot) -> bool:
+    """Whether the device gets its name here: `device = torch.device("mps")`, `device: str = ...`."""
+    if slot.kind == "device":
+        return isinstance(context.index.parents[slot.node], ast.Assign | ast.AnnAssign | ast.Return)
+    return slot.kind in ("assignment", "return", "field")
 
 
 def _named(context: Context, literal: Literal, slot: Slot) -> Fix | None:
@@ -40,7 +40,7 @@ def _named(context: Context, literal: Literal, slot: Slot) -> Fix | None:
         found = reference(context, literal.node)
     if found is None:
         return None
-    write = name_default if slot.kind in ("field", "item") else name_device
+    write = name_default if slot.kind == "item" else name_device
     edits = write(context, literal, slot, found)
     if edits is None:
         return None

@@ -24,7 +24,7 @@ def ask_for_mps(context: Context, literal: Literal, slot: Slot) -> Fix | None:
 
 
 def _kept(context: Context, slot: Slot) -> bool:
-    """Whether the device gets its name here: `device = torch.device("mps")`, `device: str = ...`."""
+    """Whether the device gets its name here: `device = torch.device("mps")`."""
     if slot.kind == "device":
         return isinstance(context.index.parents[slot.node], ast.Assign | ast.AnnAssign | ast.Return)
     return slot.kind in ("assignment", "return", "field")

@@ -17,6 +17,7 @@ from mpslint.patterns.selection import (
     torch_name,
     wrapped_chain,
 )
+from mpslint.patterns.styles import has_busy_helper
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
 from mpslint.semantics.consumers import foreign_consumer
 
@@ -50,6 +51,8 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     if edits is None:
         return None
     level = Applicability.UNSAFE if leaves_index(context) else found.level
+    if slot.kind in _DEFAULTS and found.edits and has_busy_helper(context):
+        level = Applicability.UNSAFE  # The file selects in its own way, when it is asked to.
     return Fix("Use the selected device", (*found.edits, *edits), level)
 
 

@@ -15,6 +15,7 @@ from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.semantics.elsewhere import required
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.purity import is_pure
 from mpslint.semantics.selected_devices import returns_cuda
 from mpslint.semantics.value import Kind
 
@@ -78,7 +79,8 @@ def is_inline(context: Context) -> bool:
 
 def known_helper(context: Context, offset: int) -> Selection | None:
     """A function of this file, or of the project, that returns the machine's device: CUDA
-    wherever there is CUDA. One that comes before `offset` is there for code at `offset`."""
+    wherever there is CUDA. One that comes before `offset` is there for code at `offset`; one that
+    prints, logs or sets anything is not called where the program did not call it."""
     module = context.names.module
     for name in sorted(module.bindings, key=lambda n: (n != "get_device", n)):
         bindings = module.bindings[name]
@@ -97,13 +99,28 @@ def known_helper(context: Context, offset: int) -> Selection | None:
     return None
 
 
+def has_busy_helper(context: Context) -> bool:
+    """Whether a function of this file selects the device and does more than that."""
+    bindings = [b for b in context.names.module.bindings.values() if len(b) == 1]
+    return any(
+        isinstance(one.node, FUNCTIONS)
+        and _HELPER.match(one.node.name)
+        and not is_pure(context, one.node)
+        and returns_cuda(context, one.node)
+        for (one,) in bindings
+    )
+
+
 def _device_of(context: Context, binding: Binding) -> Kind | None:
-    """Whether the helper gives a device or a string; None where it may give something else."""
+    """Whether the helper gives a device or a string; None where it may give something else, or
+    does something else as well."""
     function = binding.node
     if isinstance(function, FUNCTIONS):
         if isinstance(function, ast.AsyncFunctionDef) or required(function.args):
             return None
         if function.decorator_list or not returns_cuda(context, function):
+            return None
+        if not is_pure(context, function):
             return None
         value = context.values.returned(function)
         return value.kind if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) else None

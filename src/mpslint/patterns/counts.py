@@ -35,6 +35,8 @@ def count_level(context: Context, call: ast.Call) -> Applicability | None:
 def _uses(context: Context, call: ast.Call) -> list[ast.expr] | None:
     """Where the count is read: the call itself, or the name that it is assigned to."""
     statement = context.index.parents[call]
+    if isinstance(statement, ast.IfExp | ast.BoolOp):
+        return None
     if not isinstance(statement, ast.Assign):
         return [call]
     if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):

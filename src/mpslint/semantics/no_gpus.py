@@ -20,15 +20,43 @@ def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str 
     parent = context.index.parents[count]
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
         parent = context.index.parents[parent]  # 0 times anything is 0 as well
+    elif isinstance(parent, ast.IfExp | ast.BoolOp):
+        parent = context.index.parents[parent]  # unless somebody gives the number
     if depth == 0 or not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return None
     target = parent.targets[0]
+    if isinstance(target, ast.Attribute):
+        return _harm_of_attribute(context, target)
     if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
         return None
     uses = list(_uses(context, target))
     if any(_asks(context, use) for use in uses):
         return None
     return next((h for use in uses if (h := harm_of_none(context, use, depth - 1))), None)
+
+
+def _harm_of_attribute(context: Context, target: ast.Attribute) -> str | None:
+    """`self.num_gpus` as the turns of a loop that puts a worker on each of them."""
+    spelled = ast.dump(target.value)
+    owner = context.index.enclosing(target, ast.ClassDef)
+    for use in context.index.attributes[target.attr]:
+        ranged = context.index.parents[use]
+        if not isinstance(use.ctx, ast.Load) or ast.dump(use.value) != spelled:
+            continue
+        if not isinstance(ranged, ast.Call) or ast.unparse(ranged.func) != "range":
+            continue
+        loop = context.index.parents[ranged]
+        if (
+            not isinstance(loop, ast.For)
+            or context.index.enclosing(loop, ast.ClassDef) is not owner
+        ):
+            continue
+        if any(
+            literal.computed_index and context.index.within(literal.node, loop)
+            for literal in context.devices.literals
+        ):
+            return f"the loop of {context.line(loop)} has no turn"
+    return None
 
 
 def _uses(context: Context, target: ast.Name) -> Iterator[ast.Name]:

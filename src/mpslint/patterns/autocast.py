@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.arguments import add_argument
+from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
@@ -98,7 +99,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     else:
         head = f"{head}, enabled={test}"
     edits.append(_first_argument(context, call, paren, head))
-    return Fix(_MESSAGE, tuple(edits), device.level)
+    return Fix(_MESSAGE, folded(context, call, edits), device.level)
 
 
 def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fix | None:
@@ -117,7 +118,8 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     enabled = _switch(call, 5 if scaler else 2)
     test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
     if enabled is not None:
-        return Fix(_MESSAGE, (*device.edits, named, replace(source, enabled, test)), device.level)
+        both = (named, replace(source, enabled, test))
+        return Fix(_MESSAGE, (*device.edits, *folded(context, call, both)), device.level)
     added = add_argument(source, call, f"enabled={test}")
     if added is None:
         return None
@@ -125,7 +127,7 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
         edits: tuple[Edit, ...] = (named._replace(text=named.text + added.text),)
     else:
         edits = (named, added)
-    return Fix(_MESSAGE, (*device.edits, *edits), device.level)
+    return Fix(_MESSAGE, (*device.edits, *folded(context, call, edits)), device.level)
 
 
 def _unpacks(call: ast.Call) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Edit
+from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import Reference, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
@@ -100,7 +101,8 @@ def _convert(
         lead = f"{inner}, " if inner else "0, "
         if made == "empty" and alias.dtype == "float32" and not _sets_default(context):
             where = f"device={device.text}"
-        return replace(source, parent, f"{torch}.{made}({lead}{where})")
+        edit = replace(source, parent, f"{torch}.{made}({lead}{where})")
+        return folded(context, parent, [edit])[0]
     function = parent.func
     if isinstance(function, ast.Attribute) and function.attr == "type" and parent.args == [use]:
         start, end = context.name_token(function)[0], source.span(parent)[1]

@@ -24,8 +24,9 @@ model = Net().to(device)
 exit that wants CUDA, and functions, methods and test cases that the file only calls there; the CUDA
 arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
 CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors, and
-what only runs with several GPUs; statements in front of a `raise`; and code that is about CUDA by
-the name of its function, class or file or by the kernels it imports (`def cuda(self)`).
+what only runs with several GPUs; statements in front of a `raise`; tests behind a move that has
+raised already; and code that is about CUDA by the name of its function, class or file or by the
+kernels it imports (`def cuda(self)`).
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -118,8 +119,8 @@ def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr |
     if gate is None:
         return _refused(context, call)
     asked = asked_by(context, gate)
-    if rightly_gated(context, call, asked):
-        return None
+    if context.guards.has(gate, "cuda-used") or rightly_gated(context, call, asked):
+        return None  # Behind an unguarded move, that is the finding.
     if asked is Asked.SWITCH:
         return Severity.BREAKS, _switched(context, call, gate), gate.test
     unused = _UNUSED if asked is Asked.MACHINE else _STAYS

@@ -22,6 +22,7 @@ from mpslint.patterns.text import (
     holds_comment,
     indent_unit,
     insert,
+    line_limit,
     quote,
     replace_span,
 )
@@ -148,18 +149,27 @@ def _beside(context: Context, gate: ast.If, calls: list[ast.Call]) -> list[Edit]
     lines = _arm(context, arm, calls, indent + unit)
     if lines is None:
         return None
-    test, newline = joined([*switches, mps_available(context, torch)]), source.newline
+    parts, newline = [*switches, mps_available(context, torch)], source.newline
     if inverted:
-        text = f"if {test}:{newline}" + newline.join(lines) + f"{newline}{indent}el"
-        return [insert(start, text)]
+        header = _header(context, "if", parts, indent)
+        return [insert(start, newline.join([header, *lines]) + f"{newline}{indent}el")]
     last = gate.body[-1]
     if not alone_on_lines(source, last):
         return None
     row = row_of_last_comment(source, last, indent)
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if not source.text[:offset].endswith(("\n", "\r")) else ""
-    body = newline.join([f"{indent}elif {test}:", *lines])
+    body = newline.join([indent + _header(context, "elif", parts, indent), *lines])
     return [insert(offset, f"{lead}{body}{'' if lead else newline}")]
+
+
+def _header(context: Context, word: str, parts: list[str], indent: str) -> str:
+    """`elif a and b:`, in parentheses over several lines where it is too long for one."""
+    source, test = context.source, joined(parts)
+    if len(indent.expandtabs()) + len(word) + len(test) + 2 <= line_limit(source):
+        return f"{word} {test}:"
+    inner = source.newline + indent + indent_unit(source)
+    return f"{word} ({inner}{f'{inner}and '.join(dict.fromkeys(parts))}{source.newline}{indent}):"
 
 
 def _only_talks(statement: ast.stmt) -> bool:

@@ -20,7 +20,8 @@ device = torch.accelerator.current_accelerator(check_available=True) or torch.de
 ## What is not flagged
 A result with a fallback (`or torch.device("cpu")`), one that is compared with None or tested,
 and files that ask `torch.accelerator.is_available()` or `device_count()` anywhere (or a helper
-such as `verify_min_gpu_count()`): there the answer is mostly known by way of an option.
+such as `verify_min_gpu_count()`): there the answer is mostly known by way of an option; a process
+that a launcher started for a GPU of its own (`LOCAL_RANK`).
 
 ## Fix safety
 Safe where `min-torch` is 2.7 or later, which have `check_available`; not offered before.
@@ -60,7 +61,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.accelerator.current_accelerator"):
         if context.guards.has(call, "accelerator", "cuda", "mps", "caught"):
             continue
-        if _answered(context, call):
+        if _answered(context, call) or _is_launched(context, call):
             continue
         fixable = context.settings.min_torch >= _CHECK_SINCE
         yield context.finding(
@@ -76,6 +77,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _asks_for_gpus(context: Context) -> bool:
     """Whether a helper from elsewhere is asked (`verify_min_gpu_count()`)."""
     return any(_HELPER.search(name) for name in context.index.calls)
+
+
+def _is_launched(context: Context, call: ast.Call) -> bool:
+    """Whether the function reads what a launcher of one process for each GPU tells it."""
+    function = context.index.function(call)
+    return any(
+        text.value == "LOCAL_RANK" and context.index.function(text) is function
+        for text in context.index.strings
+    )
 
 
 def _answered(context: Context, call: ast.Call) -> bool:

@@ -58,6 +58,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         test = deciding_test(context, literal.node)
         if test is None or context.guards.has(literal.node, *_SETTLED):
             continue
+        if _is_skipped(context, literal.node):
+            continue
         yield context.finding(
             rule,
             literal.node,
@@ -66,6 +68,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, literal.node),
         )
+
+
+def _is_skipped(context: Context, node: ast.AST) -> bool:
+    """Below a mark that asks for MPS beside CUDA: `skipif(not (cuda or mps))`."""
+    function = context.index.function(node)
+    return function is not None and any(
+        isinstance(mark, ast.Call) and "mps" in ast.unparse(mark)
+        for mark in function.decorator_list
+    )
 
 
 def _fix(context: Context, node: ast.Constant) -> Fix | None:

@@ -21,7 +21,7 @@ assert torch.cuda.is_available() or torch.backends.mps.is_available(), "needs a 
 Tests; functions, classes and files that are about CUDA by their names or by the kernels they
 import, or about several GPUs by their names; checks of what the user or a caller has asked for
 (`if device == "cuda" and not torch.cuda.is_available()`); checks that know MPS or another
-accelerator.
+accelerator; refusals that name NVIDIA, or stand in front of a process group on NCCL.
 
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say.
@@ -71,6 +71,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # `if args.cuda and not torch.cuda.is_available()`
         if about_cuda(context, test) or _needs_several(context, test):
             continue
+        if _names_nvidia(context, test) or _starts_nccl_next(context, test):
+            continue
         fixable = admit_mps(context, test) is not None
         yield context.finding(
             rule,
@@ -79,6 +81,27 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(admit_mps, context, test) if fixable else None,
         )
+
+
+def _names_nvidia(context: Context, test: ast.expr) -> bool:
+    """Whether the refusal says that what follows is for NVIDIA's GPUs."""
+    holder = context.index.parents[test]
+    said: list[ast.AST] = [holder.msg] if isinstance(holder, ast.Assert) and holder.msg else []
+    if isinstance(holder, ast.If):
+        said += [*holder.body[-1:], *holder.orelse[-1:]]
+    return any("nvidia" in ast.unparse(item).lower() for item in said)
+
+
+def _starts_nccl_next(context: Context, test: ast.expr) -> bool:
+    """Whether the block goes on with a process group on NCCL."""
+    block = context.index.block(context.index.statement(test))
+    after = [item for item in block if item.lineno > test.lineno and isinstance(item, ast.Expr)]
+    return any(
+        context.resolve(item.value.func) == "torch.distributed.init_process_group"
+        and "nccl" in ast.unparse(item.value)
+        for item in after
+        if isinstance(item.value, ast.Call)
+    )
 
 
 def _asserted(context: Context) -> Iterator[tuple[ast.expr, bool]]:

@@ -26,8 +26,9 @@ device = (
 ## What is not flagged
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
-CUDA; code for another system; comparisons with a device that was selected elsewhere; devices that are
-handed to a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM,
+CUDA; code for another system; comparisons with a device that was selected elsewhere; a choice that
+only autocast follows, or tensors that several processes exchange; devices that are handed to a
+library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM,
 Paddle, CuPy, JAX), which would raise where the CPU works.
 
 ## Fix safety
@@ -50,9 +51,12 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
-from mpslint.semantics.consumers import foreign_consumer
+from mpslint.semantics.consumers import foreign_consumer, reads
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_decisions import deciding_flags, deciding_tests
+from mpslint.semantics.flow import leaves
 
+_EXCHANGES = re.compile(r"all_?reduce|all_?gather|broadcast")
 _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
 
 
@@ -64,9 +68,8 @@ _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for chain in context.chains.without_mps:
-        if _left_out(context, chain) or foreign_consumer(context, chain.cuda_arm) is not None:
-            continue
+    chains = [chain for chain in context.chains.without_mps if not _is_meant(context, chain)]
+    for chain in chains:
         falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
         row = context.source.position(context.source.span(falls)[0])[0]
         start, end = _extent(context, chain)
@@ -79,6 +82,44 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             fix=partial(add_mps_arm, context, chain),
         )
+
+    for value, test in deciding_flags(context, chains):
+        message = f"a Mac's GPU is never used: the selection in {context.line(test)} follows this"
+        yield context.finding(rule, value, message, labels=(context.label(test, "read here"),))
+    for test in deciding_tests(context):
+        message = "a Mac's GPU is never used: what follows is moved to CUDA or not at all"
+        yield context.finding(rule, test, message)
+
+
+def _is_meant(context: Context, chain: Chain) -> bool:
+    if _left_out(context, chain) or _only_for_autocast(context, chain):
+        return True
+    return _for_ranks(context, chain) or foreign_consumer(context, chain.cuda_arm) is not None
+
+
+def _only_for_autocast(context: Context, chain: Chain) -> bool:
+    """Whether only autocast follows the choice: where tensors live is decided elsewhere."""
+    statement = context.index.parents[chain.node]
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    slots = [
+        context.devices.slot(use)
+        for use in reads(context, statement.targets[0])
+        if isinstance(use, ast.expr)
+    ]
+    return bool(slots) and all(slot is not None and slot.kind == "autocast" for slot in slots)
+
+
+def _for_ranks(context: Context, chain: Chain) -> bool:
+    """Whether the device is that of tensors which processes exchange, in a function that leaves at
+    once where there is one process."""
+    function = context.index.function(chain.node)
+    if function is None or not any(_EXCHANGES.search(name) for name in context.index.calls):
+        return False
+    return any(
+        isinstance(item, ast.If) and leaves(item.body) and "distributed" in ast.unparse(item.test)
+        for item in function.body
+    )
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

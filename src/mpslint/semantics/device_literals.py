@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.consumers import WITHOUT_MPS, foreign_consumer
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
@@ -23,15 +24,6 @@ if TYPE_CHECKING:
 _OTHER_LIBRARIES = WITHOUT_MPS | {"keras", "catboost", "warp", "taichi", "decord", "mlx", "cv2"}
 _HOST_CLASS = re.compile(r"Tokenizer|Processor|FeatureExtractor")
 _STAND_INS = frozenset({"SimpleNamespace", "Mock", "MagicMock", "Namespace", "namedtuple"})
-_COLLECTIVES = (
-    "all_reduce",
-    "all_gather",
-    "all_gather_into_tensor",
-    "reduce_scatter",
-    "broadcast",
-    "reduce",
-    "barrier",
-)
 _SEVERAL = ("replicate", "scatter", "parallel_apply", "gather")
 _PIPELINES = ("prepare_pippy", "ScheduleGPipe", "PipelineStage", "Pipe", "pipeline")
 _SEVERAL_FILES = re.compile(r"(^|[/\\])(distributed|ddp|fsdp)[/\\]|multi_?gpu[^/\\]*$", re.I)
@@ -130,12 +122,7 @@ def _is_reduced(context: Context, literal: Literal) -> bool:
     function = context.index.function(literal.node)
     if function is None:
         return False
-    return any(
-        (context.resolve(call.func) or "").startswith("torch.distributed.")
-        and context.index.function(call) is function
-        for word in _COLLECTIVES
-        for call in context.index.calls.get(word, ())
-    ) or any(
+    return talks_to_ranks(context, literal.node) or any(
         (context.resolve(call.func) or "").startswith("torch.nn.parallel.")
         and context.index.function(call) is function
         for word in _SEVERAL

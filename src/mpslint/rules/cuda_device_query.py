@@ -30,11 +30,12 @@ GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` i
 spreads its processes over `f"cuda:{rank}"`.
 
 ## Fix safety
-Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA; and
-for a count that is only divided by: `max(1, torch.cuda.device_count())`. Unsafe for the number of
-processes, which then is 1, but which may want NCCL, and for `get_device_name` from torch 2.9,
-which has a name for the Apple GPU. The other answers have no counterpart, so the code around them
-must be changed by hand.
+Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
+not where a question that has no fix follows, to which the error would only move; and for a count
+that is only divided by: `max(1, torch.cuda.device_count())`. Unsafe for the number of processes,
+which then is 1, but which may want NCCL, and for `get_device_name` from torch 2.9, which has a
+name for the Apple GPU. The other answers have no counterpart, so the code around them must be
+changed by hand.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`, `_get_device_index`), `torch/backends/mps`
@@ -81,6 +82,7 @@ _NAMES = [
     "profiler.stop",
 ]
 _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
+_UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
 _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
 
 
@@ -129,6 +131,8 @@ def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
         facts = context.guards.at(call)
         if "cuda" not in facts or facts & {"nccl", "caught"} or only_for_cuda(context, call):
             continue
+        if _asked_here(context, call):
+            continue
         test = None if for_several_gpus(context, call) else entry_test(context, call)
         if test is None or context.index.function(test) is context.index.function(call):
             continue
@@ -143,6 +147,19 @@ def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=applicability,
             fix=fix,
         )
+
+
+def _asked_here(context: Context, call: ast.Call) -> bool:
+    """Below a test for CUDA of its own."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+            return False
+        if isinstance(parent, ast.If) and any(child is item for item in parent.body):
+            if "cuda" in context.guards.implied(parent.test, True):
+                return True
+        child = parent
+    return False
 
 
 def _of_a_process(context: Context, call: ast.Call) -> bool:
@@ -178,7 +195,7 @@ def _remedy(
     context: Context, call: ast.Call, name: str
 ) -> tuple[Applicability | None, partial[Fix | None] | None]:
     if isinstance(context.index.parents[call], ast.Expr):
-        if name.rsplit(".", 1)[-1] in _STATEMENTS:
+        if name.rsplit(".", 1)[-1] in _STATEMENTS and not _error_moves_on(context, call):
             message = "Call it only where CUDA is there"
             return Applicability.SAFE, partial(guard_statement, context, call, CUDA, message)
     elif name == "get_device_name" and context.settings.min_torch >= (2, 9):
@@ -192,3 +209,15 @@ def _remedy(
             Applicability.UNSAFE,
         )
     return None, None
+
+
+def _error_moves_on(context: Context, call: ast.Call) -> bool:
+    """Whether a question that raises, and that no fix answers, follows in the same function: a
+    test around this one would only move the error."""
+    function, start = context.index.function(call), context.source.span(call)[0]
+    return any(
+        context.index.function(other) is function
+        and context.source.span(other)[0] > start
+        and not context.guards.has(other, *CUDA_SETTLED)
+        for other in context.calls_of(*(f"torch.cuda.{name}" for name in _UNANSWERED))
+    )

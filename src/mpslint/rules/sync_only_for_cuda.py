@@ -75,15 +75,24 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if not _decides_a_time(context, attribute, branch):
             continue
-        yield context.finding(
+        start, end = context.source.span(attribute)
+        if isinstance(branch, ast.If) and _is_chosen(context, attribute):
+            start = context.source.span(branch.test)[0]
+        yield context.finding_at(
             rule,
-            attribute,
+            start,
+            end,
             "waits for CUDA only: on MPS the clock is read before the work has run",
             confidence=Confidence.INFERRED,
             labels=(context.label(branch.test, "false on MPS"),),
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, branch, attribute),
         )
+
+
+def _is_chosen(context: Context, attribute: ast.Attribute) -> bool:
+    """`if cuda: synchronize = torch.cuda.synchronize`: the choice is what is wrong."""
+    return isinstance(context.index.parents[attribute], ast.Assign)
 
 
 def _cuda_branch(context: Context, node: ast.AST) -> ast.If | ast.IfExp | None:

@@ -47,8 +47,9 @@ from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.calls import is_cuda_move
-from mpslint.patterns.gates import open_gates
+from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
+from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_defaults import is_fallback, unused_default
@@ -94,7 +95,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             literal.node,
             _message(context, slot, context.source.segment(literal.node)),
-            applicability=Applicability.SAFE,
+            applicability=literal_level(context, literal, slot),
             fix=partial(replace_literal, context, literal, slot),
         )
 
@@ -131,7 +132,7 @@ def _gated(context: Context, rule: Rule, node: ast.expr, gate: ast.If) -> Findin
         "a Mac's GPU is never used: things are moved only where CUDA is",
         severity=Severity.IGNORES,
         labels=(context.label(gate.test, "decided here"),),
-        applicability=Applicability.SAFE,
+        applicability=gates_level(context),
         fix=partial(open_gates, context),
     )
 

@@ -1,0 +1,32 @@
+"""What a fix will come to, as far as that costs little, so that `check` can say it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability
+from mpslint.patterns.selection import several_gpus, torch_name
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices import Literal, Slot
+
+_MAY_SELECT = ("assignment", "return", "device")
+"""Slots where a literal may become a selection itself, whatever its index."""
+
+
+def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicability | None:
+    """The level of the fix for a CUDA literal at best; None where there is none."""
+    if slot.kind not in _MAY_SELECT and (literal.computed_index or several_gpus(context)):
+        return None
+    if torch_name(context, literal.node) is None and "torch" not in _imported(context):
+        return Applicability.UNSAFE
+    return Applicability.SAFE
+
+
+def _imported(context: Context) -> set[str]:
+    return {
+        (binding.qualified or "").split(".")[0]
+        for _, binding in context.names.every_binding()
+        if binding.kind == "import"
+    }

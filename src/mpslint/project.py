@@ -15,6 +15,7 @@ from mpslint.patterns.styles import helper_lines
 from mpslint.semantics.context import Context
 from mpslint.semantics.elsewhere import Definition, exported_device
 from mpslint.source import SourceFile
+from mpslint.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +36,13 @@ class Project:
         self._settings = settings
         self._contexts: dict[str, Context | None] = {}
         self._known: dict[tuple[str, str], Definition | None] = {}
+        self._surroundings = Surroundings(settings, self._context)
         self.helper_source = helper_source(settings)
         """What the helper module holds when it is created."""
         self._check_helper()
+
+    def holds_back(self, path: str) -> bool:
+        return self._surroundings.hold_back(path)
 
     # definitions
 

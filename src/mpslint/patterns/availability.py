@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.model import Applicability
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
@@ -29,6 +31,12 @@ def mps_available(context: Context, torch: str, *, module: bool = False) -> str:
 def wants_mps(context: Context) -> bool:
     """Whether the project asks for MPS at all (setting `device-order`)."""
     return "mps" in context.settings.device_order
+
+
+def opening_level(context: Context) -> Applicability:
+    """The level of a fix that selects MPS where the program did not: unsafe where the project
+    selects it on request only, or has modules that cannot go there."""
+    return Applicability.UNSAFE if context.held_back else Applicability.SAFE
 
 
 def _mark(context: Context) -> str:

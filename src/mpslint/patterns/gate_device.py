@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
-from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
@@ -107,7 +107,7 @@ def _behind_flag(context: Context, test: ast.expr, wanted: bool, switch: str) ->
     unfinished = offset == len(source.text) and not source.text.endswith(("\n", "\r"))
     lead = source.newline if unfinished else ""
     line = f"{lead}{indent}{head}{laid_out}){source.newline}"
-    return Reference(name, False, (insert(offset, line),))
+    return Reference(name, False, (insert(offset, line),), opening_level(context))
 
 
 def _definition(context: Context, test: ast.expr) -> ast.stmt | None:

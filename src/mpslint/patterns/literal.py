@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.availability import opening_level
 from mpslint.patterns.calls import leaves_index
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
@@ -37,7 +38,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         return None
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
-        level = Applicability.SAFE
+        level = opening_level(context)
         if settles_too_early(context, literal.node) or leaves_index(context):
             level = Applicability.UNSAFE
         return Fix("Select the device", edits, level) if edits else None

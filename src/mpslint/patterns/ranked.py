@@ -6,8 +6,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.model import Edit, Fix
+from mpslint.patterns.availability import (
+    cuda_available,
+    mps_available,
+    opening_level,
+    wants_mps,
+)
 from mpslint.patterns.selection import free_name, torch_name
 from mpslint.patterns.text import (
     alone_on_lines,
@@ -42,7 +47,7 @@ def move_ranked(context: Context, call: ast.Call) -> Fix | None:
     rest = [source.segment(keyword) for keyword in call.keywords if keyword.arg != "device"]
     rest += [f"non_blocking={source.segment(argument)}" for argument in call.args[1:]]
     edit = replace_span(source, start, end, f"to({', '.join([name, *rest])})")
-    return Fix("Move to this process's device", (selection, edit), Applicability.SAFE)
+    return Fix("Move to this process's device", (selection, edit), opening_level(context))
 
 
 def _name(context: Context, call: ast.Call, function: FunctionNode, rank: str) -> str | None:

@@ -20,6 +20,7 @@ from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
 from mpslint.semantics.placement import Placement
+from mpslint.semantics.reservations import holds_back, may_hold_back
 from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 
@@ -146,6 +147,13 @@ class Context:
         if self.elsewhere is None or qualified.startswith("torch."):
             return None
         return self.elsewhere.definition(self.source.path, qualified)
+
+    @cached_property
+    def held_back(self) -> bool:
+        """Whether this file, or its project as far as it is known, holds MPS back."""
+        if may_hold_back(self.source.text.encode(errors="replace")) and holds_back(self):
+            return True
+        return self.elsewhere is not None and self.elsewhere.holds_back(self.source.path)
 
     # reporting
 

@@ -31,6 +31,9 @@ class Elsewhere(Protocol):
     def definition(self, path: str, qualified: str) -> Definition | None:
         """What defines `qualified`, a name that the file at `path` imports; None: not known."""
 
+    def holds_back(self, path: str) -> bool:
+        """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
+
     def helper_import(self, context: Context) -> str | None:
         """The dotted module of the project's device helper as the file can import it; None
         where there is none, or the file cannot."""

@@ -1,0 +1,63 @@
+"""A project that holds MPS back, or has modules that cannot go there, is not opened safely."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.project import Project
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+PROJECTS = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "held_back"
+FILES = ("train.py", "embed.py")
+
+
+def fixed(project: str, name: str, *, unsafe: bool = False, **changes: object) -> tuple[str, str]:
+    path = PROJECTS / project / name
+    source = SourceFile(str(path), path.read_bytes())
+    settings = Settings()._replace(**changes)
+    result = fix_source(source, settings, unsafe=unsafe, elsewhere=Project(settings))
+    assert result.error is None
+    return source.text, result.text
+
+
+@pytest.fixture(autouse=True)
+def projects_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies, because the folder that this repository versions is a project as well."""
+    import shutil
+
+    shutil.copytree(PROJECTS, tmp_path / "projects")
+    monkeypatch.setattr(f"{__name__}.PROJECTS", tmp_path / "projects")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("project", ["policy", "switch", "sparse"])
+def test_a_project_that_holds_mps_back_keeps_its_selections(project: str, name: str) -> None:
+    before, after = fixed(project, name)
+    assert after == before
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("project", ["policy", "switch", "sparse"])
+def test_unsafe_fixes_open_it(project: str, name: str) -> None:
+    assert '"mps"' in fixed(project, name, unsafe=True)[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_project_that_only_lets_its_users_opt_out_is_opened(name: str) -> None:
+    assert '"mps"' in fixed("opted_out", name)[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sparse_buffers_do_no_harm_where_torch_has_sparse_mps(name: str) -> None:
+    assert '"mps"' in fixed("sparse", name, min_torch=(2, 9))[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_a_test_suite_asks_for_is_no_policy(name: str) -> None:
+    package = PROJECTS / "policy" / "lib"
+    package.rename(PROJECTS / "policy" / "tests")
+    assert '"mps"' in fixed("policy", name)[1]

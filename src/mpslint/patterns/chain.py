@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.gates import parts_data
 from mpslint.patterns.selection import in_style, torch_name
 from mpslint.patterns.statements import row_of_last_comment
@@ -35,7 +35,9 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     torch = torch_name(context, chain.node)
     if torch is None or not wants_mps(context):
         return None
-    level = Applicability.UNSAFE if parts_data(context, chain.test) else Applicability.SAFE
+    level = opening_level(context)
+    if parts_data(context, chain.test):
+        level = Applicability.UNSAFE
     styled = _in_style(context, chain)
     if styled is not None:
         return Fix("Select the device as the project does", styled, level)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import styles
-from mpslint.patterns.availability import cuda_available, mps_available
+from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.place import Place, comes_before, device_places, find_place
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
@@ -181,7 +181,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     gap = newline if place.indent == "" else ""
     edit = insert(place.offset, f"{lead}{prefix}{gap}{body}{newline}")
     # What a file without torch says may well be read by something that has none.
-    level = Applicability.UNSAFE if place.stranger else Applicability.SAFE
+    level = Applicability.UNSAFE if place.stranger else opening_level(context)
     return Reference(name, False, (edit,), level)
 
 
@@ -227,7 +227,10 @@ def _styled(context: Context, name: str, place: Place, styled: styles.Selection)
     gap = newline * (2 if "def " in styled.before or styled.offset > place.offset else 1)
     line = f"{name} = {styled.expression}{newline}"
     edit = insert(styled.offset, f"{lead}{torch}{styled.before}{gap}{line}")
-    return Reference(name, styled.is_string, (edit,))
+    # The project's own helper keeps to the project's policy.
+    own = styled.expression.endswith("()") and "def " not in styled.before
+    level = Applicability.SAFE if own else opening_level(context)
+    return Reference(name, styled.is_string, (edit,), level)
 
 
 def _cuda_text(context: Context) -> str:

@@ -26,7 +26,10 @@ _HOST_CLASS = re.compile(r"Tokenizer|Processor|FeatureExtractor")
 _STAND_INS = frozenset({"SimpleNamespace", "Mock", "MagicMock", "Namespace", "namedtuple"})
 _SEVERAL = ("replicate", "scatter", "parallel_apply", "gather")
 _PIPELINES = ("prepare_pippy", "ScheduleGPipe", "PipelineStage", "Pipe", "pipeline")
-_SEVERAL_FILES = re.compile(r"(^|[/\\])(distributed|ddp|fsdp)[/\\]|multi_?gpu[^/\\]*$", re.I)
+_SEVERAL_FILES = re.compile(
+    r"(^|[/\\])(distributed|ddp|fsdp)[/\\](?!.*single_?gpu[^/\\]*$)|multi_?gpu[^/\\]*$", re.I
+)
+"""Programs for several GPUs by their place, but for the one among them that shows a single one."""
 _DECLARED = re.compile(
     r"(requires?|needs?|only( runs)?( on| with)?)\b.{0,20}\bCUDA\b|\bCUDA only", re.I
 )

@@ -51,11 +51,11 @@ def test_helper_writes_one_function_and_calls_it(cli: Cli, files: Path) -> None:
     assert "\nname = get_device().type\n" in select
 
 
-def test_an_index_of_its_own_stays_in_place_in_every_style(cli: Cli, files: Path) -> None:
+def test_another_gpu_than_the_first_stays_in_place_in_every_style(cli: Cli, files: Path) -> None:
     fix(cli, "--style", "helper", "select.py")
-    first = (files / "select.py").read_text().partition("\nfirst = ")[2]
-    assert '"cuda:0"' in first
-    assert '"mps"' in first
+    second = (files / "select.py").read_text().partition("\nsecond = ")[2]
+    assert '"cuda:1"' in second
+    assert '"mps"' in second
 
 
 def test_accelerator_asks_torch(cli: Cli, files: Path) -> None:
@@ -227,3 +227,13 @@ def test_the_order_of_the_files_does_not_matter(cli: Cli, package: Path, order: 
     assert list(texts) == ["main.py", "__init__.py", "device.py", "model.py", "alone.py"]
     assert all("cuda()" not in text for text in texts.values())
     assert json.dumps(texts).count("def get_device") == 2
+
+
+def test_helper_takes_the_place_of_statements_and_of_the_only_gpu_by_its_index(
+    cli: Cli, files: Path
+) -> None:
+    fix(cli, "--style", "helper", "statements.py")
+    text = (files / "statements.py").read_text()
+    assert f"\n\n\n{HELPER}\n\ndevice = get_device()\n\nfirst = get_device()\n" in text
+    assert "\nname = get_device().type\n" in text
+    assert text.endswith("        self.device = get_device().type\n")

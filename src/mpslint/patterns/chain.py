@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.gates import parts_data
-from mpslint.patterns.selection import in_style, torch_name
+from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
 from mpslint.patterns.statements import row_of_last_comment
+from mpslint.patterns.styles import is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import (
     alone_on_lines,
@@ -81,10 +82,12 @@ def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
 
 def _in_style(context: Context, chain: Chain) -> tuple[Edit, ...] | None:
     """The whole selection in the project's style, where it asks nobody but the machine."""
-    if not isinstance(chain.node, ast.IfExp) or chain.asked_only:
+    if is_inline(context) or chain.asked_only:
         return None
     if asked(context, chain.test, not chain.inverted) != [] or not _plain_cuda(context, chain):
         return None
+    if isinstance(chain.node, ast.If):
+        return _statement_in_style(context, chain.node)
     found = in_style(context, chain.node)
     if found is None:
         return None
@@ -103,10 +106,34 @@ def _in_style(context: Context, chain: Chain) -> tuple[Edit, ...] | None:
     return (*found[1], replace_span(context.source, start, end, text))
 
 
+def _statement_in_style(context: Context, node: ast.If) -> tuple[Edit, ...] | None:
+    """`if cuda: device = ...`, `else: device = ...`, and nothing else."""
+    source = context.source
+    start, end = source.span(node)
+    if len(node.body) != 1 or len(node.orelse) != 1 or holds_comment(source, start, end):
+        return None
+    one, two = node.body[0], node.orelse[0]
+    if not isinstance(one, ast.Assign) or not isinstance(two, ast.Assign):
+        return None
+    targets = [[ast.unparse(target) for target in item.targets] for item in (one, two)]
+    found = in_style(context, node)
+    header = source.text[source.starts[node.lineno - 1] : start].strip()
+    if found is None or targets[0] != targets[1] or header or source.text[start] != "i":
+        return None
+    as_string = context.values.of(one.value).kind is Kind.DEVICE_STRING
+    head = source.text[source.span(one)[0] : source.span(one.value)[0]]
+    text = found[0].as_string() if as_string else found[0].expression
+    return (*found[1], replace_span(source, start, end, f"{head}{text}"))
+
+
 def _plain_cuda(context: Context, chain: Chain) -> bool:
-    """Whether the CUDA arm is the current CUDA device, with no index of its own."""
+    """Whether the CUDA arm is the current CUDA device: with no index of its own, or with that of
+    the only one there is a word of."""
+    first = not changes_gpu(context) and not several_gpus(context)
     return any(
-        literal.backend == "cuda" and literal.ordinal is None and not literal.computed_index
+        literal.backend == "cuda"
+        and (literal.ordinal is None or (literal.ordinal == 0 and first))
+        and not literal.computed_index
         for literal in context.devices.literals
         if context.index.within(literal.node, chain.cuda_arm)
     )

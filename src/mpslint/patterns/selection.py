@@ -22,6 +22,7 @@ from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.source import SourceFile
 
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
@@ -178,11 +179,17 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
         prefix = newline + prefix
     at_end = place.offset == len(source.text) and not source.text.endswith(("\n", "\r"))
     lead = newline if at_end else ""
-    gap = newline if place.indent == "" else ""
-    edit = insert(place.offset, f"{lead}{prefix}{gap}{body}{newline}")
+    edit = insert(place.offset, f"{lead}{prefix}{newline}{body}{newline}{_gap(source, place)}")
     # What a file without torch says may well be read by something that has none.
     level = Applicability.UNSAFE if place.stranger else opening_level(context)
     return Reference(name, False, (edit,), level)
+
+
+def _gap(source: SourceFile, place: Place) -> str:
+    """A blank line behind the selection, where the code goes on right there."""
+    row = source.position(place.offset)[0]
+    goes_on = place.offset < len(source.text) and source.line(row).strip()
+    return source.newline if goes_on and not source.path.endswith(".ipynb") else ""
 
 
 def _is_stdlib(statement: ast.stmt) -> bool:
@@ -213,10 +220,19 @@ def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[E
     unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))
     lead = context.source.newline if unfinished and found.before else ""
     tail = ""
-    if "def " in found.before and text[found.offset :].lstrip(" \t")[:1] not in ("\n", "\r", ""):
-        tail = context.source.newline * 2
+    if "def " in found.before:
+        tail = context.source.newline * _missing_gap(text[found.offset :])
     added = (insert(found.offset, lead + found.before + tail),) if found.before else ()
     return found, added
+
+
+def _missing_gap(rest: str) -> int:
+    """How many blank lines must be added behind a function that `rest` follows."""
+    if not rest.strip():
+        return 0
+    lines = rest.splitlines()
+    blank = next(number for number, line in enumerate(lines) if line.strip())
+    return max(2 - blank, 0)
 
 
 def _styled(context: Context, name: str, place: Place, styled: styles.Selection) -> Reference:

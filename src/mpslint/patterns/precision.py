@@ -18,6 +18,7 @@ from mpslint.patterns.text import (
 )
 from mpslint.semantics.destinations import pinned_to_mps, surely_device
 from mpslint.semantics.value import Kind
+from mpslint.semantics.wide_partners import meets_wide
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -64,8 +65,16 @@ def conditional_dtype(context: Context, device: ast.expr, wide: str, kept: str) 
 def narrow_on_mps(context: Context, request: Request, wide: str) -> Fix | None:
     """The fix of a request for `wide`: the narrow dtype where the device is MPS.
 
-    Unsafe where the device cannot be asked again: then the narrow dtype is written for all.
+    Unsafe where the device cannot be asked again: then the narrow dtype is written for all; and
+    where tensors that it meets keep the wide one, so that the error would only move.
     """
+    fix = _narrowed(context, request, wide)
+    if fix is not None and meets_wide(context, request, wide):
+        return fix._replace(applicability=Applicability.UNSAFE)
+    return fix
+
+
+def _narrowed(context: Context, request: Request, wide: str) -> Fix | None:
     source = context.source
     device = request.device
     if device is None and request.base is not None:
@@ -152,6 +161,8 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     asked = request.device if request.device is not None else request.base
     if asked is None or context.values.of(request.base).kind is Kind.MODULE:
         return None
+    if meets_wide(context, request, "float64"):
+        return Applicability.UNSAFE
     if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):
         return Applicability.SAFE
     return Applicability.UNSAFE if request.dtype is not None else None

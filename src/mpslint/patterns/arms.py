@@ -11,7 +11,12 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.patterns.availability import (
+    cuda_available,
+    mps_available,
+    opening_level,
+    wants_mps,
+)
 from mpslint.patterns.calls import overrides_cuda, rewrite_call
 from mpslint.patterns.legacy import find_aliases
 from mpslint.patterns.selection import Reference, torch_name
@@ -75,7 +80,7 @@ def _add_arms(context: Context) -> Fix | None:
         edits += edit
     tests = [gate.test for gate in gates]
     parted = parting_use(context, tests, tests) is not None
-    level = Applicability.UNSAFE if parted else Applicability.SAFE
+    level = Applicability.UNSAFE if parted else opening_level(context)
     return Fix("Move to MPS where it is there", tuple(edits), level) if edits else None
 
 
@@ -247,18 +252,13 @@ def _moved(context: Context, statement: ast.stmt) -> str | None:
     if any(move is None or not _is_bare(move) for move in values):
         if not _side_by_side(statement):
             return None
-    pieces, at = [], start
+    pieces, at, mark = list[str](), start, quote(source)
     for call in sorted(calls, key=lambda item: source.span(item)):
         assert isinstance(call.func, ast.Attribute)
         name = context.name_token(call.func)[0]
-        pieces += [source.text[at:name], _to_mps(context, call)]
+        pieces += [source.text[at:name], f"to({mark}mps{mark})"]
         at = source.span(call)[1]
     return "".join([*pieces, source.text[at:end]])
-
-
-def _to_mps(context: Context, call: ast.Call) -> str:
-    mark = quote(context.source)
-    return f"to({mark}mps{mark})"
 
 
 def _is_bare(move: Move) -> bool:

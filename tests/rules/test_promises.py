@@ -1,0 +1,47 @@
+"""What `check` promises (`[*]`) is what `fix` can do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+RULES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
+FOLDERS = {
+    "cuda-method-call": "MPS102",
+    "cuda-required": "MPS118",
+    "cuda-device-query": "MPS206",
+    "hardcoded-cuda-device": "MPS101",
+    "pin-memory-unconditional": "MPS608",
+}
+
+
+def files() -> list[object]:
+    return [
+        pytest.param(path, code, id=f"{folder}/{path.name}")
+        for folder, code in FOLDERS.items()
+        for path in sorted((RULES / folder).glob("*.py"))
+    ]
+
+
+@pytest.mark.parametrize(("path", "code"), files())
+def test_no_fix_is_kept_from_the_user(path: Path, code: str) -> None:
+    source = SourceFile(str(path), path.read_bytes())
+    for finding in lint(source, Settings(select=(code,))):
+        promised = finding.applicability
+        assert finding.fix is None or promised is not None, finding
+        assert finding.applicability is None or finding.applicability <= promised, finding
+
+
+@pytest.mark.parametrize("name", ["not_opened.py", "arms_not.py", "several_gpus.py"])
+def test_moves_that_must_stay_are_not_promised_a_fix(name: str) -> None:
+    path = RULES / "cuda-method-call" / name
+    source = SourceFile(str(path), path.read_bytes())
+    findings = lint(source, Settings(select=("MPS102",)))
+    for finding in findings:
+        promised = finding.applicability
+        assert promised is None or finding.fix is not None, finding

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.arguments import add_argument
+from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -85,19 +86,28 @@ def _narrowed(context: Context, request: Request, wide: str) -> Fix | None:
         text = conditional_dtype(context, device, wide, source.segment(request.dtype))
         if text is None:
             return _everywhere(context, request.dtype, wide)
-        text = _replacing(context, request.dtype, text)
-        edit: Edit | None = replace(source, request.dtype, text)
+        plain = replace(source, request.dtype, text)
+        wrapped = plain._replace(text=_replacing(context, request.dtype, text))
+        edit: Edit | None = _fitted(context, request.call, plain, wrapped)
     else:
         torch = torch_name(context, request.call)
         text = conditional_dtype(context, device, wide, f"{torch}.{wide}")
         if text is None:
             return None
         row = _last_argument(request.call).end_lineno or request.call.lineno
-        text = _wrapped(context, text, row, len(source.line(row)) + len(", dtype="))
-        edit = add_argument(source, request.call, f"dtype={text}")
+        held = _wrapped(context, text, row, len(source.line(row)) + len(", dtype="))
+        added = add_argument(source, request.call, f"dtype={text}")
+        other = add_argument(source, request.call, f"dtype={held}")
+        edit = _fitted(context, request.call, added, other) if added and other else None
     if edit is None:
         return None
     return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
+
+
+def _fitted(context: Context, call: ast.Call, plain: Edit, wrapped: Edit) -> Edit:
+    """The edit with its call broken where it would be too long, else with parentheses."""
+    (edit,) = folded(context, call, [plain])
+    return edit if edit != plain else wrapped
 
 
 def _last_argument(call: ast.Call) -> ast.expr:
@@ -139,12 +149,16 @@ def _narrow_cast(context: Context, request: Request, wide: str) -> Fix | None:
         return None
     dtype = f"{torch}.{_NARROW[wide]} if {text}.device.type == {mark}mps{mark} else {kept}"
     if request.dtype is not None:
-        edit = replace(source, request.dtype, _replacing(context, request.dtype, dtype))
+        plain = replace(source, request.dtype, dtype)
+        wrapped = plain._replace(text=_replacing(context, request.dtype, dtype))
+        edit = _fitted(context, call, plain, wrapped)
     else:
         start, end = source.span(base)[1], source.span(call)[1]
         if holds_comment(source, start, end) or "\n" in source.text[start:end]:
             return None
-        edit = replace_span(source, start, end, f".to({_replacing(context, call, dtype)})")
+        plain = replace_span(source, start, end, f".to({dtype})")
+        wrapped = plain._replace(text=f".to({_replacing(context, call, dtype)})")
+        edit = _fitted(context, call, plain, wrapped)
     return Fix(f"Keep {wide} where the device has it", (edit,), Applicability.SAFE)
 
 

@@ -43,9 +43,12 @@ def surely_device(context: Context, device: ast.expr) -> bool:
     if isinstance(device, ast.Name):
         bindings = context.flow.reaching(device)
         return bool(bindings) and all(
-            binding.kind == "assign"
-            and binding.value is not None
-            and surely_device(context, binding.value)
+            _declared_device(context, binding.node)
+            or (
+                binding.kind == "assign"
+                and binding.value is not None
+                and surely_device(context, binding.value)
+            )
             for binding in bindings
         )
     if isinstance(device, ast.IfExp):
@@ -58,6 +61,19 @@ def surely_device(context: Context, device: ast.expr) -> bool:
         assigned = context.guards.assigned(device)
         return bool(assigned) and all(surely_device(context, value) for value in assigned)
     return False
+
+
+def _declared_device(context: Context, node: ast.AST) -> bool:
+    """`device: torch.device`, a parameter without a default that says otherwise."""
+    if not isinstance(node, ast.arg) or node.annotation is None:
+        return False
+    arguments = context.index.parents[node]
+    if not isinstance(arguments, ast.arguments):
+        return False
+    strings = any(
+        isinstance(value, ast.Constant) for value in (*arguments.defaults, *arguments.kw_defaults)
+    )
+    return context.resolve(node.annotation) == "torch.device" and not strings
 
 
 def is_device_of_tensor(context: Context, node: ast.expr) -> bool:

@@ -137,6 +137,13 @@ def test_parameters_left_on_the_cpu_are_noticed() -> None:
     assert "2 of 4 parameters" in judged.reason
 
 
+def test_an_autocast_that_is_off_on_mps_makes_fewer_operations() -> None:
+    original, patched = launch("cuda", device_ops=92), launch("mps", device_ops=37)
+    assert "only 37 operations" in judge(patched, original).reason
+    held_against = basis(original)._replace(mixed_precision=True)
+    assert verdict.judge(patched, held_against).verdict == "pass"
+
+
 def test_an_exit_before_training_fails() -> None:
     quick = launch("mps", outcome="exit", steps=0, forwards=0, losses=[], params_digest=[])
     judged = judge(quick)

@@ -36,7 +36,8 @@ class Basis(NamedTuple):
     reference: the original's run (None: it could not run, `refused` says why);
     stability: runs the reference again, called only when numbers differ;
     excuse: why numbers may differ on another device than the reference's (None: they may not);
-    steps: after how many optimizer steps the harness ends a run.
+    steps: after how many optimizer steps the harness ends a run;
+    mixed_precision: whether the script uses autocast or a GradScaler.
     """
 
     reference: Launch | None
@@ -44,6 +45,7 @@ class Basis(NamedTuple):
     stability: Callable[[], Stability]
     excuse: Callable[[Launch], str | None]
     steps: int
+    mixed_precision: bool = False
 
 
 _UNDECIDED = {
@@ -98,7 +100,7 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(INCONCLUSIVE, _NOTHING_SEEN)
     if difference := compare.work(reference, patched, basis.steps):
         return Judgement(FAIL, difference.text)
-    if partial := compare.device_use(reference, patched):
+    if partial := compare.device_use(reference, patched, basis.mixed_precision):
         return Judgement(INCONCLUSIVE, partial)
     notes: list[str] = []
     same_device = (patched.device, patched.kind) == (reference.device, reference.kind)

@@ -227,6 +227,7 @@ class _Verification:
             lambda: self._stability(reference),
             self._excuse,
             self.request.steps,
+            re.search(rb"autocast|GradScaler", self.text) is not None,
         )
 
     def _stability(self, reference: Launch | None) -> Stability:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.errors import BadSource, MpslintError
 from mpslint.reading import check_syntax
 from mpslint.results import FileResult
+from mpslint.screening import speaks_of_torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,7 +48,7 @@ def internal_error(path: str, error: Exception) -> str:
 
 def check_bytes(path: str, data: bytes, settings: Settings, *, named: bool) -> FileResult:
     """Check bytes in hand; a file that is `named` must parse in any case. Raises `BadSource`."""
-    if b"torch" not in data:
+    if not speaks_of_torch(data):
         # Most files of most projects: nothing is imported for them.
         if named:
             check_syntax(path, data)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint import __version__
+from mpslint.screening import speaks_of_torch
 
 if TYPE_CHECKING:
     import argparse
@@ -52,7 +53,7 @@ class Plugin:
         cls._finder = None
 
     def run(self) -> Iterator[Violation]:
-        if not any("torch" in line for line in self._lines):
+        if not speaks_of_torch("".join(self._lines).encode("utf-8", "replace")):
             return
         try:
             found = list(self._findings())

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.rules.registry import Rule, all_rules
+from mpslint.screening import speaks_of_torch
 from mpslint.suppress import Suppressions, may_silence
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Screen:
 
     def select(self, data: bytes) -> list[Rule]:
         """The rules to run on a file of these bytes; what never says torch is not our business."""
-        if b"torch" not in data:
+        if not speaks_of_torch(data):
             return []
         present = {word for word in self.words if word in data}
         return [

@@ -15,6 +15,7 @@ from mpslint.checking import check_bytes, guarded
 from mpslint.errors import BadSource
 from mpslint.reading import read_bytes, too_large
 from mpslint.results import FileResult, detached
+from mpslint.screening import speaks_of_torch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -203,7 +204,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
     def check() -> FileResult | None:
         nonlocal content
         data = job.read()
-        if digest and b"torch" in data:
+        if digest and speaks_of_torch(data):
             from mpslint.cache import digest_of
 
             content = digest_of(data)

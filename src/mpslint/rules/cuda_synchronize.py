@@ -40,6 +40,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_first import needs_cuda
 from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.several_gpus import for_several_gpus
 
@@ -57,6 +58,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if context.guards.has(call, "cuda", "no-mps", "asked-cuda", "caught"):
             continue
         if about_cuda(context, call) or for_several_gpus(context, call):
+            continue
+        if needs_cuda(context, call):
             continue
         yield context.finding(
             rule,

@@ -21,7 +21,8 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Calls behind a test for CUDA, code about CUDA by its name or imports (CUDA graphs, Triton kernels),
-and code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`.
+code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`), and functions that
+move to CUDA unasked: the move raises first, and is the finding.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.synchronize()` is not written, because it

@@ -318,9 +318,21 @@ class Conditions:
             found = by_constant_name(node.attr, outcome)
             if found:
                 return found
-        values = self.assigned(node)
-        known = common([self.implied(value, outcome) for value in values]) if values else NONE
+        known = self._assigned_facts(node, outcome)
         return known | self._switch(node.attr, outcome, known)
+
+    def _assigned_facts(self, node: ast.Attribute, outcome: bool) -> Facts:
+        """What all assignments to the spelling have in common. One that reads the spelling itself
+        (`a.x = a.x and b`) adds nothing, and must not be followed from each of the others."""
+        values = self.assigned(node)
+        key = ("assigned", values[0] if values else None, outcome)
+        if not values or key in self._busy:
+            return NONE
+        self._busy.add(key)
+        try:
+            return common([self.implied(value, outcome) for value in values])
+        finally:
+            self._busy.discard(key)
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""

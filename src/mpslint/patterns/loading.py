@@ -17,6 +17,7 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
+from mpslint.semantics.checkpoints import storage_move
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
@@ -196,6 +197,9 @@ def _behind(context: Context, call: ast.Call, last: ast.expr) -> int:
 def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     """Put the selected device in the place of a written-out CUDA one."""
     start, end = context.source.span(given)
+    storage = storage_move(given)
+    if storage is not None:
+        return _instead_of_lambda(context, given, storage)
     literal = next(
         (x for x in context.devices.literals if context.index.within(x.node, given)), None
     )
@@ -209,6 +213,27 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
+    return Fix("Load to the selected device", edits, found.level)
+
+
+def location_level(given: ast.expr) -> Applicability | None:
+    """None for `storage.cuda(1)`: one of several GPUs has no counterpart."""
+    storage = storage_move(given)
+    if storage is None:
+        return Applicability.SAFE
+    index = storage.args[0] if storage.args else None
+    first = index is None or (isinstance(index, ast.Constant) and index.value == 0)
+    return Applicability.SAFE if first and not storage.keywords else None
+
+
+def _instead_of_lambda(context: Context, given: ast.expr, storage: ast.Call) -> Fix | None:
+    """The device itself for `lambda storage, location: storage.cuda()`."""
+    if location_level(given) is None or holds_comment(context.source, *context.source.span(given)):
+        return None
+    found = reference(context, given)
+    if found is None:
+        return None
+    edits = (*found.edits, replace(context.source, given, found.text))
     return Fix("Load to the selected device", edits, found.level)
 
 

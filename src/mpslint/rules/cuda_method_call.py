@@ -50,6 +50,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.gates import choice_around
 from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.checkpoints import moves_storage
 from mpslint.semantics.context import Context
 from mpslint.semantics.gated_moves import (
     Asked,
@@ -92,7 +93,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         function = call.func
         if not isinstance(function, ast.Attribute) or len(call.args) + len(call.keywords) > 2:
             continue
-        if _is_foreign(context, function):
+        if _is_foreign(context, function) or moves_storage(context, call):
             continue
         found = _judged(context, call)
         if found is None:

@@ -42,13 +42,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.loading import add_map_location, portable_map_location
+from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.checkpoints import (
     is_sharded,
     loads_checkpoint,
     saved_by_this_run,
     saved_from_cpu,
+    storage_move,
 )
 from mpslint.semantics.context import Context
 from mpslint.semantics.runtime_calls import about_cuda
@@ -98,7 +99,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 given,
                 "map_location is CUDA: raises where there is none",
-                applicability=Applicability.SAFE,
+                applicability=location_level(given),
                 fix=partial(portable_map_location, context, given),
             )
 
@@ -177,6 +178,8 @@ def _map_location(context: Context, call: ast.Call) -> ast.expr | None:
 
 def _is_cuda(context: Context, node: ast.expr) -> bool:
     """A CUDA device that is written out right here."""
+    if storage_move(node) is not None:
+        return True
     return any(
         literal.backend == "cuda"
         and context.index.within(literal.node, node)

@@ -102,6 +102,33 @@ def saved_from_cpu(context: Context, call: ast.Call) -> bool:
     return bool(savers) and all(_copies_first(context, saved) for saved in savers)
 
 
+def storage_move(given: ast.expr) -> ast.Call | None:
+    """The `storage.cuda()` of a `map_location` like `lambda storage, location: storage.cuda()`.
+
+    A storage is no tensor: its `to` takes no device by position.
+    """
+    if not isinstance(given, ast.Lambda) or not given.args.args:
+        return None
+    call = given.body
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    storage = call.func.value
+    if call.func.attr != "cuda" or not isinstance(storage, ast.Name):
+        return None
+    return call if storage.id == given.args.args[0].arg else None
+
+
+def moves_storage(context: Context, call: ast.Call) -> bool:
+    """Whether `call` is the `storage.cuda()` that a loader is given as `map_location`."""
+    given = context.index.parents[call]
+    if not isinstance(given, ast.Lambda) or storage_move(given) is not call:
+        return False
+    parent = context.index.parents[given]
+    if isinstance(parent, ast.keyword):
+        return parent.arg == "map_location"
+    return isinstance(parent, ast.Call) and (context.resolve(parent.func) or "").endswith("load")
+
+
 def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
     place = _place(context, call.args[0]) if call.args else None
     for saved in context.calls_of("torch.save"):

@@ -133,8 +133,6 @@ def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if _asked_here(context, call):
             continue
-        if _asked_here(context, call):
-            continue
         test = None if for_several_gpus(context, call) else entry_test(context, call)
         if test is None or context.index.function(test) is context.index.function(call):
             continue
@@ -149,19 +147,6 @@ def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=applicability,
             fix=fix,
         )
-
-
-def _asked_here(context: Context, call: ast.Call) -> bool:
-    """Below a test for CUDA of its own."""
-    child: ast.AST = call
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        if isinstance(parent, ast.If) and any(child is item for item in parent.body):
-            if "cuda" in context.guards.implied(parent.test, True):
-                return True
-        child = parent
-    return False
 
 
 def _asked_here(context: Context, call: ast.Call) -> bool:

@@ -21,7 +21,7 @@ CUDA_PACKAGES = (
     "nvidia.dali",
     "flashinfer",
 )
-_KERNEL_PACKAGES = frozenset(
+KERNEL_PACKAGES = frozenset(
     {"triton", "cupy", "tensorrt", "tensorrt_llm", "tilelang", "cutlass", "pycuda", "cuda"}
     | {"transformer_engine", "msamp", "mamba_ssm", "causal_conv1d"}
 )
@@ -40,7 +40,7 @@ def about_kernels(tree: ast.Module) -> bool:
         for module in modules:
             first, *rest = module.split(".")
             relative = isinstance(statement, ast.ImportFrom) and statement.level
-            if first in _KERNEL_PACKAGES and not relative:
+            if first in KERNEL_PACKAGES and not relative:
                 return True
             if _KERNEL_FOLDERS.intersection(rest):
                 return True

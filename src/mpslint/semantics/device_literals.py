@@ -16,6 +16,7 @@ from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.consumers import WITHOUT_MPS, foreign_consumer
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.unused import never_read
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -135,7 +136,7 @@ def _is_reduced(context: Context, literal: Literal) -> bool:
 
 def used_with_cuda_only(context: Context, slot: Slot) -> bool:
     """Whether a device that a variable holds is used nowhere but where CUDA is known to be, or
-    the block goes on to make sure of CUDA."""
+    nowhere at all, or the block goes on to make sure of CUDA."""
     statement = slot.node
     if slot.kind == "device" and isinstance(statement, ast.Call):
         statement = context.index.parents[statement]
@@ -148,7 +149,7 @@ def used_with_cuda_only(context: Context, slot: Slot) -> bool:
         return False
     name = targets[0]
     if context.index.enclosing(statement, *FUNCTIONS) is None:
-        return False
+        return never_read(context, name)
     uses = list(_loads(context, name))
     return bool(uses) and all(_CUDA_THERE & context.guards.at(use) for use in uses)
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.cuda_packages import about_kernels
+from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, about_kernels
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
@@ -137,9 +137,14 @@ def _cuda_file(context: Context) -> bool:
 
 
 def _builds_kernels(context: Context) -> bool:
-    """Compiles CUDA code, or reaches into a module of Triton kernels (`nn.triton_modules.f`)."""
+    """Compiles CUDA code, reaches into a module of Triton kernels (`nn.triton_modules.f`), or is
+    a test of such kernels (`pytest.importorskip("triton")`)."""
     if any(text.value == "TORCH_CUDA_ARCH_LIST" for text in context.index.strings):
         return True
+    for call in context.index.calls.get("importorskip", ()):
+        package = call.args[0] if call.args else None
+        if isinstance(package, ast.Constant) and package.value in KERNEL_PACKAGES:
+            return True
     return any(name.startswith("triton_") for name in context.index.attributes)
 
 

@@ -32,6 +32,17 @@ def never_runs(context: Context, node: ast.AST) -> bool:
     return _runs_on_import(context)
 
 
+def never_read(context: Context, name: ast.Name) -> bool:
+    """Whether a script gives a name of its module a value, and reads it nowhere."""
+    if context.index.enclosing(name, *FUNCTIONS, ast.ClassDef) is not None:
+        return False
+    if any(isinstance(use.ctx, ast.Load) for use in context.index.names.get(name.id, ())):
+        return False
+    if any(text.value == name.id for text in context.index.strings):
+        return False
+    return _has_main(context) or _runs_on_import(context)
+
+
 def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function of the module around `node`; None in a class or outside functions."""
     for parent in context.index.ancestors(node):

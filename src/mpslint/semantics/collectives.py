@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.unused import asks_for_main
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -42,16 +43,18 @@ def wrapped_for_ranks(context: Context, node: ast.AST) -> bool:
     """Whether the function around `node` always wraps its model for several processes."""
     function = context.index.function(node)
     return function is not None and any(
-        context.index.function(call) is function and not _optional(context, call)
+        context.index.function(call) is function and not is_optional(context, call)
         for call in context.calls_of(*WRAPPERS)
     )
 
 
-def _optional(context: Context, call: ast.Call) -> bool:
-    """Under a test, in its function."""
+def is_optional(context: Context, call: ast.Call) -> bool:
+    """Whether a call stands under a test, in its function or in the module; that the module is the
+    program itself is none."""
     for parent in context.index.ancestors(call):
         if isinstance(parent, FUNCTIONS):
             return False
         if isinstance(parent, ast.If | ast.IfExp | ast.Try | ast.BoolOp):
-            return True
+            if not (isinstance(parent, ast.If) and asks_for_main(parent)):
+                return True
     return False

@@ -10,7 +10,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.collectives import WRAPPERS
+from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purpose import starts_nccl
 
@@ -28,6 +28,7 @@ _COUNT = re.compile(
 _LOCAL_RANK = re.compile(r"(^|_)local_rank$|^LOCAL_RANK$", re.I)
 _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
 """What launchers of several processes set in the environment."""
+_COMPANY = (*WRAPPERS, "torch.distributed.barrier")
 _WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel")
 
 
@@ -60,8 +61,19 @@ def _file_for_several(context: Context) -> bool:
             _STEM.search(stem) is not None
             or starts_nccl(context)
             or any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
+            or _always_in_company(context)
         )
     return bool(known)
+
+
+def _always_in_company(context: Context) -> bool:
+    """Whether a program joins a process group whatever it is asked for, by a helper of its project
+    (`init_distributed_mode(args)`), and then counts on the other processes being there."""
+    joins = any(
+        name.startswith("init_distributed") and not all(is_optional(context, c) for c in calls)
+        for name, calls in context.index.calls.items()
+    )
+    return joins and any(not is_optional(context, call) for call in context.calls_of(*_COMPANY))
 
 
 def _always_wraps(context: Context, owner: ast.ClassDef) -> bool:

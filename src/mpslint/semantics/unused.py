@@ -52,10 +52,11 @@ def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
 
 
 def _has_main(context: Context) -> bool:
-    return any(isinstance(item, ast.If) and _asks_for_main(item) for item in context.tree.body)
+    return any(isinstance(item, ast.If) and asks_for_main(item) for item in context.tree.body)
 
 
-def _asks_for_main(branch: ast.If) -> bool:
+def asks_for_main(branch: ast.If) -> bool:
+    """`if __name__ == "__main__":`"""
     return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(branch.test))
 
 

@@ -24,7 +24,7 @@ from mpslint.patterns.calls import (
 from mpslint.patterns.gate_device import device_for, positive
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
-from mpslint.patterns.statements import dedent_body, delete_statement
+from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.flag_uses import foreign_mover, parting_use
@@ -68,10 +68,10 @@ def stays_behind(context: Context) -> bool:
     opened to MPS would leave it on the CPU."""
     if _find_gates(context) == [] and find_aliases(context) == []:
         return False
-    fix = open_gates(context)
-    if fix is None:
+    level = gates_level(context)
+    if level is None:
         return not only_asked(context) and add_arms(context) is None
-    return fix.applicability < Applicability.SAFE
+    return level < Applicability.SAFE
 
 
 def parts_data(context: Context, test: ast.expr) -> bool:
@@ -287,7 +287,7 @@ def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) ->
         inner += edits
     if isinstance(gate.node, ast.If):
         if not laid_out:
-            return inner
+            return inner if can_dedent(context, gate.node, other_arm=gate.inverted) else None
         edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)
         return [edit] if edit is not None else None
     arm = gate.node.orelse if gate.inverted else gate.node.body

@@ -75,6 +75,71 @@ def _blank_lines(source: SourceFile, row: int, step: int) -> int:
     return count
 
 
+def can_dedent(context: Context, gate: ast.If, *, other_arm: bool = False) -> bool:
+    """Whether `dedent_body` has a body to put in the place of `gate`: none shares its lines with
+    other statements, and no comment stands in what goes. Asked before there is a fix to write, so
+    it reads the tree and the text only."""
+    source = context.source
+    start = source.span(gate)[0]
+    if source.text.startswith("elif", start):
+        return False
+    if source.text[source.starts[gate.lineno - 1] : start].strip():
+        return False  # behind another statement
+    if gate.body[0].lineno == gate.lineno:
+        return not other_arm and not holds_comment(source, *source.span(gate))
+    if not alone_on_lines(source, (gate.orelse or gate.body)[-1]):
+        return False
+    test_end = source.span(gate.test)[1]
+    opens = _behind_header(source, test_end, gate.body[0])
+    if not other_arm:
+        going = source.text[start:opens] + _behind_arm(source, gate)
+        return _starts_below(source, opens, gate.body[0]) and "#" not in going
+    if not gate.orelse:
+        return False
+    header = _else_row(source, gate)
+    opens = _behind_header(source, source.starts[header - 1], gate.orelse[0])
+    return _starts_below(source, opens, gate.orelse[0]) and "#" not in source.text[start:opens]
+
+
+def _behind_header(source: SourceFile, at: int, first: ast.stmt) -> int:
+    """Where the header of a block ends that ends behind `at`; `first` is the block's statement."""
+    return source.text.index(":", at, source.span(first)[0]) + 1
+
+
+def _starts_below(source: SourceFile, opens: int, first: ast.stmt) -> bool:
+    return source.position(opens)[0] < source.position(source.span(first)[0])[0]
+
+
+def _else_row(source: SourceFile, gate: ast.If) -> int:
+    """The row of the `else` or `elif` of a choice that has one."""
+    row = (gate.body[-1].end_lineno or gate.body[-1].lineno) + 1
+    while not source.line(row).lstrip().startswith(("else", "elif")):
+        row += 1
+    return row
+
+
+def _behind_arm(source: SourceFile, gate: ast.If) -> str:
+    """What goes behind the first arm: the other one, with the comments at its margin."""
+    if not gate.orelse:
+        return ""
+    indent, row = source.indentation(gate.lineno), gate.body[-1].end_lineno or gate.lineno
+    header = _else_row(source, gate)
+    while row + 1 < header:
+        row += 1
+        if source.line(row).strip() and len(source.indentation(row)) <= len(indent):
+            header = row  # The comments from here on speak of the other arm.
+    end = _end_of(source, gate)
+    return source.text[source.starts[header - 1] : end]
+
+
+def _end_of(source: SourceFile, gate: ast.If) -> int:
+    """Where the lines of a choice end, with the comments that close its last block."""
+    row = row_of_last_comment(
+        source, (gate.orelse or gate.body)[-1], source.indentation(gate.lineno)
+    )
+    return source.starts[row] if row < len(source.starts) else len(source.text)
+
+
 def dedent_body(
     context: Context, gate: ast.If, edits: list[Edit], *, other_arm: bool = False
 ) -> Edit | None:
@@ -82,20 +147,15 @@ def dedent_body(
 
     None where the statement shares its lines with others, or a comment would be lost.
     """
+    if not can_dedent(context, gate, other_arm=other_arm):
+        return None
+    source = context.source
+    if gate.body[0].lineno == gate.lineno:
+        return _behind_colon(source, gate, edits)
     import libcst as cst
 
-    source = context.source
-    start = source.span(gate)[0]
-    if source.text[source.starts[gate.lineno - 1] : start].strip():
-        return None  # `elif`, or behind another statement
-    if gate.body[0].lineno == gate.lineno:
-        return None if other_arm else _behind_colon(source, gate, edits)
-    last = (gate.orelse or gate.body)[-1]
-    if not alone_on_lines(source, last):
-        return None
+    start, end = source.span(gate)[0], _end_of(source, gate)
     indent = source.indentation(gate.lineno)
-    row = row_of_last_comment(source, last, indent)
-    end = source.starts[row] if row < len(source.starts) else len(source.text)
     flushed = _flush(_applied(source.text, start, end, edits), indent, source.newline)
     try:
         module = cst.parse_module(flushed)
@@ -129,12 +189,10 @@ def row_of_last_comment(source: SourceFile, last: ast.stmt, indent: str) -> int:
     return end
 
 
-def _behind_colon(source: SourceFile, gate: ast.If, edits: list[Edit]) -> Edit | None:
+def _behind_colon(source: SourceFile, gate: ast.If, edits: list[Edit]) -> Edit:
     """`if cuda: x = x.cuda()` on one line, and an `else` of its own below: the body stays."""
     start, end = source.span(gate)
     body_start, body_end = source.span(gate.body[0])[0], source.span(gate.body[-1])[1]
-    if holds_comment(source, start, end):
-        return None
     return replace_span(source, start, end, _applied(source.text, body_start, body_end, edits))
 
 

@@ -169,4 +169,4 @@ print(sorted(name for name in sys.modules if name.startswith("mpslint.")))
 
 def test_a_file_without_torch_imports_nothing() -> None:
     ran = subprocess.run([sys.executable, "-c", QUIET], capture_output=True, text=True, check=True)
-    assert ran.stdout == "['mpslint.flake8_plugin']\n"
+    assert ran.stdout == "['mpslint.flake8_plugin', 'mpslint.screening']\n"

@@ -98,7 +98,6 @@ def test_findings_name_cell_row_and_column() -> None:
     places = [(f.code, f.place) for f in located(found, lint(found, Settings()))]
     assert ("MPS102", "cell 3:1:25") in places
     assert ("MPS102", "cell 5:3:26") in places
-    assert ("MPS201", "cell 6:1:1") in places
 
 
 def test_cells_of_other_programs_are_not_read() -> None:

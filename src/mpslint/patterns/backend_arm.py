@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
 from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.selection import torch_name
-from mpslint.patterns.text import alone_on_lines, indent_unit, insert
+from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, insert, replace
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -58,8 +59,12 @@ def mps_choice(context: Context, branch: ast.IfExp, cuda: ast.Attribute) -> Edit
     test = mps_test(context, branch.test)
     if arm is None or test is None or "\n" in test + arm:
         return None
-    start = context.source.span(branch.orelse)[0]
-    return insert(start, f"{arm} if {test} else ")
+    source, other = context.source, branch.orelse
+    if holds_comment(source, *source.span(branch)) or "\n" in source.segment(branch):
+        return insert(source.span(other)[0], f"{arm} if {test} else ")
+    text, body, asked = source.segment(other), source.segment(branch.body), branch.test
+    parts = [body, f"if {source.segment(asked)}", f"else {arm}", f"if {test}", f"else {text}"]
+    return replace(source, branch, arms_laid_out(context, branch, parts))
 
 
 def _mps_text(context: Context, cuda: ast.Attribute, node: ast.AST) -> str | None:

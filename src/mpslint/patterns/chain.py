@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.gates import parts_data
+from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.styles import is_inline
@@ -15,9 +16,7 @@ from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import (
     alone_on_lines,
     holds_comment,
-    indent_unit,
     insert,
-    line_limit,
     needs_parentheses,
     replace,
     replace_span,
@@ -176,7 +175,7 @@ def _expression(
     else:
         pieces = [source.segment(chain.cuda_arm), _cuda_test(context, chain, torch)]
     parts = [pieces[0], f"if {pieces[1]}", f"else {mps}", f"if {test}", f"else {cpu}"]
-    return (replace_span(source, start, end, _laid_out(context, node, parts)),)
+    return (replace_span(source, start, end, arms_laid_out(context, node, parts)),)
 
 
 def _before_cpu_arm(context: Context, chain: Chain, mps: str, test: str) -> tuple[Edit, ...] | None:
@@ -200,34 +199,6 @@ def _turned(context: Context, chain: Chain, torch: str) -> str:
     else:
         text = f"not {_operand(context, test)}"
     return f"{text} and {torch}.cuda.is_available()" if chain.asked_only else text
-
-
-def _laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
-    """The arms on one line where they fit, else as black would break them."""
-    source = context.source
-    line = " ".join(parts)
-    start, end = source.span(node)
-    row, column = source.position(start)
-    end_row, _ = source.position(end)
-    tail = len(source.line(end_row)) - (source.position(end)[1] - 1)
-    limit = line_limit(source)
-    if "\n" in source.text[start:end] or column - 1 + len(line) + tail <= limit:
-        return line
-    newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
-    inner = indent + unit
-    parent = context.index.parents[node]
-    alone = isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
-    bracketed = alone or _in_parentheses(context, start, end)
-    if bracketed and not source.line(row)[: column - 1].rstrip().endswith("("):
-        bracketed = False
-    broken = f"{newline}{inner}".join(parts) if len(inner) + len(line) > limit else line
-    body = f"{newline}{inner}{broken}{newline}{indent}"
-    return body if bracketed else f"({body})"
-
-
-def _in_parentheses(context: Context, start: int, end: int) -> bool:
-    text = context.source.text
-    return text[:start].rstrip(" \t").endswith("(") and text[end:].lstrip(" \t").startswith(")")
 
 
 # statements

@@ -1,4 +1,4 @@
-"""Calls that a fix makes too long for their line, broken as black would break them."""
+"""Calls and selections that a fix makes too long for their line, broken as black would do it."""
 
 from __future__ import annotations
 
@@ -66,3 +66,31 @@ def _applied(text: str, start: int, end: int, edits: list[Edit]) -> str:
         pieces += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*pieces, text[at:end]])
+
+
+def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
+    """The arms on one line where they fit, else as black would break them."""
+    source = context.source
+    line = " ".join(parts)
+    start, end = source.span(node)
+    row, column = source.position(start)
+    end_row, _ = source.position(end)
+    tail = len(source.line(end_row)) - (source.position(end)[1] - 1)
+    limit = line_limit(source)
+    if "\n" in source.text[start:end] or column - 1 + len(line) + tail <= limit:
+        return line
+    newline, unit, indent = source.newline, indent_unit(source), source.indentation(row)
+    inner = indent + unit
+    parent = context.index.parents[node]
+    alone = isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords
+    bracketed = alone or _in_parentheses(context, start, end)
+    if bracketed and not source.line(row)[: column - 1].rstrip().endswith("("):
+        bracketed = False
+    broken = f"{newline}{inner}".join(parts) if len(inner) + len(line) > limit else line
+    body = f"{newline}{inner}{broken}{newline}{indent}"
+    return body if bracketed else f"({body})"
+
+
+def _in_parentheses(context: Context, start: int, end: int) -> bool:
+    text = context.source.text
+    return text[:start].rstrip(" \t").endswith("(") and text[end:].lstrip(" \t").startswith(")")

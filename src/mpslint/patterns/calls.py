@@ -14,6 +14,7 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_OWNERS = "classes with a cuda method"
 _INDEX = "moves by an index"
 
 
@@ -38,29 +39,27 @@ def _target(call: ast.Call) -> ast.expr | None:
 
 def overrides_cuda(context: Context, call: ast.Call) -> bool:
     """Whether `.cuda()` may be a method of this file, which `.to()` would not call."""
-    defined = any(
-        binding.kind == "def"
-        and name == "cuda"
-        and isinstance(context.index.parents[binding.node], ast.ClassDef)
-        for name, binding in context.names.every_binding()
-    )
     assert isinstance(call.func, ast.Attribute)
-    return defined and context.values.of(call.func.value).kind is not Kind.TENSOR
+    return bool(_owners(context)) and context.values.of(call.func.value).kind is not Kind.TENSOR
 
 
 def lacks_to(context: Context) -> bool:
     """Whether a class of this file has a `cuda` method, no `to`, and no base to have one from."""
-    classes = [
-        context.index.parents[binding.node]
-        for name, binding in context.names.every_binding()
-        if name == "cuda" and binding.kind == "def"
-    ]
     return any(
-        isinstance(item, ast.ClassDef)
-        and not item.bases
+        not item.bases
         and not any(isinstance(m, ast.FunctionDef) and m.name == "to" for m in item.body)
-        for item in classes
+        for item in _owners(context)
     )
+
+
+def _owners(context: Context) -> list[ast.ClassDef]:
+    """The classes of this file that have a `cuda` method."""
+    if _OWNERS not in context.memo:
+        around = [context.index.parents[f] for f in context.index.functions() if f.name == "cuda"]
+        context.memo[_OWNERS] = [item for item in around if isinstance(item, ast.ClassDef)]
+    owners = context.memo[_OWNERS]
+    assert isinstance(owners, list)
+    return owners
 
 
 def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[Edit, ...] | None:

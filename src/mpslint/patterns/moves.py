@@ -16,9 +16,11 @@ from mpslint.semantics.ranks import rank_of
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
 
 
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
+_GATED = "functions with gated moves"
 _SOME_DEVICE = Reference("device", False, ())
 
 
@@ -71,9 +73,19 @@ def _parts(context: Context, call: ast.Call) -> bool:
         return True
     if leaves_index(context, within) and add_arms(context) is None:
         return True
-    gated = any(
-        context.index.function(other) is function and context.guards.at(other) & _GUARDED
-        for other in context.index.calls.get("cuda", ())
-        if isinstance(other.func, ast.Attribute) and not context.resolve(other.func)
-    )
-    return gated and stays_behind(context)
+    return function in _gated(context) and stays_behind(context)
+
+
+def _gated(context: Context) -> set[FunctionNode | None]:
+    """The functions (None: the module) with moves behind a test."""
+    if _GATED not in context.memo:
+        context.memo[_GATED] = {
+            context.index.function(call)
+            for call in context.index.calls.get("cuda", ())
+            if isinstance(call.func, ast.Attribute)
+            and not context.resolve(call.func)
+            and context.guards.at(call) & _GUARDED
+        }
+    found = context.memo[_GATED]
+    assert isinstance(found, set)
+    return found

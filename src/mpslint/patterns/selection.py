@@ -263,6 +263,13 @@ def _cuda_text(context: Context) -> str:
 
 def several_gpus(context: Context) -> bool:
     """Whether the file names more than one CUDA device, so that one name cannot stand for all."""
+    known = context.memo.get("names-several-gpus")
+    if known is None:
+        known = context.memo["names-several-gpus"] = _names_several(context)
+    return bool(known)
+
+
+def _names_several(context: Context) -> bool:
     indices = {
         literal.ordinal or 0
         for literal in context.devices.literals

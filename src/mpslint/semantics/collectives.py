@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.unused import asks_for_main
+from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -55,6 +55,6 @@ def is_optional(context: Context, call: ast.Call) -> bool:
         if isinstance(parent, FUNCTIONS):
             return False
         if isinstance(parent, ast.If | ast.IfExp | ast.Try | ast.BoolOp):
-            if not (isinstance(parent, ast.If) and asks_for_main(parent)):
+            if not (isinstance(parent, ast.If) and is_main_test(parent.test)):
                 return True
     return False

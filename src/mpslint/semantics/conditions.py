@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.assigned import Assigned, bound_part
 from mpslint.semantics.facts_known import (
     CALLS,
     CUDA_SWITCH,
@@ -30,7 +31,8 @@ from mpslint.semantics.facts_known import (
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.gpu_counts import GpuCounts
 from mpslint.semantics.index import FUNCTIONS, Index
-from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.names import Names
+from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
@@ -48,7 +50,7 @@ class Conditions:
         self._names = names
         self._flow = flow
         self._busy: set[object] = set()
-        self._attributes: dict[str, list[tuple[ast.Attribute, ast.expr]]] | None = None
+        self._assigned = Assigned(index)
 
     def implied(self, test: ast.expr, outcome: bool) -> Facts:
         """The facts that follow when `test` is true (or false) in the boolean sense."""
@@ -336,22 +338,7 @@ class Conditions:
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""
-        if self._attributes is None:
-            self._attributes = {}
-            for statement in self._index.of(ast.Assign):
-                for target in statement.targets:
-                    if isinstance(target, ast.Attribute):
-                        found = self._attributes.setdefault(target.attr, [])
-                        found.append((target, statement.value))
-            for annotated in self._index.of(ast.AnnAssign):
-                if isinstance(annotated.target, ast.Attribute) and annotated.value is not None:
-                    found = self._attributes.setdefault(annotated.target.attr, [])
-                    found.append((annotated.target, annotated.value))
-        candidates = self._attributes.get(node.attr)
-        if not candidates:
-            return []
-        spelled = ast.unparse(node)
-        return [value for target, value in candidates if ast.unparse(target) == spelled]
+        return self._assigned.to(node)
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""
@@ -384,29 +371,5 @@ class Conditions:
             if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
                 return False
             if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
-                return not (isinstance(parent, ast.If) and _is_main(parent.test))
+                return not (isinstance(parent, ast.If) and is_main_test(parent.test))
         return False
-
-
-def _is_main(test: ast.expr) -> bool:
-    """`if __name__ == "__main__":`"""
-    return (
-        isinstance(test, ast.Compare)
-        and isinstance(test.left, ast.Name)
-        and test.left.id == "__name__"
-    )
-
-
-def bound_part(binding: Binding, name: str) -> ast.expr | None:
-    """The expression that a binding gives to `name`, also out of `a, b = x, y`."""
-    value = binding.value
-    if binding.kind in ("assign", "annotate", "walrus"):
-        return value
-    if binding.kind != "unpack" or not isinstance(value, ast.Tuple | ast.List):
-        return None
-    for target in getattr(binding.node, "targets", ()):
-        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == len(value.elts):
-            for place, item in zip(target.elts, value.elts, strict=True):
-                if isinstance(place, ast.Name) and place.id == name:
-                    return item
-    return None

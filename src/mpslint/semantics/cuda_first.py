@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -74,18 +75,11 @@ def _surely_runs(index: Index, node: ast.AST) -> bool:
     for parent in index.ancestors(node):
         if isinstance(parent, (*FUNCTIONS, ast.Module)):
             return True
-        if isinstance(parent, ast.If) and _is_main(parent):
+        if isinstance(parent, ast.If) and is_main_test(parent.test):
             continue
         if not isinstance(parent, _ON_THE_WAY):
             return False
     return False
-
-
-def _is_main(statement: ast.If) -> bool:
-    test = statement.test
-    if not isinstance(test, ast.Compare) or not isinstance(test.left, ast.Name):
-        return False
-    return test.left.id == "__name__"
 
 
 def _last(node: ast.AST) -> str | None:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -52,12 +53,7 @@ def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
 
 
 def _has_main(context: Context) -> bool:
-    return any(isinstance(item, ast.If) and asks_for_main(item) for item in context.tree.body)
-
-
-def asks_for_main(branch: ast.If) -> bool:
-    """`if __name__ == "__main__":`"""
-    return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(branch.test))
+    return any(isinstance(item, ast.If) and is_main_test(item.test) for item in context.tree.body)
 
 
 def _runs_on_import(context: Context) -> bool:

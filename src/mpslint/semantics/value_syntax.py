@@ -33,3 +33,12 @@ def is_dtype(node: ast.expr) -> bool:
         "int32",
         "uint8",
     )
+
+
+def is_main_test(test: ast.expr) -> bool:
+    """`__name__ == "__main__"`, the test of the program itself."""
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
+    )

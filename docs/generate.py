@@ -86,8 +86,9 @@ MODULE = '''# ruff: noqa: E501
 
 from __future__ import annotations
 
-# (code, name, module, severity, best fix, on by default, triggers, also, summary)
-Entry = tuple[str, str, str, int, "int | None", bool, tuple[bytes, ...], tuple[bytes, ...], str]
+# (code, name, module, severity, best fix, on by default, triggers, also, names, summary)
+Words = tuple[bytes, ...]
+Entry = tuple[str, str, str, int, "int | None", bool, Words, tuple[Words, ...], Words, str]
 RULES: tuple[Entry, ...] = (
 '''
 
@@ -101,7 +102,7 @@ def entry(rule: Rule) -> str:
     module = rule.module.rpartition(".")[2]
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default)
-    return f"    {(*known, rule.triggers, rule.also, rule.summary)!r},\n"
+    return f"    {(*known, rule.triggers, rule.also, rule.names, rule.summary)!r},\n"
 
 
 def pages() -> dict[Path, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.rules.registry import Rule, all_rules
-from mpslint.screening import speaks_of_torch
+from mpslint.screening import Demand, names_in, speaks_of_torch
 from mpslint.suppress import Suppressions, may_silence
 
 if TYPE_CHECKING:
@@ -24,22 +24,25 @@ class Screen:
     """Says from the bytes of a file which rules can have a finding in it, and is never wrong
     when it says none: a rule whose trigger words are absent has nothing to look at."""
 
-    __slots__ = ("rules", "words")
+    __slots__ = ("demands", "rules", "words")
 
     def __init__(self, codes: frozenset[str]) -> None:
         self.rules = [rule for rule in all_rules() if rule.code in codes]
-        words = {word for rule in self.rules for word in (*rule.triggers, *rule.also)}
-        self.words = sorted(words)
+        self.demands = [Demand(rule.names, (*rule.also, rule.triggers)) for rule in self.rules]
+        self.words = sorted({word for demand in self.demands for word in demand.words()})
 
     def select(self, data: bytes) -> list[Rule]:
         """The rules to run on a file of these bytes; what never says torch is not our business."""
         if not speaks_of_torch(data):
             return []
-        present = {word for word in self.words if word in data}
+        names = names_in(data)
+        # Each name once: a fifth of the text, in which all words that are (part of) names stand.
+        text = b" ".join(names)
+        present = {word for word in self.words if word in text}
         return [
             rule
-            for rule in self.rules
-            if not present.isdisjoint(rule.triggers) and present.issuperset(rule.also)
+            for rule, demand in zip(self.rules, self.demands, strict=True)
+            if demand.met(data, names, present)
         ]
 
 

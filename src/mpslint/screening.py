@@ -1,12 +1,62 @@
-"""The first look at a file: bytes in which nothing speaks of torch are not our business."""
+"""The first look at a file: bytes in which nothing speaks of torch are not our business, and a rule
+whose words are absent has nothing to look at."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
 
 TORCH_WORDS = (b"torch", b"accelerate", b"transformers", b"diffusers", b"lightning")
 """torch, and packages that are torch under another name: a program that only imports those still
 chooses a device."""
 
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
+_TO_BLANKS = bytes(code if code in _LETTERS else 32 for code in range(256))
+
 
 def speaks_of_torch(data: bytes) -> bool:
     """Whether a file of these bytes may use torch."""
     return any(word in data for word in TORCH_WORDS)
+
+
+def names_in(data: bytes) -> set[bytes]:
+    """All that is written with letters, digits and underscores: names, keywords, numbers, and the
+    words of strings and comments."""
+    return set(data.translate(_TO_BLANKS).split())
+
+
+class Demand:
+    """What has to stand in a file that a rule can have a finding in."""
+
+    __slots__ = ("_groups", "_names")
+
+    def __init__(self, names: Iterable[bytes], groups: Iterable[tuple[bytes, ...]]) -> None:
+        """One of `names` as a whole name (where there are any), and one word of each group."""
+        self._names = frozenset(names)
+        self._groups = [_parted(group) for group in groups]
+
+    def words(self) -> Iterator[bytes]:
+        """The words to look for among the names: those of the groups, as far as they are (part
+        of) a name."""
+        for plain, spelled in self._groups:
+            yield from plain
+            yield from (part for _, part in spelled)
+
+    def met(self, data: bytes, names: set[bytes], present: set[bytes]) -> bool:
+        """Whether a file meets it; `present` are those of `words` that stand among its names."""
+        if self._names and self._names.isdisjoint(names):
+            return False
+        for plain, spelled in self._groups:
+            if plain.isdisjoint(present):
+                for word, part in spelled:
+                    if part in present and word in data:
+                        break
+                else:
+                    return False
+        return True
+
+
+def _parted(group: tuple[bytes, ...]) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:
+    """Words that are (part of) a name; the others (`.to(`), each with the longest name in it."""
+    longest = {word: max(names_in(word), key=len, default=b"") for word in group}
+    plain = frozenset(word for word in group if longest[word] == word)
+    return plain, [(word, longest[word]) for word in group if word not in plain]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from pathlib import Path
 
 import pytest
 from conftest import CUDA_ONLY, FIXTURES
 
 from mpslint.linter import Screen, lint, screen_for
+from mpslint.rules.registry import Rule
+from mpslint.screening import Demand, names_in
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
@@ -85,6 +88,50 @@ def test_all_rules_on_generated_programs_find_what_the_screened_ones_find() -> N
         assert screened == shown(source, screened=False), text
         found += len(screened)
     assert found > 1000
+
+
+def plainly(rule: Rule, data: bytes) -> bool:
+    """What a rule demands of a file, searched word for word."""
+    groups = (rule.triggers, *rule.also)
+    names = set(re.findall(rb"\w+", data))
+    return all(any(word in data for word in group) for group in groups) and (
+        not rule.names or any(name in names for name in rule.names)
+    )
+
+
+def test_the_screen_finds_every_word_that_stands_in_a_file() -> None:
+    screen = screen_for(ALL, "a.py")
+    for path in FILES:
+        data = path.read_bytes() + b"\n# torch"
+        wanted = [rule.code for rule in screen.rules if plainly(rule, data)]
+        assert [rule.code for rule in screen.select(data)] == wanted, path.name
+
+
+@pytest.mark.parametrize(
+    ("text", "met"),
+    [
+        ("x.to(y)\nuse_cuda = qr", True),
+        ("x.to (y)\nuse_cuda = qr", False),
+        ("x.to(y)\nuse_gpu = qr", True),
+        ("x.to(y)\nuse_tpu = qr", False),
+        ("x.to(y)\nuse_cuda = qrs", False),
+        ("x.to(y)\nuse_cuda = 'qr'", True),
+        ("x.to(y)\nuse_cuda = '\u00e9qr\u00e9'", True),
+    ],
+)
+def test_a_demand_is_a_word_of_each_group_and_a_whole_name(text: str, met: bool) -> None:
+    demand = Demand((b"qr", b"lu"), ((b"cuda", b"gpu"), (b".to(", b".cpu(")))
+    data = text.encode()
+    names = names_in(data)
+    present = {word for word in demand.words() if any(word in name for name in names)}
+    assert demand.met(data, names, present) is met
+
+
+def test_a_word_without_a_letter_is_looked_for_in_the_text() -> None:
+    demand = Demand((), ((b"[",),))
+    for data, met in ((b"x[0]", True), (b"x", False)):
+        present = {word for word in demand.words() if word in b"x 0"}
+        assert demand.met(data, names_in(data), present) is met
 
 
 def test_a_file_without_a_rules_words_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:

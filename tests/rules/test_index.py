@@ -10,6 +10,7 @@ import pytest
 from conftest import CUDA_ONLY, FIXTURES
 
 from mpslint.rules.registry import Rule, all_rules, declared_rules
+from mpslint.screening import names_in
 
 LISTED = """
 import sys
@@ -34,7 +35,8 @@ def rule_modules(modules: set[str]) -> set[str]:
 def speaks(rule: Rule, text: str) -> bool:
     words = text.encode()
     return rule.default and (
-        any(word in words for word in rule.triggers) and all(word in words for word in rule.also)
+        all(any(word in words for word in group) for group in (rule.triggers, *rule.also))
+        and (not rule.names or any(word in names_in(words) for word in rule.names))
     )
 
 

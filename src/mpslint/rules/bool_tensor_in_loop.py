@@ -34,6 +34,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
+    TRAINING_WORDS,
     Step,
     first_of_runs,
     is_device_tensor,
@@ -49,6 +50,7 @@ _READING_FUNCTIONS = ("torch.allclose",)
     "bool-tensor-in-loop",
     severity=Severity.SLOW,
     triggers=(b"if ", b"assert", b"while"),
+    also=TRAINING_WORDS,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):

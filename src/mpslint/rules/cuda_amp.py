@@ -53,7 +53,7 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     "cuda-amp",
     severity=Severity.IGNORES,
     triggers=(b"amp",),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -54,7 +54,7 @@ from mpslint.semantics.several_gpus import for_several_gpus
     "cuda-empty-cache",
     severity=Severity.IGNORES,
     triggers=(b"empty_cache",),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

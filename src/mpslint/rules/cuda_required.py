@@ -56,7 +56,7 @@ _LEAVERS = ("sys.exit", "os._exit", "exit", "quit")
     "cuda-required",
     severity=Severity.BREAKS,
     triggers=(b"is_available", b"device_count"),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

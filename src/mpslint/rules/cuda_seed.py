@@ -65,7 +65,7 @@ _ENOUGH = (
     "cuda-seed",
     severity=Severity.IGNORES,
     triggers=(b"seed",),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -51,7 +51,7 @@ from mpslint.semantics.several_gpus import for_several_gpus
     "cuda-synchronize",
     severity=Severity.BREAKS,
     triggers=(b"synchronize",),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ _COLLECTIVE = re.compile(r"all_?(gather|reduce)|broadcast|reduce_scatter", re.I)
     "cuda-tensor-type",
     severity=Severity.BREAKS,
     triggers=(b"Tensor",),
-    also=(b"cuda",),
+    also=((b"cuda",),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -52,6 +52,7 @@ _INDEXED = ("cuda", "mps", "xpu", "npu")
     "device-index-compare",
     severity=Severity.IGNORES,
     triggers=(b".device",),
+    also=((b"device(",), tuple(name.encode() for name in _INDEXED)),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

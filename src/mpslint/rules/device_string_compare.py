@@ -49,6 +49,7 @@ _BACKENDS = ("cpu", "cuda", "mps", "xpu", "npu", "meta")
     "device-string-compare",
     severity=Severity.IGNORES,
     triggers=(b".device",),
+    also=(tuple(f"{quote}{name}".encode() for name in _BACKENDS for quote in "\"'"),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

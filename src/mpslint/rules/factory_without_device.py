@@ -53,6 +53,7 @@ from mpslint.semantics.values import FACTORIES
     "factory-without-device",
     severity=Severity.BREAKS,
     triggers=(b"def forward",),
+    names=tuple(name.encode() for name in sorted(FACTORIES)),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -51,6 +51,7 @@ _QUESTIONS = ("is_available", "device_count", "is_built")
     "hasattr-mps-guard",
     severity=Severity.BREAKS,
     triggers=(b"hasattr",),
+    also=((b"mps",),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.steps import (
+    TRAINING_WORDS,
     Step,
     first_of_runs,
     is_device_tensor,
@@ -57,6 +58,7 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     "host-copy-in-loop",
     severity=Severity.SLOW,
     triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
+    also=TRAINING_WORDS,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):

@@ -54,6 +54,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.steps import (
+    TRAINING_WORDS,
     Step,
     first_of_runs,
     is_device_tensor,
@@ -67,6 +68,7 @@ from mpslint.semantics.steps import (
     "item-in-loop",
     severity=Severity.SLOW,
     triggers=(b".item(", b"float("),
+    also=TRAINING_WORDS,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -71,6 +71,7 @@ _PUBLISHED = b"download.pytorch.org"
     "load-map-location",
     severity=Severity.BREAKS,
     triggers=(b"load",),
+    names=tuple(name.rpartition(".")[2].encode() for name in _LOADERS),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -53,6 +53,7 @@ _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
     "numpy-float64-to-device",
     severity=Severity.BREAKS,
     triggers=(b"numpy",),
+    also=((b".to(", b"device", b"register_buffer"),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

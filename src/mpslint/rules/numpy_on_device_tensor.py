@@ -63,6 +63,7 @@ class _Reason(NamedTuple):
     "numpy-on-device-tensor",
     severity=Severity.BREAKS,
     triggers=(b"numpy", b"asarray"),
+    also=((b".numpy", b"array"),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

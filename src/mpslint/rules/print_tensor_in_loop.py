@@ -36,6 +36,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
+    TRAINING_WORDS,
     Step,
     first_of_runs,
     is_device_tensor,
@@ -60,6 +61,7 @@ _SINKS = (
     "print-tensor-in-loop",
     severity=Severity.SLOW,
     triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
+    also=TRAINING_WORDS,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):

@@ -27,8 +27,10 @@ class Rule(NamedTuple):
     severity: Severity
     triggers: tuple[bytes, ...]
     """A file that holds none of these byte strings cannot have this finding."""
-    also: tuple[bytes, ...]
-    """Nor can one that lacks any of these."""
+    also: tuple[tuple[bytes, ...], ...]
+    """Nor can one that lacks all of a group of these, for any of the groups."""
+    names: tuple[bytes, ...]
+    """Nor one in which none of these stands as a whole name; where empty, none has to."""
     default: bool
     """On without being asked for; the others are opt-in, and their page says why."""
     fix: Applicability | None
@@ -74,7 +76,8 @@ def rule(
     *,
     severity: Severity,
     triggers: tuple[bytes, ...],
-    also: tuple[bytes, ...] = (),
+    also: tuple[tuple[bytes, ...], ...] = (),
+    names: tuple[bytes, ...] = (),
     default: bool = True,
     fix: Applicability | None = None,
 ) -> Callable[[Check], Check]:
@@ -88,7 +91,8 @@ def rule(
             raise ValueError(f"rule {code} {name} is declared twice")
         doc = (sys.modules[check.__module__].__doc__ or "").strip()
         summary = doc.splitlines()[0] if doc else name
-        known = Rule(code, name, summary, severity, triggers, also, default, fix, check.__module__)
+        words = (triggers, also, names)
+        known = Rule(code, name, summary, severity, *words, default, fix, check.__module__)
         _declared[code] = (known, check)
         return check
 
@@ -108,11 +112,12 @@ def all_rules() -> tuple[Rule, ...]:
             Severity(severity),
             triggers,
             also,
+            names,
             default,
             None if fix is None else Applicability(fix),
             f"{__package__}.{module}",
         )
-        for code, name, module, severity, fix, default, triggers, also, summary in RULES
+        for code, name, module, severity, fix, default, triggers, also, names, summary in RULES
     )
 
 

@@ -37,7 +37,13 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import Step, is_device_tensor, training_loop, trains_on_device
+from mpslint.semantics.steps import (
+    TRAINING_WORDS,
+    Step,
+    is_device_tensor,
+    training_loop,
+    trains_on_device,
+)
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -49,6 +55,7 @@ _ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive
     "shape-op-in-loop",
     severity=Severity.SLOW,
     triggers=(b"nonzero", b"argwhere", b"where", b"masked_select", b"unique", b"[", b"one_hot"),
+    also=TRAINING_WORDS,
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import training_loop, trains_on_device
+from mpslint.semantics.steps import TRAINING_WORDS, training_loop, trains_on_device
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -45,6 +45,7 @@ from mpslint.semantics.value_syntax import keyword
     "tensor-ctor-in-loop",
     severity=Severity.SLOW,
     triggers=(b"tensor(",),
+    also=TRAINING_WORDS,
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -50,12 +50,19 @@ from mpslint.semantics.value import Kind
 _TO_ONE_CELL = {"AdaptiveAvgPool3d": 0, "adaptive_avg_pool3d": 1}
 
 
+def _names() -> tuple[bytes, ...]:
+    """The last parts of all names in the table."""
+    table = support()
+    found = {name.rpartition(".")[2] for name in (*table.native_since, *table.methods_since)}
+    return tuple(name.encode() for name in sorted(found))
+
+
 @rule(
     "MPS501",
     "unsupported-op",
     severity=Severity.BREAKS,
-    # The names are many and short: asking the index is cheaper than searching for all of them.
     triggers=(b"torch",),
+    names=_names(),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

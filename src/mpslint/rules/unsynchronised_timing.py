@@ -60,6 +60,7 @@ from mpslint.semantics.timing import TimedSpan
     "unsynchronised-timing",
     severity=Severity.IGNORES,
     triggers=(b"time",),
+    names=(b"time", b"timeit"),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

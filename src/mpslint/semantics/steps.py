@@ -22,6 +22,14 @@ class Step(NamedTuple):
     loop: Loop
 
 
+TRAINING_WORDS = (
+    (b"backward", b".step"),
+    (b"device", b".cuda", b".to(", b"set_default_tensor_type"),
+)
+"""What stands in every file of which `trains_on_device` and `training_loop` hold: one word of
+each group, as `Loops` and `Placement.file_uses_devices` look for them."""
+
+
 def trains_on_device(context: Context) -> bool:
     """Whether this file can hold a training loop on a device at all: cheap, to be asked first."""
     calls = context.index.calls

@@ -58,11 +58,12 @@ from mpslint.semantics.gated_moves import (
     ends_in_raise,
     entry_test,
     in_tests,
+    moves_unasked,
     rightly_gated,
 )
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
-from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.several_gpus import for_several_gpus, program_for_several
 from mpslint.semantics.values import Kind
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
@@ -121,6 +122,8 @@ def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr |
     gate = context.chains.gate(call) or choice_around(context, call)
     if gate is None:
         return _refused(context, call)
+    if program_for_several(context) and moves_unasked(context):
+        return None  # What stays on CUDA must not be left alone there.
     asked = asked_by(context, gate)
     if context.guards.has(gate, "cuda-used") or rightly_gated(context, call, asked):
         return None  # Behind an unguarded move, that is the finding.

@@ -58,6 +58,19 @@ def ends_in_raise(context: Context, node: ast.AST) -> bool:
     return isinstance(block[-1], ast.Raise)
 
 
+def moves_unasked(context: Context) -> bool:
+    """Whether the file moves something to CUDA without a test."""
+    known = context.memo.get("moves-unasked")
+    if known is None:
+        known = context.memo["moves-unasked"] = any(
+            isinstance(call.func, ast.Attribute)
+            and context.resolve(call.func) is None
+            and not context.guards.has(call, "cuda", "asked-cuda", "no-mps", "caught")
+            for call in context.index.calls.get("cuda", ())
+        )
+    return bool(known)
+
+
 def in_tests(context: Context) -> bool:
     """Whether the file is one of tests, by its folder and what it imports."""
     known = context.memo.get("in-tests")

@@ -50,10 +50,11 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
             if _last(parent.func) in _WRAPPING:
                 return True
         child = parent
-    return _file_for_several(context)
+    return program_for_several(context)
 
 
-def _file_for_several(context: Context) -> bool:
+def program_for_several(context: Context) -> bool:
+    """Whether the whole file is for several GPUs, by its name, its imports or what it starts."""
     known = context.memo.get("several-gpus")
     if known is None:
         stem = re.split(r"[/\\]", context.source.path)[-1].partition(".")[0]

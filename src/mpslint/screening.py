@@ -32,7 +32,8 @@ class Demand:
     def __init__(self, names: Iterable[bytes], groups: Iterable[tuple[bytes, ...]]) -> None:
         """One of `names` as a whole name (where there are any), and one word of each group."""
         self._names = frozenset(names)
-        self._groups = [_parted(group) for group in groups]
+        # What the names tell is asked before the text is searched.
+        self._groups = sorted(map(_parted, groups), key=lambda parts: len(parts[1]))
 
     def words(self) -> Iterator[bytes]:
         """The words to look for among the names: those of the groups, as far as they are (part

@@ -66,18 +66,32 @@ class Timing:
 
     def unsynchronised(self, span: TimedSpan) -> ast.AST | None:
         """The last device work of the span, where nothing after it waits; else None."""
-        last: ast.AST | None = None
-        waits = False
-        for statement in span.between:
-            for event in self._work.events(statement):
-                last = event.node if event.effect is Effect.WORK else None
-                waits = waits or event.effect is not Effect.WORK
-            if isinstance(statement, ast.expr) and self._work.reads(statement):
-                last, waits = None, True
-        if waits and self._index.enclosing(span.start, *LOOPS, *FUNCTIONS).__class__ in LOOPS:
-            # One wait at each turn: what a turn leaves queued, the next one waits for.
+        last = self._last_work(span)
+        if last is None:
             return None
+        if self._index.enclosing(span.start, *LOOPS, *FUNCTIONS).__class__ in LOOPS:
+            # One wait at each turn: what a turn leaves queued, the next one waits for.
+            return None if self._waits(span) else last
         return last
+
+    def _last_work(self, span: TimedSpan) -> ast.AST | None:
+        """What the span ends with, where that is device work. Asked from the end, since most
+        spans end with a wait and what is in front of it does not matter then."""
+        for statement in reversed(span.between):
+            if isinstance(statement, ast.expr) and self._work.reads(statement):
+                return None
+            events = list(self._work.events(statement))
+            if events:
+                return events[-1].node if events[-1].effect is Effect.WORK else None
+        return None
+
+    def _waits(self, span: TimedSpan) -> bool:
+        """Whether anything in the span waits, or may wait."""
+        return any(
+            (isinstance(statement, ast.expr) and self._work.reads(statement))
+            or any(event.effect is not Effect.WORK for event in self._work.events(statement))
+            for statement in span.between
+        )
 
     def is_measurement(self, span: TimedSpan) -> bool:
         """Whether the time is that of some work, not of an epoch, a run or a whole program.

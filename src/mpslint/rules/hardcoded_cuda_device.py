@@ -63,7 +63,7 @@ from mpslint.semantics.device_literals import (
     used_with_cuda_only,
 )
 from mpslint.semantics.devices import Literal, Slot
-from mpslint.semantics.index import COMPREHENSIONS
+from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
 
@@ -167,7 +167,17 @@ def _is_meant(context: Context, literal: Literal, slot: Slot) -> bool:
         return True
     if unused_default(context, outer) or declared_for_cuda(context, node):
         return True
+    if outer.kind == "parameter" and _is_called_elsewhere(context, node):
+        return True
     return used_with_cuda_only(context, slot) or has_mps_elsewhere(context, slot)
+
+
+def _is_called_elsewhere(context: Context, default: ast.AST) -> bool:
+    """Whether the function with this default only runs where no Mac is."""
+    for parent in context.index.ancestors(default):
+        if isinstance(parent, FUNCTIONS):
+            return context.guards.has(parent.body[0], "cuda", "no-mps")
+    return False
 
 
 def _is_for_cuda(context: Context, node: ast.AST) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.assigned import Assigned, bound_part
 from mpslint.semantics.facts_known import (
     CALLS,
+    COLAB,
     CUDA_SWITCH,
     DEVICE_FACTS,
     IMPOSSIBLE,
@@ -342,6 +343,8 @@ class Conditions:
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""
+        if COLAB.search(word):
+            return frozenset({"no-mps"}) if outcome else NONE
         if outcome == bool(NEGATIVE.search(word)):
             return NONE
         if CUDA_SWITCH.search(word) and "cuda" not in known:

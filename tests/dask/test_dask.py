@@ -49,7 +49,7 @@ def address(cluster: Any) -> str:
 def files(project: Path) -> Path:
     for number in range(40):
         (project / f"f{number:02}.py").write_text("\n" * number + CUDA_ONLY)
-    (project / "broken.py").write_text("import torch\ndef f(:\n")
+    (project / "broken.py").write_text(CUDA_ONLY + "def f(:\n")
     (project / "mpslint.toml").write_text('[per-file-ignores]\n"f03.py" = ["MPS201"]\n')
     return project
 

@@ -9,6 +9,7 @@ from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.gates import parts_data
 from mpslint.patterns.layout import arms_laid_out
+from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.styles import is_inline
@@ -47,7 +48,7 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    return Fix(_MESSAGE, edits, level)
+    return Fix(_MESSAGE, (*edits, *opened_refusals(context)), level)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:

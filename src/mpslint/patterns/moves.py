@@ -10,6 +10,7 @@ from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import leaves_index, named_index, overrides_cuda, rewrite_call
 from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
 from mpslint.patterns.ranked import move_ranked
+from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import Reference, reference
 from mpslint.semantics.flag_uses import foreign_mover
 from mpslint.semantics.ranks import rank_of
@@ -60,7 +61,8 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     if edits is None:
         return None
     level = Applicability.UNSAFE if parts or overrides_cuda(context, call) else found.level
-    return Fix("Move to the selected device", (*found.edits, *edits), level)
+    refusals = opened_refusals(context)
+    return Fix("Move to the selected device", (*found.edits, *edits, *refusals), level)
 
 
 def _parts(context: Context, call: ast.Call) -> bool:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Fix
+from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import holds_comment, replace
+from mpslint.semantics.flow import leaves
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_OPTION = re.compile(r"cuda|gpu", re.I)
 
 
 def admit_mps(context: Context, test: ast.expr) -> Fix | None:
@@ -36,6 +41,46 @@ def admit_mps(context: Context, test: ast.expr) -> Fix | None:
     if call is not test and not _is_or(context.index.parents[call]):
         text = f"({text})"
     return Fix("Let MPS in", (replace(source, call, text),), Applicability.UNSAFE)
+
+
+def opened_refusals(context: Context) -> tuple[Edit, ...]:
+    """Edits that let MPS through `if opt.cuda and not torch.cuda.is_available(): raise`.
+
+    For fixes by which the same option chooses MPS, too: the arm would be out of reach.
+    """
+    known = context.memo.get("opened refusals")
+    if known is None:
+        known = context.memo["opened refusals"] = tuple(_open(context))
+    assert isinstance(known, tuple)
+    return known
+
+
+def _open(context: Context) -> Iterator[Edit]:
+    for call in context.calls_of("torch.cuda.is_available"):
+        denied = context.index.parents[call]
+        both = context.index.parents[denied]
+        if not isinstance(denied, ast.UnaryOp) or not isinstance(denied.op, ast.Not):
+            continue
+        if not isinstance(both, ast.BoolOp) or not isinstance(both.op, ast.And):
+            continue
+        statement = context.index.parents[both]
+        if not isinstance(statement, ast.If) or not leaves(statement.body):
+            continue
+        if not all(item is denied or _is_option(item) for item in both.values):
+            continue
+        torch = torch_name(context, call)
+        if torch is not None and wants_mps(context) and not _says_mps(statement):
+            text = f"({context.source.segment(call)} or {mps_available(context, torch)})"
+            yield replace(context.source, call, text)
+
+
+def _is_option(node: ast.expr) -> bool:
+    word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return bool(_OPTION.search(word))
+
+
+def _says_mps(statement: ast.If) -> bool:
+    return "mps" in ast.unparse(statement.test)
 
 
 def _is_or(node: ast.AST) -> bool:

@@ -29,12 +29,15 @@ FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "verify"
 
 
 class Program(NamedTuple):
-    """A folder with files written for CUDA, the script to start and its arguments."""
+    """A folder with files written for CUDA, the script to start and its arguments; where it is
+    asked for a GPU and refuses the CPU by itself, the devices that it runs on (`devices.txt`).
+    """
 
     name: str
     files: tuple[Path, ...]
     script: Path
     arguments: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
 
 
 class Port(NamedTuple):
@@ -63,13 +66,16 @@ class Row(NamedTuple):
 
 def programs() -> Iterator[Program]:
     for folder in _folders("projects"):
-        given = folder / "arguments.txt"
-        arguments = tuple(given.read_text().split()) if given.exists() else ()
+        arguments, devices = _words(folder / "arguments.txt"), _words(folder / "devices.txt")
         files = tuple(path for path in sorted(folder.rglob("*")) if path.is_file())
-        yield Program(folder.name, files, folder / "main.py", arguments)
+        yield Program(folder.name, files, folder / "main.py", arguments, devices)
     for folder in _folders("programs"):
         script = folder / "original.py"
         yield Program(folder.name, (script,), script)
+
+
+def _words(file: Path) -> tuple[str, ...]:
+    return tuple(file.read_text().split()) if file.exists() else ()
 
 
 def _folders(name: str) -> list[Path]:
@@ -117,7 +123,7 @@ def _verified(program: Program, devices: tuple[str, ...], ported: Port, fixes: s
     request = Request(
         str(program.script),
         args=program.arguments,
-        devices=devices,
+        devices=tuple(d for d in devices if not program.devices or d in program.devices),
         patched=ported.patched,
         root=str(program.script.parent),
     )

@@ -6,6 +6,7 @@ import ast
 import functools
 import io
 import tokenize
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
@@ -29,15 +30,18 @@ def insert(offset: int, text: str) -> Edit:
 
 
 @functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=2)
 def indent_unit(source: SourceFile) -> str:
-    """One level of indentation as the file writes it; four spaces where it has none."""
+    """One level of indentation as the file mostly writes it (a docstring may indent otherwise);
+    four spaces where it has none."""
+    found: Counter[str] = Counter()
     for row in range(1, len(source.starts)):
         if not source.line(row).split("#")[0].rstrip().endswith(":"):
             continue
         outer, inner = source.indentation(row), source.indentation(row + 1)
         if source.line(row + 1).strip() and len(inner) > len(outer) and inner.startswith(outer):
-            return inner[len(outer) :]
-    return "    "
+            found[inner[len(outer) :]] += 1
+    return found.most_common(1)[0][0] if found else "    "
 
 
 @functools.lru_cache(maxsize=2)

@@ -1,7 +1,7 @@
 """Whether the shortcuts change a finding: `python benchmarks/equal_findings.py FOLDER`.
 
 Compares a normal run (screen, processes, cache written and then read) with one that takes no
-shortcut: every rule is run on every file that says torch and parses, in one process, no cache.
+shortcut: every rule is run on every file that speaks of torch and parses, in one process, no cache.
 Prints each difference; the exit code is 1 when there is one.
 """
 
@@ -51,13 +51,14 @@ def without_shortcuts(folder: Path) -> Found:
     from mpslint.linter import lint
     from mpslint.opening import located, open_source
     from mpslint.reading import read_bytes
+    from mpslint.screening import speaks_of_torch
     from mpslint.settings_file import SettingsFinder
 
     found: Found = {}
     for target in targets([str(folder)], SettingsFinder(isolated=True), print):
         try:
             source = open_source(target.path, read_bytes(target.path))
-            if b"torch" in source.data:
+            if speaks_of_torch(source.data):
                 raw = lint(source, target.settings, screened=False)
                 for one in located(source, raw):
                     place = (one.row, one.column, one.end_row, one.end_column)

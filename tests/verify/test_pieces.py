@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import struct
 import subprocess
 import sys
 import zipfile
@@ -51,30 +52,86 @@ class TestPrintedNumbers:
         assert not numbers.close(float("nan"), 1.0, 0.1)
 
 
+def pickle_of(kind: str, device: str) -> bytes:
+    """The words of a checkpoint's pickle that say how a storage is read: type, key, device."""
+    texts = b"".join(b"X" + struct.pack("<I", len(word)) + word for word in (b"0", device.encode()))
+    return b"\x80\x02ctorch\n" + kind.encode() + b"\n" + texts + b"."
+
+
 class TestTensorFiles:
-    def write(self, path: Path, values: bytes) -> None:
+    def write(
+        self, path: Path, values: bytes, kind: str = "FloatStorage", device: str = "cuda:0"
+    ) -> None:
         with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("model/data.pkl", b"cuda:0")
+            archive.writestr("model/data.pkl", pickle_of(kind, device))
             archive.writestr("model/data/0", values)
+
+    def differ(
+        self, folder: Path, one: bytes, two: bytes, kind: str = "FloatStorage", near: float = 1e-5
+    ) -> str | None:
+        self.write(folder / "a.pt", one, kind)
+        first = saved.collect(str(folder), {})
+        self.write(folder / "a.pt", two, kind, device="mps:0")
+        return saved.difference(first, saved.collect(str(folder), {}), near)
 
     def test_the_same_values_are_the_same_whatever_the_device_is_called(
         self, tmp_path: Path
     ) -> None:
-        self.write(tmp_path / "a.pt", b"\0\0\x80?" * 3)
-        found = saved.collect(str(tmp_path), {})
-        assert saved.difference(found, found, exact=True) is None
-        assert [*found["a.pt"]] == ["data/0"]
+        assert self.differ(tmp_path, b"\0\0\x80?" * 3, b"\0\0\x80?" * 3, near=0.0) is None
+        assert [*saved.collect(str(tmp_path), {})["a.pt"]] == ["data/0"]
 
     def test_other_values_are_noticed(self, tmp_path: Path) -> None:
-        self.write(tmp_path / "a.pt", b"\0\0\x80?")
-        one = saved.collect(str(tmp_path), {})
-        self.write(tmp_path / "a.pt", b"\0\0\x90?")
-        two = saved.collect(str(tmp_path), {})
-        assert saved.difference(one, two, exact=False) == "the tensors saved in a.pt differ"
+        told = self.differ(tmp_path, b"\0\0\x80?", b"\0\0\x90?")
+        assert told == "a.pt holds other tensors than the original's"
+
+    @pytest.mark.parametrize(
+        ("kind", "form"),
+        [("DoubleStorage", "d"), ("LongStorage", "q"), ("HalfStorage", "e"), ("ByteStorage", "B")],
+    )
+    def test_values_of_every_type_are_read_as_what_they_are(
+        self, tmp_path: Path, kind: str, form: str
+    ) -> None:
+        one, two = struct.pack(f"<2{form}", 2, 3), struct.pack(f"<2{form}", 2, 4)
+        assert self.differ(tmp_path, one, one, kind) is None
+        assert (
+            self.differ(tmp_path, one, two, kind) == "a.pt holds other tensors than the original's"
+        )
+
+    def test_the_last_bit_of_a_float_is_the_devices_business(self, tmp_path: Path) -> None:
+        one, two = struct.pack("<f", 1.0), struct.pack("<I", 0x3F800001)
+        assert self.differ(tmp_path, one, two) is None
+        assert self.differ(tmp_path, one, two, near=0.0) is not None
+
+    @pytest.mark.parametrize("suffix", ["npy", "npz"])
+    def test_an_array_half_as_large_again_is_noticed(self, tmp_path: Path, suffix: str) -> None:
+        import numpy
+
+        save = numpy.save if suffix == "npy" else numpy.savez
+        found = []
+        for scale in (1.0, 1.5):
+            save(tmp_path / f"w.{suffix}", scale * numpy.arange(3, dtype="float32"))
+            found.append(saved.collect(str(tmp_path), {}))
+        assert (
+            saved.difference(*found, 1e-5) == f"w.{suffix} holds other tensors than the original's"
+        )
+
+    @pytest.mark.parametrize("text", ["loss,0.5\n", '{"accuracy": 0.5}'])
+    def test_numbers_in_texts_are_compared(self, tmp_path: Path, text: str) -> None:
+        found = []
+        for number in ("0.500", "0.5000001", "0.750"):
+            (tmp_path / "result.json").write_text(text.replace("0.5", number))
+            found.append(saved.collect(str(tmp_path), {}))
+        one, near, far = found
+        assert saved.difference(one, near, 1e-5) is None
+        assert (
+            saved.difference(one, far, 1e-5)
+            == "result.json holds other numbers than the original's"
+        )
+        assert saved.difference(one, far, 1e-5, {"result.json"}) is None
 
     def test_a_file_that_is_not_written_is_noticed(self) -> None:
-        part = {"data/0": saved.Part(4, "x", 1.0)}
-        assert saved.difference({"a.pt": part}, {}, exact=False) is not None
+        part = {"data/0": saved.Part(4, "x", 1.0, 1.0)}
+        assert saved.difference({"a.pt": part}, {}, 1e-5) is not None
 
     def test_files_that_were_there_before_are_not_the_scripts(self, tmp_path: Path) -> None:
         self.write(tmp_path / "old.pt", b"1234")

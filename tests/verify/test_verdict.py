@@ -8,12 +8,14 @@ import pytest
 
 from mpslint.verify import verdict
 from mpslint.verify.launch import Launch
+from mpslint.verify.numbers import Printed
 from mpslint.verify.outcome import classify, first_sentence
+from mpslint.verify.saved import Text
 from mpslint.verify.verdict import Basis, Judgement, Stability
 
 from .conftest import LIMIT, ended, launch, raised
 
-SAME_AGAIN = Stability(values=True, unstable_lines=set())
+SAME_AGAIN = Stability(values=True, unstable_lines=set(), unstable_files=set())
 
 
 def basis(
@@ -202,7 +204,7 @@ def test_rounding_on_another_device_passes() -> None:
 
 
 def test_no_numbers_are_claimed_when_the_original_is_not_deterministic() -> None:
-    shaky = Stability(values=False, unstable_lines=set())
+    shaky = Stability(values=False, unstable_lines=set(), unstable_files=set())
     judged = judge(launch("mps", losses=[0.5, 0.4, 0.3]), stability=shaky)
     assert judged.verdict == "pass"
     assert "same numbers" not in judged.reason
@@ -229,7 +231,7 @@ def test_other_printed_numbers_are_noticed() -> None:
 def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:
     reference = launch("cuda", ending=ended(stdout="run 123\nloss 0.5\n"))
     patched = launch("mps", ending=ended(stdout="run 456\nloss 0.5\n"))
-    shaky = Stability(values=True, unstable_lines={0})
+    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
     assert judge(patched, reference, stability=shaky).verdict == "pass"
 
 
@@ -341,3 +343,33 @@ def test_the_numbers_that_differ_are_shown() -> None:
     one = launch("cuda", ending=ended(stdout="0 1 2 3 4 5 6 7.12345678"))
     two = launch("cuda", ending=ended(stdout="0 1 2 3 4 5 6 7.12345679"))
     assert "prints 6 7.12345679 where the original prints 6 7.12345678" in judge(two, one).reason
+
+
+def saving(launch_: Launch, number: float) -> Launch:
+    line = (Printed(number, 0.0),)
+    return launch_._replace(saved={"w.json": Text((line,))})
+
+
+def test_a_file_with_other_numbers_does_not_pass() -> None:
+    judged = judge(saving(launch("mps"), 1.5), saving(launch("cuda"), 1.0))
+    assert judged.verdict == "inconclusive"
+    assert "w.json holds other numbers" in judged.reason
+
+
+def test_a_file_with_other_numbers_fails_on_the_device_of_the_original() -> None:
+    judged = judge(saving(launch("cuda"), 1.5), saving(launch("cuda"), 1.0))
+    assert judged.verdict == "fail"
+
+
+def test_a_file_that_the_original_changes_each_time_is_left_out() -> None:
+    shaky = Stability(values=True, unstable_lines=set(), unstable_files={"w.json"})
+    judged = judge(saving(launch("mps"), 1.5), saving(launch("cuda"), 1.0), stability=shaky)
+    assert judged.verdict == "pass"
+
+
+def test_where_no_run_gave_a_number_none_is_called_the_same() -> None:
+    silent = {"steps": 0, "losses": [], "params_digest": []}
+    judged = judge(launch("mps", **silent), launch("cuda", **silent))
+    assert judged.verdict == "pass"
+    assert "same numbers" not in judged.reason
+    assert "neither gave numbers to compare" in judged.reason

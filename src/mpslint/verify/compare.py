@@ -5,7 +5,7 @@ script's.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mpslint.verify import numbers, saved
@@ -144,9 +144,24 @@ def unstable_lines(reference: Launch, again: Launch) -> set[int]:
     )
 
 
-def files(reference: Launch, patched: Launch, exact: bool) -> Difference | None:
-    found = saved.difference(reference.saved, patched.saved, exact)
+def files(
+    reference: Launch, patched: Launch, tolerance: float, unstable: Collection[str] = ()
+) -> Difference | None:
+    """Numbers in the files that were written, but for files that the original changes each time."""
+    found = saved.difference(reference.saved, patched.saved, tolerance, unstable)
     return Difference(True, found) if found else None
+
+
+def unstable_files(reference: Launch, again: Launch) -> set[str]:
+    return saved.unstable_files(reference.saved, again.saved)
+
+
+def has_numbers(reference: Launch) -> bool:
+    """Whether the reference gave any number that another run can be held against."""
+    if reference.value("losses", []) or reference.value("params_digest", []):
+        return True
+    printed_any = not reference.ended.cut and bool(numbers.of(reference.ended.stdout))
+    return printed_any or saved.has_numbers(reference.saved)
 
 
 def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:

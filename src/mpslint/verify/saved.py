@@ -1,68 +1,90 @@
-"""Tensors that a script left in files, read without torch: enough to say whether two runs saved
+"""Numbers that a script left in files, read without torch: enough to say whether two runs saved
 the same.
 """
 
 from __future__ import annotations
 
-import array
 import hashlib
 import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-SUFFIXES = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".npy", ".npz", ".tar")
+from mpslint.verify import numbers, storages
+
+_TENSORS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".npy", ".npz", ".tar")
+_TEXTS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".log", ".yaml", ".yml")
 _MOST_FILES = 50
 _MOST_BYTES = 64 << 20
+_MOST_VALUES = 4 << 20  # bytes of one storage that are read as numbers
 _CLOSE = 1e-4
 
 
 class Part(NamedTuple):
-    """One storage: bytes, SHA-256, and the norm of its values read as float32 (NaN when they are
-    none).
-    """
+    """One storage: bytes, SHA-256, norm and sum of its values (NaN when they are not known)."""
 
     size: int
     digest: str
     norm: float
+    total: float
 
 
-Saved = Mapping[str, Part]
+class Text(NamedTuple):
+    """The numbers of a text file, line by line."""
+
+    lines: tuple[numbers.Line, ...]
 
 
-def _part(data: bytes) -> Part:
-    norm = math.nan
-    if len(data) % 4 == 0 and len(data) <= 4 << 20:
-        values = array.array("f", data)
-        norm = math.sqrt(math.fsum(v * v for v in values if math.isfinite(v) and abs(v) < 1e18))
-    return Part(len(data), hashlib.sha256(data).hexdigest(), norm)
+Saved = Mapping[str, Part] | Text
+
+
+def _part(data: bytes, kind: str | None) -> Part:
+    read = data if len(data) <= _MOST_VALUES else b""
+    norm, total = storages.norm_and_sum(read, kind if read else None)
+    return Part(len(data), hashlib.sha256(data).hexdigest(), norm, total)
 
 
 def read(path: str) -> Saved:
-    """The storages of one file; the pickled structure is left out, it names the device."""
+    """The storages of one file, or the numbers of a text; the pickled structure is left out, it
+    names the device."""
+    if path.endswith(_TEXTS):
+        with open(path, encoding="utf-8", errors="replace") as text:
+            return Text(tuple(numbers.of(text.read())))
     if not zipfile.is_zipfile(path):
         with open(path, "rb") as file:
-            return {"": _part(file.read())}
-    parts = {}
+            kind, values = storages.numpy_kind(file.read())
+            return {"": _part(values, kind)}
+    return _read_archive(path)
+
+
+def _read_archive(path: str) -> Mapping[str, Part]:
+    parts: dict[str, Part] = {}
     with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            name = info.filename.partition("/")[2] or info.filename
-            if name.startswith("data/") or name.endswith(".npy"):
-                parts[name] = _part(archive.read(info))
+        names = archive.namelist()
+        pickled = next((name for name in names if name.endswith("data.pkl")), None)
+        kinds = storages.storage_kinds(archive.read(pickled)) if pickled else {}
+        for full in names:
+            name = full.partition("/")[2] or full
+            if name.endswith(".npy"):
+                kind, values = storages.numpy_kind(archive.read(full))
+                parts[name] = _part(values, kind)
+            elif name.startswith("data/"):
+                parts[name] = _part(archive.read(full), kinds.get(name[len("data/") :]))
     return parts
 
 
 def collect(folder: str, before: Mapping[str, tuple[int, int]]) -> dict[str, Saved]:
-    """Relative path -> storages, of the tensor files that are new or changed since `before`."""
+    """Relative path -> numbers, of the files of tensors and texts that are new or changed since
+    `before`."""
     found: dict[str, Saved] = {}
     for path, state in sorted(states(folder).items()):
         unchanged = before.get(path) == state
-        if unchanged or not path.endswith(SUFFIXES) or state[0] > _MOST_BYTES:
+        if unchanged or not path.endswith(_TENSORS + _TEXTS) or state[0] > _MOST_BYTES:
             continue
         try:
             found[path] = read(os.path.join(folder, path))
-        except (OSError, zipfile.BadZipFile, ValueError, RuntimeError):
+        except (OSError, zipfile.BadZipFile, ValueError, RuntimeError, KeyError):
             continue
         if len(found) >= _MOST_FILES:
             break
@@ -84,23 +106,60 @@ def states(folder: str) -> dict[str, tuple[int, int]]:
 
 
 def difference(
-    original: Mapping[str, Saved], patched: Mapping[str, Saved], exact: bool
+    original: Mapping[str, Saved],
+    patched: Mapping[str, Saved],
+    tolerance: float,
+    unstable: Collection[str] = (),
 ) -> str | None:
-    """What differs first between the saved tensors of two runs, in words."""
-    for path, parts in original.items():
+    """What differs first between the files of two runs, in words; `unstable` paths are left out.
+
+    A tolerance of 0 asks for the same bytes of tensors and the same numbers in texts.
+    """
+    for path, one in original.items():
+        if path in unstable:
+            continue
         if path not in patched:
             return f"the original saves {path}, the patched script does not"
-        other = patched[path]
-        if {name: part.size for name, part in parts.items()} != {
-            name: part.size for name, part in other.items()
-        }:
-            return f"{path} holds tensors of other sizes"
-        for name, part in parts.items():
-            same = part.digest == other[name].digest
-            if not same and (exact or not _close(part.norm, other[name].norm)):
-                return f"the tensors saved in {path} differ"
+        if found := _differs(path, one, patched[path], tolerance):
+            return found
     return None
 
 
-def _close(one: float, two: float) -> bool:
-    return math.isnan(one) or math.isnan(two) or math.isclose(one, two, rel_tol=_CLOSE)
+def unstable_files(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> set[str]:
+    """The files that two runs of one program on one device write differently."""
+    return {path for path in one if difference({path: one[path]}, two, 0.0) is not None}
+
+
+def has_numbers(files: Mapping[str, Saved]) -> bool:
+    """Whether there is a number in any of the files."""
+    return any(
+        bool(file.lines)
+        if isinstance(file, Text)
+        else any(not math.isnan(part.norm) for part in file.values())
+        for file in files.values()
+    )
+
+
+def _differs(path: str, one: Saved, two: Saved, tolerance: float) -> str | None:
+    if isinstance(one, Text) or isinstance(two, Text):
+        assert isinstance(one, Text)
+        assert isinstance(two, Text)
+        other = numbers.different_line(one.lines, two.lines, tolerance)
+        return None if other is None else f"{path} holds other numbers than the original's"
+    if {name: part.size for name, part in one.items()} != {
+        name: part.size for name, part in two.items()
+    }:
+        return f"{path} holds tensors of other sizes than the original's"
+    for name, part in one.items():
+        same = part.digest == two[name].digest
+        if not same and (tolerance == 0 or not _close(part, two[name])):
+            return f"{path} holds other tensors than the original's"
+    return None
+
+
+def _close(one: Part, two: Part) -> bool:
+    if math.isnan(one.norm) or math.isnan(two.norm):
+        return True
+    # Terms of both signs cancel in a sum: it is held against the norm.
+    near = abs(one.total - two.total) <= 10 * _CLOSE * max(one.norm, two.norm)
+    return near and math.isclose(one.norm, two.norm, rel_tol=_CLOSE)

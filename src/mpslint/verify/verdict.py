@@ -23,11 +23,12 @@ class Judgement(NamedTuple):
 
 class Stability(NamedTuple):
     """How much a second run of the reference repeats the first: its values, and the lines that it
-    prints anew.
+    prints and the files that it writes anew.
     """
 
     values: bool
     unstable_lines: set[int]
+    unstable_files: set[str]
 
 
 class Basis(NamedTuple):
@@ -117,10 +118,10 @@ def _numbers(
     patched: Launch, reference: Launch, basis: Basis, same_device: bool, notes: list[str]
 ) -> Judgement | None:
     tolerance = _tolerance(patched, same_device)
-    exact = same_device and patched.kind != "real"
+    on_paper = 0.0 if same_device and patched.kind != "real" else tolerance
     wrong = compare.values(reference, patched, tolerance)
-    wrong = wrong or compare.printed(reference, patched, 0.0 if exact else tolerance)
-    wrong = wrong or compare.files(reference, patched, exact)
+    wrong = wrong or compare.printed(reference, patched, on_paper)
+    wrong = wrong or compare.files(reference, patched, on_paper)
     if wrong is None:
         return None
     stability = basis.stability()
@@ -128,8 +129,8 @@ def _numbers(
         notes.append("numbers not compared: the original's own change from run to run")
         return None
     wrong = compare.values(reference, patched, tolerance)
-    lines = stability.unstable_lines
-    wrong = wrong or compare.printed(reference, patched, 0.0 if exact else tolerance, lines)
+    wrong = wrong or compare.printed(reference, patched, on_paper, stability.unstable_lines)
+    wrong = wrong or compare.files(reference, patched, on_paper, stability.unstable_files)
     if wrong is None:
         return None
     if same_device:
@@ -157,6 +158,8 @@ def _what_agreed(reference: Launch, patched: Launch, notes: list[str]) -> str:
         done = "ran to its end"
     if any(note.startswith("numbers not compared") for note in notes):
         return f"{done}, as the original on {reference.name}"
+    if not compare.has_numbers(reference):
+        return f"{done}, as the original on {reference.name}; neither gave numbers to compare"
     return f"{done}, same numbers as the original on {reference.name}"
 
 

@@ -237,7 +237,11 @@ class _Verification:
             again = self._repeat(reference)
             differ = compare.values(reference, again, compare.SAME_DEVICE)
             same = classify(again).ok and differ is None
-            self._stabilities[key] = Stability(same, compare.unstable_lines(reference, again))
+            self._stabilities[key] = Stability(
+                same,
+                compare.unstable_lines(reference, again),
+                compare.unstable_files(reference, again),
+            )
         return self._stabilities[key]
 
     def _repeat(self, reference: Launch) -> Launch:

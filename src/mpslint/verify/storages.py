@@ -1,0 +1,109 @@
+"""Numbers in the files that `torch.save` and `numpy.save` write, read without either of them.
+
+Only the bytes of storages and what the pickle calls their types are looked at: nothing is
+unpickled, since that would run code of the script.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import pickletools
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+
+_TYPES = {
+    "FloatStorage": "f",
+    "DoubleStorage": "d",
+    "HalfStorage": "e",
+    "BFloat16Storage": "bf16",
+    "LongStorage": "q",
+    "IntStorage": "i",
+    "ShortStorage": "h",
+    "CharStorage": "b",
+    "ByteStorage": "B",
+    "BoolStorage": "B",
+}
+_NUMPY = {"f2": "e", "f4": "f", "f8": "d", "i8": "q", "i4": "i", "i2": "h", "i1": "b"}
+_NUMPY_MAGIC = b"\x93NUMPY"
+_GETS = ("BINGET", "LONG_BINGET", "GET")
+_PUTS = ("BINPUT", "LONG_BINPUT", "PUT")
+_TEXTS = ("BINUNICODE", "SHORT_BINUNICODE", "UNICODE")
+
+
+def norm_and_sum(data: bytes, kind: str | None) -> tuple[float, float]:
+    """L2 norm and sum of the finite values in little-endian `data`; NaN where `kind` is None."""
+    if kind is None or len(data) % (2 if kind == "bf16" else struct.calcsize(f"<{kind}")):
+        return math.nan, math.nan
+    values = [value for value in _values(data, kind) if math.isfinite(value)]
+    try:
+        return math.sqrt(math.fsum(value * value for value in values)), math.fsum(values)
+    except OverflowError:
+        return math.nan, math.nan
+
+
+def _values(data: bytes, kind: str) -> Iterable[float]:
+    if kind == "e":
+        return (value for (value,) in struct.iter_unpack("<e", data))
+    numbers = array("H" if kind == "bf16" else kind, data)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    if kind == "bf16":
+        # The upper half of a float32.
+        return array("f", array("I", (half << 16 for half in numbers)).tobytes())
+    return numbers
+
+
+def numpy_kind(data: bytes) -> tuple[str | None, bytes]:
+    """The element type of a `.npy` file as `struct` spells it (None: not one of ours), and the
+    values' bytes. Source: numpy/lib/format.py (`numpy.lib.format`)."""
+    if not data.startswith(_NUMPY_MAGIC) or len(data) < 12:
+        return None, data
+    wide = data[6] > 1
+    start = 12 if wide else 10
+    end = start + int.from_bytes(data[8:start], "little")
+    try:
+        described = ast.literal_eval(data[start:end].decode("latin-1").strip())["descr"]
+    except (ValueError, SyntaxError, KeyError, TypeError):
+        return None, data
+    if not isinstance(described, str) or described[:1] not in "<|":
+        return None, data
+    return _NUMPY.get(described[1:]), data[end:]
+
+
+def storage_kinds(pickled: bytes) -> Mapping[str, str]:
+    """Storage key -> element type, as the pickle in a checkpoint names them.
+
+    Source: torch/serialization.py (`persistent_id`: ("storage", type, key, location, numel)).
+    """
+    kinds: dict[str, str] = {}
+    memo: dict[object, object] = {}
+    last: object = None
+    waiting: str | None = None
+    for operation, argument, _ in _operations(pickled):
+        if operation.name in _PUTS:
+            memo[argument] = last
+            continue
+        if operation.name == "GLOBAL":
+            last = str(argument).rpartition(" ")[2]
+        elif operation.name in _GETS:
+            last = memo.get(argument)
+        elif operation.name in _TEXTS:
+            last = argument
+            if waiting is not None:
+                kinds[str(argument)], waiting = waiting, None
+        else:
+            last = None
+        if isinstance(last, str) and last in _TYPES:
+            waiting = _TYPES[last]
+    return kinds
+
+
+def _operations(pickled: bytes) -> Iterator[tuple[pickletools.OpcodeInfo, object, int | None]]:
+    """The operations of a pickle, as far as it is one."""
+    try:
+        yield from pickletools.genops(pickled)
+    except ValueError:
+        return

@@ -30,6 +30,12 @@ _KEEPING = re.compile(
     re.I,
 )
 """What may keep the tensors of its state dict as they come."""
+_COPYING = re.compile(
+    r"model|module|net|encoder|decoder|generator|discriminator|backbone|head|classifier|actor"
+    r"|critic|policy|optim|sched|scaler|(^|[._])[GD](_\w+)?$",
+    re.I,
+)
+"""Names of modules and of what trains them: their `load_state_dict` copies."""
 _MOVES = ("to", "cuda", "cpu", "mps")
 _GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _MODULE_METHODS = frozenset(
@@ -275,10 +281,12 @@ def _feeds_state_dict(context: Context, node: ast.expr) -> bool:
 
 def _copies(context: Context, receiver: ast.expr) -> bool:
     """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
-    and optimizers does. What is named after averages or buffers may keep what it is given, and a
-    class of this file may have a method of its own."""
-    if context.values.of(receiver).kind is Kind.MODULE:
+    and optimizers does. An object of another class may keep what it is given: it is taken for a
+    module by its value, or else by its name, where no class of this file has the method and the
+    name does not speak of averages or buffers."""
+    if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
         return True
     if any(function.name == "load_state_dict" for function in context.index.functions()):
         return False
-    return not _KEEPING.search(ast.unparse(receiver))
+    spelled = ast.unparse(receiver)
+    return bool(_COPYING.search(spelled)) and not _KEEPING.search(spelled)

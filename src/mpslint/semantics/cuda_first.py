@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode, Index
-from mpslint.semantics.value_syntax import is_main_test
+from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -65,7 +65,7 @@ def _moves(context: Context) -> list[ast.AST]:
             call_around = context.index.parents[text]
             if isinstance(call_around, ast.Call) and text in call_around.args:
                 name = context.resolve(call_around.func) or ""
-                if not name.startswith("torch.") and _last(call_around.func) not in _TALK:
+                if not name.startswith("torch.") and last_name(call_around.func) not in _TALK:
                     found.append(text)
     return found
 
@@ -80,9 +80,3 @@ def _surely_runs(index: Index, node: ast.AST) -> bool:
         if not isinstance(parent, _ON_THE_WAY):
             return False
     return False
-
-
-def _last(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.device_literals import not_of_torch
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import speaks_of_mps
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -41,7 +42,7 @@ def unused_default(context: Context, slot: Slot) -> bool:
         return _option_reconsidered(context, slot.node)
     if slot.kind == "field":
         owner = context.index.enclosing(slot.node, ast.ClassDef)
-        return owner is not None and any(_word(base) in _RECORDS for base in owner.bases)
+        return owner is not None and any(last_name(base) in _RECORDS for base in owner.bases)
     return False
 
 
@@ -151,7 +152,7 @@ def _only_looked_at(context: Context, use: ast.expr) -> bool:
     call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
     if not isinstance(call, ast.Call):
         return False
-    word = _word(call.func) or ""
+    word = last_name(call.func) or ""
     if word == "partial" and isinstance(parent, ast.keyword):
         return parent.arg == "device_type"
     return word in _SAYING or word == "autocast"
@@ -180,7 +181,7 @@ def _checked(context: Context, uses: list[ast.Name] | list[ast.Attribute]) -> bo
 def _of_module(context: Context, use: ast.expr) -> bool:
     """`getattr(torch, device).is_available()`: whatever device it is."""
     call = context.index.parents[use]
-    return isinstance(call, ast.Call) and _word(call.func) in ("getattr", "get_device_module")
+    return isinstance(call, ast.Call) and last_name(call.func) in ("getattr", "get_device_module")
 
 
 def _goes_on(test: ast.AST) -> bool:
@@ -204,7 +205,7 @@ def _test_around(context: Context, use: ast.expr) -> ast.expr | None:
 def _asks(test: ast.expr) -> bool:
     """Whether a test calls something like `torch.cuda.is_available`."""
     calls = (item for item in ast.walk(test) if isinstance(item, ast.Call))
-    return any(_AVAILABLE.search(_word(call.func) or "") for call in calls)
+    return any(_AVAILABLE.search(last_name(call.func) or "") for call in calls)
 
 
 def _always_given(context: Context, function: FunctionNode, parameter: ast.arg) -> bool:
@@ -274,9 +275,3 @@ def _destination(call: ast.Call) -> str | None:
     words = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     long = [word for word in words if word.startswith("--")] or words
     return long[0].lstrip("-").replace("-", "_") if long else None
-
-
-def _word(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

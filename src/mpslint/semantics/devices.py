@@ -16,6 +16,7 @@ from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
 _DEVICE_OPTION = re.compile(r"^-{1,2}([a-z_-]*[-_])?(device|dev|device[-_]type)$", re.I)
@@ -166,7 +167,9 @@ class Devices:
         name = self._names.resolve(call.func)
         if keyword.arg == "map_location":
             return Slot("map-location", call)
-        if keyword.arg == "device_type" and (name in AUTOCAST or _last(call.func) == "autocast"):
+        if keyword.arg == "device_type" and (
+            name in AUTOCAST or last_name(call.func) == "autocast"
+        ):
             return Slot("autocast", call)
         if keyword.arg == "type" and name == "torch.device":
             return None if self._compared(call) else Slot("device", call)
@@ -182,7 +185,7 @@ class Devices:
             "torch_device",
             "execution_device",
         ):
-            if _last(call.func) in ("print", "Namespace"):
+            if last_name(call.func) in ("print", "Namespace"):
                 return None
             if isinstance(call.func, ast.Attribute) and call.func.attr in _DEVICE_METHODS:
                 return Slot("to", call)
@@ -202,7 +205,7 @@ class Devices:
             return None
         position = call.args.index(node)
         name = self._names.resolve(call.func)
-        last = _last(call.func)
+        last = last_name(call.func)
         if name in AUTOCAST or (
             last in ("autocast", "GradScaler")
             and position == 0
@@ -265,14 +268,14 @@ class Devices:
         ]
         if any(_DEVICE_OPTION.match(word) for word in words):
             return Slot("option", call)
-        if _last(call.func) in ("field", "Field", "Option", "Argument"):
+        if last_name(call.func) in ("field", "Field", "Option", "Argument"):
             statement = self._index.parents[call]
             if isinstance(statement, ast.AnnAssign):
                 return self._target(statement.target, statement)
         return None
 
     def _target(self, target: ast.expr, statement: ast.AST) -> Slot | None:
-        name = _last(target)
+        name = last_name(target)
         if isinstance(target, ast.Subscript):
             key = target.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -351,9 +354,3 @@ def _index(node: ast.expr) -> Literal | None:
     if isinstance(node, ast.Constant) and type(node.value) is int and 0 <= node.value < 16:
         return Literal(node, "cuda", node.value, False)
     return None
-
-
-def _last(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

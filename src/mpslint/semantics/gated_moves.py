@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.facts_known import backend_word
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import speaks_of_mps
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _is_collective(context: Context, call: ast.Call) -> bool:
     for parent in context.index.ancestors(call):
         if isinstance(parent, ast.stmt):
             return False
-        if isinstance(parent, ast.Call) and _COLLECTIVE.fullmatch(_last(parent.func) or ""):
+        if isinstance(parent, ast.Call) and _COLLECTIVE.fullmatch(last_name(parent.func) or ""):
             return True
     return False
 
@@ -181,9 +182,3 @@ def _settled_by(context: Context, place: ast.AST) -> ast.expr | None:
         if not isinstance(parent, ast.stmt) or isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
             return None
         child = parent
-
-
-def _last(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

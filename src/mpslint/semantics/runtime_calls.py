@@ -11,6 +11,7 @@ from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, about_kernels
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -93,7 +94,7 @@ def _marked(definition: ast.AST) -> bool:
     """`@withCUDA`, `@requires_cuda` and their like."""
     for decorator in getattr(definition, "decorator_list", ()):
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if _CUDA_WORD.search(_word(function) or ""):
+        if _CUDA_WORD.search(last_name(function) or ""):
             return True
     return False
 
@@ -150,13 +151,13 @@ def _builds_kernels(context: Context) -> bool:
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:
     """`range(torch.cuda.device_count())`, which is empty without CUDA, and `range(num_gpus)`."""
-    if not isinstance(iterable, ast.Call) or _word(iterable.func) != "range":
+    if not isinstance(iterable, ast.Call) or last_name(iterable.func) != "range":
         return False
     for argument in iterable.args:
         if isinstance(argument, ast.Call):
             if context.resolve(argument.func) == "torch.cuda.device_count":
                 return True
-        elif _GPU_NUMBER.search(_word(argument) or ""):
+        elif _GPU_NUMBER.search(last_name(argument) or ""):
             return True
     return False
 
@@ -167,20 +168,14 @@ def _names_a_gpu(test: ast.expr) -> bool:
         every = isinstance(test.op, ast.Or)
         return (all if every else any)(_names_a_gpu(item) for item in test.values)
     if isinstance(test, ast.Name | ast.Attribute):
-        return bool(_CUDA_WORD.search(_word(test) or ""))
+        return bool(_CUDA_WORD.search(last_name(test) or ""))
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     operator, right = test.ops[0], test.comparators[0]
     if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
         return right.attr in _GPU_MEMBERS
-    if not _GPU_NUMBER.search(_word(test.left) or "") or not isinstance(right, ast.Constant):
+    if not _GPU_NUMBER.search(last_name(test.left) or "") or not isinstance(right, ast.Constant):
         return False
     if isinstance(operator, ast.IsNot):
         return right.value is None
     return isinstance(operator, ast.Gt | ast.GtE) and right.value in (0, 1)
-
-
-def _word(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

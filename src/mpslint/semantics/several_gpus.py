@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -47,7 +48,7 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
             if _always_wraps(context, parent):
                 return True
         elif isinstance(parent, ast.Call) and child is not parent.func:
-            if _last(parent.func) in _WRAPPING:
+            if last_name(parent.func) in _WRAPPING:
                 return True
         child = parent
     return program_for_several(context)
@@ -93,7 +94,7 @@ def _asks_for_several(test: ast.expr) -> bool:
         return (all if every else any)(_asks_for_several(item) for item in test.values)
     if isinstance(test, ast.Compare):
         return len(test.ops) == 1 and _compares_several(test)
-    word = _last(test.func if isinstance(test, ast.Call) else test)
+    word = last_name(test.func if isinstance(test, ast.Call) else test)
     return word is not None and _WORD.search(word) is not None
 
 
@@ -120,13 +121,13 @@ def _compares_several(test: ast.Compare) -> bool:
 
 def _words(node: ast.expr) -> list[str]:
     """Names and texts of `args.world_size`, `get_world_size()`, `int(os.environ["LOCAL_RANK"])`."""
-    if isinstance(node, ast.Call) and _last(node.func) in ("int", "get", "getenv"):
+    if isinstance(node, ast.Call) and last_name(node.func) in ("int", "get", "getenv"):
         return [word for argument in node.args for word in _words(argument)]
     if isinstance(node, ast.Subscript):
         return _words(node.slice)
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
-    word = _last(node.func if isinstance(node, ast.Call) else node)
+    word = last_name(node.func if isinstance(node, ast.Call) else node)
     return [word] if word is not None else []
 
 
@@ -137,9 +138,3 @@ def _number(node: ast.expr) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
-
-
-def _last(node: ast.AST) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

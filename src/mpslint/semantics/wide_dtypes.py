@@ -18,6 +18,7 @@ from mpslint.semantics.destinations import (
     may_be_mps,
 )
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
 
 _CAST_METHODS = {"double": "float64", "cdouble": "complex128"}
 _PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", "reshape", "view")
@@ -68,7 +69,7 @@ def _created(context: Context, wide: str) -> Iterator[Request]:
         if item.arg != "dtype" or context.dtypes.torch_dtype(item.value) != wide:
             continue
         call = context.index.parents[item]
-        if not isinstance(call, ast.Call) or _last(call.func) in ("to", "type"):
+        if not isinstance(call, ast.Call) or last_name(call.func) in ("to", "type"):
             continue
         name = context.resolve(call.func)
         if name is not None and not name.startswith("torch."):
@@ -191,9 +192,3 @@ def array_origin(context: Context, base: ast.expr) -> ast.Call | None:
         else:
             return None
     return None
-
-
-def _last(node: ast.expr) -> str | None:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else None

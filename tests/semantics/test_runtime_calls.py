@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import unsettled
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 

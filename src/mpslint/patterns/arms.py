@@ -31,13 +31,13 @@ from mpslint.patterns.text import (
     quote,
     replace_span,
 )
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import foreign_mover, parting_use
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _KEY = "arms for MPS"
-_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _SOME_DEVICE = Reference("device", False, ())
 _CPU_TALK = ("print", "warn", "warning", "info", "log", "debug")
 
@@ -95,7 +95,7 @@ def _to_tell_apart(
             continue
         if overrides_cuda(context, call):
             return None
-        if context.guards.at(call) & _GUARDED:
+        if context.guards.at(call) & CUDA_SETTLED:
             gate = context.chains.gate(call)
             if gate is None:
                 return None

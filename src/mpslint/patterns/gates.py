@@ -27,12 +27,12 @@ from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import foreign_mover, parting_use
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})
 _KEY, _LEVEL = "gates", "level of the gates"
 
@@ -104,7 +104,7 @@ def only_asked(context: Context) -> bool:
     Then the gates may stay: who asks for the GPU gets the one there is, for all that is moved.
     """
     facts = [context.guards.at(call) for call in _moves(context)]
-    guarded = [found & _GUARDED for found in facts if found & _GUARDED]
+    guarded = [found & CUDA_SETTLED for found in facts if found & CUDA_SETTLED]
     return bool(guarded) and all(found == {"asked-cuda"} for found in guarded)
 
 
@@ -148,7 +148,7 @@ def _find_gates(context: Context) -> list[Gate] | None:
     """The gates around every guarded move of the file; None where one is not understood."""
     found: dict[ast.AST, list[ast.Call]] = {}
     for call in _moves(context):
-        if not context.guards.at(call) & _GUARDED:
+        if not context.guards.at(call) & CUDA_SETTLED:
             continue
         holder = _conditional(context, call) or context.chains.gate(call)
         if holder is None:

@@ -18,6 +18,7 @@ from mpslint.patterns.text import (
     replace_span,
 )
 from mpslint.semantics.checkpoints import storage_move
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ _COPYING = re.compile(
 )
 """Names of modules and of what trains them: their `load_state_dict` copies."""
 _MOVES = ("to", "cuda", "cpu", "mps")
-_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -152,7 +152,7 @@ def _of_inputs(context: Context, call: ast.Call) -> Reference | None:
         return Reference(at_hand.text, at_hand.is_string, ())
     moves = [c for c in context.index.calls.get("cuda", ()) if isinstance(c.func, ast.Attribute)]
     moves = [move for move in moves if not context.resolve(move.func)]
-    gated = any(context.guards.at(move) & _GUARDED for move in moves)
+    gated = any(context.guards.at(move) & CUDA_SETTLED for move in moves)
     if not moves or gated or any("cuda" not in text for text in moved_to):
         return None
     return reference(context, call)

@@ -12,6 +12,7 @@ from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_be
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import Reference, reference
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import foreign_mover
 from mpslint.semantics.ranks import rank_of
 
@@ -20,14 +21,13 @@ if TYPE_CHECKING:
     from mpslint.semantics.index import FunctionNode
 
 
-_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _GATED = "functions with gated moves"
 _SOME_DEVICE = Reference("device", False, ())
 
 
 def move_level(context: Context, call: ast.Call) -> Applicability | None:
     """What `move_to_device` will come to, as far as that costs little; None: no fix."""
-    if context.guards.at(call) & _GUARDED:
+    if context.guards.at(call) & CUDA_SETTLED:
         level = gates_level(context)
         if level is not None or not only_asked(context):
             return level if level is not None else _level(add_arms(context))
@@ -44,7 +44,7 @@ def _level(fix: Fix | None) -> Applicability | None:
 
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     """The fix for one `.cuda()`; None where it names a GPU of its own or is guarded otherwise."""
-    if context.guards.at(call) & _GUARDED:
+    if context.guards.at(call) & CUDA_SETTLED:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
             return opened if opened is not None else add_arms(context)
@@ -86,7 +86,7 @@ def _gated(context: Context) -> set[FunctionNode | None]:
             for call in context.index.calls.get("cuda", ())
             if isinstance(call.func, ast.Attribute)
             and not context.resolve(call.func)
-            and context.guards.at(call) & _GUARDED
+            and context.guards.at(call) & CUDA_SETTLED
         }
     found = context.memo[_GATED]
     assert isinstance(found, set)

@@ -53,9 +53,10 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.gated_moves import entry_test
 from mpslint.semantics.no_gpus import harm_of_none
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, only_for_cuda, unsettled
+from mpslint.semantics.runtime_calls import only_for_cuda, unsettled
 from mpslint.semantics.several_gpus import for_several_gpus
 
 _NAMES = [

@@ -50,7 +50,8 @@ from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import unsettled
 
 _ANSWERS = [
     "memory_allocated",

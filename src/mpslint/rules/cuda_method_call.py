@@ -52,6 +52,7 @@ from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.checkpoints import moves_storage
 from mpslint.semantics.context import Context
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.gated_moves import (
     Asked,
     asked_by,
@@ -69,7 +70,6 @@ from mpslint.semantics.values import Kind
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
 _UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
 _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it is"
-_GUARDED = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
 _FOREIGN = {
     Kind.NDARRAY,
     Kind.NUMBER,
@@ -116,7 +116,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr | None] | None:
     """What becomes of a move on a Mac, and the test that decides it; None where it is right."""
     facts = context.guards.at(call)
-    if not facts & _GUARDED:
+    if not facts & CUDA_SETTLED:
         silent = about_cuda(context, call) or for_several_gpus(context, call)
         return None if silent or ends_in_raise(context, call) else (Severity.BREAKS, _RAISES, None)
     gate = context.chains.gate(call) or choice_around(context, call)

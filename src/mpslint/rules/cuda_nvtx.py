@@ -42,7 +42,8 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import unsettled
 
 _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range")
 

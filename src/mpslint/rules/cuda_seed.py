@@ -39,6 +39,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.runtime_calls import about_cuda
 
 _PORTABLE = {
@@ -47,7 +48,6 @@ _PORTABLE = {
     "torch.cuda.seed": "seed",
     "torch.cuda.seed_all": "seed",
 }
-_SETTLED = ("cuda", "asked-cuda", "no-mps", "caught")
 _ENOUGH = (
     "torch.manual_seed",
     "torch.random.manual_seed",
@@ -76,7 +76,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in calls:
         if context.index.function(call) in enough or _seeds_each(context, call):
             continue
-        if context.guards.has(call, *_SETTLED) or about_cuda(context, call):
+        if context.guards.has(call, *CUDA_SETTLED) or about_cuda(context, call):
             continue
         name = context.resolve(call.func) or ""
         portable = _PORTABLE[name]

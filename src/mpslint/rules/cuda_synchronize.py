@@ -42,6 +42,7 @@ from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_first import needs_cuda
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.several_gpus import for_several_gpus
 
@@ -56,7 +57,7 @@ from mpslint.semantics.several_gpus import for_several_gpus
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.cuda.synchronize"):
-        if context.guards.has(call, "cuda", "no-mps", "asked-cuda", "caught"):
+        if context.guards.has(call, *CUDA_SETTLED):
             continue
         if about_cuda(context, call) or for_several_gpus(context, call):
             continue

@@ -37,7 +37,8 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, unsettled
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import unsettled
 
 
 @rule(

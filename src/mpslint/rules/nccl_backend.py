@@ -44,7 +44,8 @@ from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import CUDA_SETTLED, only_for_cuda
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.runtime_calls import only_for_cuda
 
 _GROUPS = ("torch.distributed.init_process_group", "torch.distributed.new_group")
 _STRATEGIES = tuple(
@@ -52,7 +53,6 @@ _STRATEGIES = tuple(
     for package in ("lightning.pytorch", "pytorch_lightning", "lightning.fabric")
     for module in ("", ".ddp")
 )
-_SETTLED = frozenset(CUDA_SETTLED)
 
 _OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$")
 
@@ -69,7 +69,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in _literals(context):
         facts = context.guards.at(literal)
         # A group on NCCL before this one proves CUDA, and is as wrong.
-        if "nccl" not in facts and (facts & _SETTLED or only_for_cuda(context, literal)):
+        if "nccl" not in facts and (facts & CUDA_SETTLED or only_for_cuda(context, literal)):
             continue
         mark = quote(context.source, literal)
         yield context.finding(

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.gated_moves import Asked, asked_by, rightly_gated
 from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.several_gpus import for_several_gpus
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.chains import Chain
     from mpslint.semantics.context import Context
 
-_SETTLED = ("cuda", "asked-cuda", "no-mps", "caught")
 _GPUS = re.compile(r"(gpu|device)_?ids?\b|n_?gpus?\b|num_gpus", re.I)
 _QUESTIONS = ("torch.cuda.is_available", "torch.cuda.device_count")
 
@@ -57,7 +57,7 @@ def deciding_tests(context: Context) -> Iterator[ast.expr]:
             context, call, Asked.MACHINE
         ):
             continue
-        if context.guards.has(gate, *_SETTLED) or about_cuda(context, call):
+        if context.guards.has(gate, *CUDA_SETTLED) or about_cuda(context, call):
             continue
         if not for_several_gpus(context, gate):
             found[gate] = None

@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_SETTLED = ("cuda", "no-mps", "asked-cuda", "caught")
 _ON_THE_WAY = (
     *(ast.Call, ast.keyword, ast.Attribute, ast.Subscript, ast.Starred, ast.BinOp),
     *(ast.Tuple, ast.List, ast.Dict, ast.Await, ast.withitem, ast.comprehension),
@@ -43,7 +43,7 @@ def _needing(context: Context) -> set[FunctionNode | None]:
     for node in _moves(context):
         function = context.index.function(node)
         if function not in found and _surely_runs(context.index, node):
-            if not context.guards.has(node, *_SETTLED):
+            if not context.guards.has(node, *CUDA_SETTLED):
                 found.add(function)
     return found
 

@@ -45,6 +45,8 @@ IMPOSSIBLE: Facts = frozenset(
 )
 """Everything follows from a test that cannot succeed."""
 DEVICE_FACTS = IMPOSSIBLE - {"impossible", "asked-cuda", "asked-mps", "cuda-used"}
+CUDA_SETTLED: Facts = frozenset({"cuda", "asked-cuda", "no-mps", "caught"})
+"""Facts under which a CUDA call does not run on a Mac, or its failure is dealt with."""
 
 CALLS: dict[str, tuple[Facts, Facts]] = {
     "torch.cuda.is_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),

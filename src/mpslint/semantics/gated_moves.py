@@ -7,7 +7,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.facts_known import backend_word
+from mpslint.semantics.facts_known import CUDA_SETTLED, backend_word
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.value_syntax import last_name
@@ -66,7 +66,7 @@ def moves_unasked(context: Context) -> bool:
         known = context.memo["moves-unasked"] = any(
             isinstance(call.func, ast.Attribute)
             and context.resolve(call.func) is None
-            and not context.guards.has(call, "cuda", "asked-cuda", "no-mps", "caught")
+            and not context.guards.has(call, *CUDA_SETTLED)
             for call in context.index.calls.get("cuda", ())
         )
     return bool(known)

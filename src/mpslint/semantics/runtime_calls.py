@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, about_kernels
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
@@ -16,10 +17,10 @@ from mpslint.semantics.value_syntax import last_name
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-CUDA_SETTLED = ("cuda", "no-mps", "asked-cuda", "caught")
-"""Facts under which a CUDA call does not run on a Mac, or its failure is dealt with."""
 MPS_SETTLED = ("mps", "mps-attribute", "darwin", "caught")
-"""The same for MPS calls off a Mac; a test by attribute is the finding of another rule."""
+"""Facts under which an MPS call does not run off a Mac, or its failure is dealt with; a test by
+attribute is the finding of another rule.
+"""
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
@@ -39,7 +40,7 @@ _GPU_MEMBERS = {"CUDA", "GPU", "MULTI_GPU"}
 
 
 def unsettled(
-    context: Context, names: Iterable[str], settled: tuple[str, ...]
+    context: Context, names: Iterable[str], settled: Collection[str]
 ) -> Iterator[tuple[ast.Call, str]]:
     """Calls of these functions where none of `settled` is known, with the qualified name."""
     for call in context.calls_of(*names):

@@ -12,7 +12,7 @@ import pytest
 
 from mpslint.verify.launch import Launch
 from mpslint.verify.sandbox import process
-from mpslint.verify.sandbox.process import Ended, Limits, Places
+from mpslint.verify.sandbox.process import SHARED_SCRATCH, Ended, Limits, Places
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "verify"
 LIMIT = 60.0
@@ -80,7 +80,7 @@ class Sandboxed:
             writable=writable,
             hidden=[str(self.user)],
             keep=list(needed),
-            scratch={"/tmp": str(self.base / "tmp")},
+            scratch={p: str(self.base / "tmp") for p in SHARED_SCRATCH if os.path.isdir(p)},
             guarded=[str(self.outside), *guarded],
         )
         env = {

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mpslint.verify.isolation import describe
+from mpslint.verify.sandbox.process import SHARED_SCRATCH
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the isolation of Linux")
 both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "fallback"])
@@ -46,14 +47,15 @@ def test_no_file_can_be_written_outside_the_copy(sandbox: Any, namespaces: bool)
 
 @both_ways
 @linux
+@pytest.mark.parametrize("folder", SHARED_SCRATCH)
 def test_a_private_stand_in_for_tmp_is_not_taken_for_the_machines(
-    sandbox: Any, namespaces: bool
+    sandbox: Any, namespaces: bool, folder: str
 ) -> None:
     name = f"mpslint-canary-{os.getpid()}"
-    code = f"open('/tmp/{name}', 'w').write('scratch')"
-    run = sandbox.run(code, namespaces, guarded=["/tmp"])
+    code = f"open('{folder}/{name}', 'w').write('scratch')"
+    run = sandbox.run(code, namespaces, guarded=[folder])
     if contained(run, "writes"):
-        assert not os.path.exists(f"/tmp/{name}")
+        assert not os.path.exists(f"{folder}/{name}")
         assert os.path.exists(sandbox.base / "tmp" / name) == (run.code == 0)
 
 

@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from mpslint.verify.sandbox.process import SHARED_SCRATCH
+
 SIZE_CAP = 2 << 30
 _COUNT_CAP = 50_000
 _NEVER = {
@@ -66,10 +68,9 @@ def _wide_folders() -> set[str]:
         "/",
         os.path.expanduser("~"),
         tempfile.gettempdir(),
-        "/tmp",
+        *SHARED_SCRATCH,
         "/home",
         "/root",
-        "/var/tmp",
     }
     return {os.path.realpath(path) for path in wide}
 

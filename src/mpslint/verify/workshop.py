@@ -183,7 +183,7 @@ class Workshop:
             if path == self.base or any(_holds(h, path) for h in _covered(hidden))
         ]
         tmp = self._in("run", "tmp")
-        scratch = {path: tmp for path in ("/tmp", "/var/tmp") if _is_own_folder(path)}
+        scratch = {path: tmp for path in process.SHARED_SCRATCH if _is_own_folder(path)}
         guarded = [self.root, os.path.dirname(self.root), "/", os.path.expanduser("~")]
         guarded += [self.base, self._in("python")]
         return process.Places(
@@ -216,7 +216,7 @@ def _is_own_folder(path: str) -> bool:
 
 
 def _covered(hidden: list[str]) -> list[str]:
-    return [*hidden, "/tmp", "/var/tmp", "/dev/shm"]
+    return [*hidden, *process.SHARED_SCRATCH, "/dev/shm"]
 
 
 def _private_folders() -> list[str]:
@@ -229,4 +229,5 @@ def _private_folders() -> list[str]:
     if os.getuid() == 0:
         homes += ["/root", "/home"]
     real = dict.fromkeys(os.path.realpath(path) for path in [*homes, "/run"])
-    return [path for path in real if os.path.isdir(path) and path not in ("/", "/tmp", "/var/tmp")]
+    shared = ("/", *process.SHARED_SCRATCH)
+    return [path for path in real if os.path.isdir(path) and path not in shared]

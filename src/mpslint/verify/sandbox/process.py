@@ -15,6 +15,8 @@ from typing import IO, Any, NamedTuple
 
 _HEAD = _TAIL = 1 << 20
 _PATIENCE = 15.0
+SHARED_SCRATCH = ("/tmp", "/var/tmp")
+"""Where every program of the machine writes what it soon forgets; the sandbox has stand-ins."""
 
 
 class Limits(NamedTuple):

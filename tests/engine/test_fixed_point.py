@@ -18,20 +18,19 @@ from mpslint.settings import Settings
 from mpslint.source import SourceFile
 from mpslint.suppress import comments
 
+REFUSED = [FIXTURES / "notebooks" / name for name in ("broken.ipynb", "version3.ipynb")]
+"""Broken on purpose; every other file must open."""
 FILES = sorted(
     path
     for path in FIXTURES.rglob("*")
-    if path.suffix in (".py", ".ipynb") and b"torch" in path.read_bytes()
+    if path.suffix in (".py", ".ipynb") and b"torch" in path.read_bytes() and path not in REFUSED
 )
 EVERY_RULE = Settings(select=("ALL",))
 
 
 def opened(path: Path) -> SourceFile:
-    try:
-        source = open_source(str(path), path.read_bytes())
-        source.parse()
-    except BadSource as error:
-        pytest.skip(str(error))
+    source = open_source(str(path), path.read_bytes())
+    source.parse()
     return source
 
 
@@ -45,6 +44,13 @@ def named(path: Path) -> str:
 
 def test_there_are_files_to_try() -> None:
     assert len(FILES) > 100
+
+
+@pytest.mark.parametrize("path", REFUSED, ids=named)
+def test_what_is_broken_on_purpose_is_refused_by_name(path: Path) -> None:
+    with pytest.raises(BadSource) as raised:
+        opened(path)
+    assert str(raised.value).startswith(f"{path}:")
 
 
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])

@@ -11,8 +11,6 @@ from mpslint.verify import Report, Request, verify
 
 from .conftest import FIXTURES
 
-pytest.importorskip("torch")
-
 PROGRAMS = {f.name: f / "patched.py" for f in sorted((FIXTURES / "programs").iterdir())}
 BROKEN = (
     ("frozen_backbone", "loss_off_on_mps"),

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable
 from types import SimpleNamespace
 
-import pytest
-
 from mpslint.verify import Request, timeline, tracing
 from mpslint.verify.timeline import Event
 
@@ -80,7 +78,6 @@ for step in range(4):
 
 
 def test_a_real_script_is_traced_to_its_lines(script: Callable[[str, str], str]) -> None:
-    pytest.importorskip("torch")
     path = script("train.py", SCRIPT)
     finding = SimpleNamespace(row=12, code="MPS303", message="`.item()` in a loop")
     told = tracing.trace(Request(path, devices=("mps",)), findings_for=lambda _file: [finding])

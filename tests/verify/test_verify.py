@@ -14,8 +14,6 @@ from mpslint.verify import Report, Request, verify
 
 from .conftest import FIXTURES
 
-pytest.importorskip("torch")
-
 Script = Callable[[str, str], str]
 TRAINING = """\
 import torch

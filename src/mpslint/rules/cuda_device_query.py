@@ -9,6 +9,8 @@ Flags `torch.cuda.get_device_name`, `get_device_properties`, `get_device_capabil
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
 `device_count()` answers 0: a division by it raises `ZeroDivisionError`, and nothing is spawned.
+Behind a needless `assert torch.cuda.is_available()` (cuda-required), `set_device` and the count are
+what is in a Mac's way next.
 
 ## Example
 ```python
@@ -56,6 +58,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.gated_moves import entry_test
 from mpslint.semantics.no_gpus import harm_of_none
+from mpslint.semantics.refusals import needless_refusals, refusal_before
 from mpslint.semantics.runtime_calls import only_for_cuda, unsettled
 from mpslint.semantics.several_gpus import for_several_gpus
 
@@ -82,6 +85,7 @@ _NAMES = [
     "profiler.start",
     "profiler.stop",
 ]
+_COUNT = "torch.cuda.device_count"
 _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
 _UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
 _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
@@ -113,16 +117,38 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             fix=fix,
         )
     yield from _refused(context, rule)
-    for call, _ in unsettled(context, ["torch.cuda.device_count"], CUDA_SETTLED):
+    yield from _counted(context, rule)
+
+
+def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Counts of CUDA's devices whose being 0 does harm, also behind a refusal of the program to
+    run without CUDA: what is in the way next, once it lets MPS in."""
+    found: list[tuple[ast.Call, ast.expr | None]] = [
+        (call, None) for call, _ in unsettled(context, [_COUNT], CUDA_SETTLED)
+    ]
+    for call in context.calls_of(_COUNT):
+        test = None if for_several_gpus(context, call) else refusal_before(context, call)
+        if test is not None:
+            found.append((call, test))
+    for call, test in found:
         harm = harm_of_none(context, call)
-        if harm is not None:
-            yield context.finding(
-                rule,
-                call.func,
-                f"torch.cuda.device_count() is 0 where there is no CUDA: {harm}",
-                applicability=count_level(context, call),
-                fix=partial(count_at_least_one, context, call),
-            )
+        if harm is None:
+            continue
+        if test is None:
+            message, severity = f"{_COUNT}() is 0 where there is no CUDA: {harm}", rule.severity
+        else:
+            reached = f"if {context.line(test)} let it come here"
+            message = f"{_COUNT}() would be 0 on a Mac, {reached}: {harm}"
+            severity = Severity.IGNORES
+        yield context.finding(
+            rule,
+            call.func,
+            message,
+            severity=severity,
+            labels=(context.label(test, "ends a run without CUDA"),) if test is not None else (),
+            applicability=count_level(context, call),
+            fix=partial(count_at_least_one, context, call),
+        )
 
 
 def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -135,8 +161,11 @@ def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
         if _asked_here(context, call):
             continue
         test = None if for_several_gpus(context, call) else entry_test(context, call)
-        if test is None or context.index.function(test) is context.index.function(call):
+        if test is None:
             continue
+        if context.index.function(test) is context.index.function(call):
+            if test not in needless_refusals(context):
+                continue  # A function that asks for CUDA says what it is for.
         applicability, fix = _remedy(context, call, "set_device")
         yield context.finding(
             rule,

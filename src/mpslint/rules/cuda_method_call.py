@@ -63,6 +63,7 @@ from mpslint.semantics.gated_moves import (
     rightly_gated,
 )
 from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.refusals import needless_refusals
 from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
 from mpslint.semantics.several_gpus import for_several_gpus, program_for_several
 from mpslint.semantics.values import Kind
@@ -143,7 +144,8 @@ def _refused(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr 
     if test is None or only_for_cuda(context, test):
         return None
     if context.index.function(test) is context.index.function(call):
-        return None  # A function that asks for CUDA says what it is for.
+        if test not in needless_refusals(context):
+            return None  # A function that asks for CUDA says what it is for.
     message = f"a Mac's GPU is never used: {context.line(test)} ends a run without CUDA before this"
     return Severity.IGNORES, message, test
 

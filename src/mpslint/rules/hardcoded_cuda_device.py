@@ -28,11 +28,13 @@ processors; defaults that the code replaces, checks against the machine or only 
 all callers in a script give;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A bare move behind a test for CUDA
-(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out.
+(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out; so is
+what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from reaching.
 
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
-other use becomes the device at hand, or one that is selected after the imports. Code that spreads
+other use becomes the device at hand, or one that is selected after the imports. Unsafe behind an
+assertion of CUDA, which has to let MPS in as well. Code that spreads
 over several CUDA indices is reported, not rewritten.
 
 ## References
@@ -45,7 +47,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.calls import is_cuda_move
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
@@ -65,6 +67,7 @@ from mpslint.semantics.device_literals import (
 from mpslint.semantics.devices import Literal, Slot
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
 from mpslint.semantics.purpose import speaks_of_mps
+from mpslint.semantics.refusals import refusal_before
 from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
 
 
@@ -88,8 +91,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             gate = _gate(context, literal.node, slot)
             if gate is not None:
                 yield _gated(context, rule, literal.node, gate)
+                continue
+            test = refusal_before(context, literal.node)
+            if test is not None and not _is_one_choice(context, literal.node):
+                if not _is_meant(context, literal, slot):
+                    yield _refused(context, rule, literal, slot, test)
             continue
         if _is_one_choice(context, literal.node) or _is_meant(context, literal, slot):
+            continue
+        if _is_settled(context, literal.node, slot):
             continue
         yield context.finding(
             rule,
@@ -137,6 +147,28 @@ def _gated(context: Context, rule: Rule, node: ast.expr, gate: ast.If) -> Findin
     )
 
 
+def _refused(context: Context, rule: Rule, literal: Literal, slot: Slot, test: ast.expr) -> Finding:
+    """The device behind a refusal of its own program to run without CUDA: what has to change next,
+    once the refusal lets MPS in."""
+    text = context.source.segment(literal.node)
+    level = literal_level(context, literal, slot)
+    return context.finding(
+        rule,
+        literal.node,
+        f"{text} is written out: would raise on a Mac, if {context.line(test)} let it come here",
+        severity=Severity.IGNORES,
+        labels=(context.label(test, "ends a run without CUDA"),),
+        applicability=Applicability.UNSAFE if level is not None else None,
+        fix=partial(_replace_unsafely, context, literal, slot) if level is not None else None,
+    )
+
+
+def _replace_unsafely(context: Context, literal: Literal, slot: Slot) -> Fix | None:
+    """Only together with the refusal's own fix, which is unsafe, does the device decide."""
+    fix = replace_literal(context, literal, slot)
+    return fix._replace(applicability=Applicability.UNSAFE) if fix is not None else None
+
+
 def _is_one_choice(context: Context, node: ast.expr) -> bool:
     """An arm of `a if test else b`: somebody chose; but not where the other arm is what is asked
     for first, `device if device is not None else "cuda"`."""
@@ -156,20 +188,23 @@ def _is_meant(context: Context, literal: Literal, slot: Slot) -> bool:
     if slot.kind == "item" and isinstance(slot.node, ast.Call):
         if _is_getattr(slot.node):
             return True  # of an object that has the attribute
-    if about_cuda(context, node) or _is_for_cuda(context, node):
-        return True
-    if not speaks_of_mps(context) and context.guards.has(node, "no-cpu"):
-        return True
-    if is_foreign(context, literal, slot) or in_a_table(context, slot):
+    if about_cuda(context, node) or is_foreign(context, literal, slot) or in_a_table(context, slot):
         return True
     outer = _outer(context, slot)
     if beside_the_cpu(context, slot) or over_several_gpus(context, literal):
         return True
     if unused_default(context, outer) or declared_for_cuda(context, node):
         return True
-    if outer.kind == "parameter" and _is_called_elsewhere(context, node):
+    return has_mps_elsewhere(context, slot)
+
+
+def _is_settled(context: Context, node: ast.AST, slot: Slot) -> bool:
+    """Whether the code around makes sure in other ways that the device is only used with CUDA."""
+    if not speaks_of_mps(context) and context.guards.has(node, "no-cpu"):
         return True
-    return used_with_cuda_only(context, slot) or has_mps_elsewhere(context, slot)
+    if _outer(context, slot).kind == "parameter" and _is_called_elsewhere(context, node):
+        return True
+    return _is_for_cuda(context, node) or used_with_cuda_only(context, slot)
 
 
 def _is_called_elsewhere(context: Context, default: ast.AST) -> bool:

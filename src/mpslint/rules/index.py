@@ -43,6 +43,8 @@ RULES: tuple[Entry, ...] = (
     ('MPS215', 'data-parallel', 'data_parallel', 2, None, False, (b'DataParallel',), (), (), '`DataParallel` has one Apple GPU to use: it adds nothing but `.module`.'),
     ('MPS217', 'cuda-oom-except', 'cuda_oom_except', 2, None, False, (b'OutOfMemoryError',), (), (), '`except torch.cuda.OutOfMemoryError` may miss the MPS out-of-memory error.'),
     ('MPS218', 'bf16-cuda-probe', 'bf16_cuda_probe', 2, None, False, (b'is_bf16_supported',), (), (), 'A dtype is chosen by asking CUDA for bfloat16, so every Mac gets float16.'),
+    ('MPS219', 'nccl-unless-windows', 'nccl_unless_windows', 3, 3, True, (b'nccl',), ((b'platform', b'os'), (b'gloo',)), (), 'A process group takes NCCL on every system but Windows, so on macOS as well.'),
+    ('MPS220', 'cuda-sdp-kernel', 'cuda_sdp_kernel', 2, None, True, (b'sdp_kernel',), ((b'cuda',),), (), "`torch.backends.cuda.sdp_kernel` chooses the kernel of attention by CUDA's own switches."),
     ('MPS301', 'numpy-on-device-tensor', 'numpy_on_device_tensor', 3, 3, True, (b'numpy', b'asarray'), ((b'.numpy', b'array'),), (), '`.numpy()` of a tensor that is on the GPU raises.'),
     ('MPS303', 'item-in-loop', 'item_in_loop', 1, 2, True, (b'.item(', b'float('), ((b'backward', b'.step'), (b'device', b'.cuda', b'.to(', b'set_default_tensor_type')), (), '`.item()` at every step of a training loop waits for the device each time.'),
     ('MPS304', 'host-copy-in-loop', 'host_copy_in_loop', 1, None, True, (b'.cpu(', b'.to(', b'.tolist(', b'.numpy('), ((b'backward', b'.step'), (b'device', b'.cuda', b'.to(', b'set_default_tensor_type')), (), '`.cpu()`, `.tolist()` or `.numpy()` at every step of a training loop waits each time.'),

@@ -6,10 +6,14 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.value_syntax import last_name
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _DEPTH = 2
+_DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
+"""Divide the layers of a model by the number of devices that they are given."""
 
 
 def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str | None:
@@ -89,9 +93,19 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
             return "no process is spawned"
     if isinstance(parent, ast.Call) and node in parent.args[:1]:
         function = parent.func
+        if last_name(function) == "range":
+            return _harm_of_no_devices(context, context.index.parents[parent])
         word = function.attr if isinstance(function, ast.Attribute) else None
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
+    return None
+
+
+def _harm_of_no_devices(context: Context, use: ast.AST) -> str | None:
+    """What becomes of `range(0)` where a library wants devices."""
+    name = (context.resolve(use.func) or "") if isinstance(use, ast.Call) else ""
+    if name in _DIVIDERS:
+        return f"{name.rsplit('.', 1)[-1]}() raises ZeroDivisionError"
     return None
 
 

@@ -55,9 +55,11 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.gated_moves import (
     Asked,
+    always_asked,
     asked_by,
     ends_in_raise,
     entry_test,
+    in_first_arm,
     in_tests,
     moves_unasked,
     rightly_gated,
@@ -116,11 +118,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr | None] | None:
     """What becomes of a move on a Mac, and the test that decides it; None where it is right."""
-    facts = context.guards.at(call)
-    if not facts & CUDA_SETTLED:
+    settled = context.guards.at(call) & CUDA_SETTLED
+    gate = context.chains.gate(call) or choice_around(context, call) if settled else None
+    if not settled or (gate is not None and always_asked(context, call, gate)):
         silent = about_cuda(context, call) or for_several_gpus(context, call)
         return None if silent or ends_in_raise(context, call) else (Severity.BREAKS, _RAISES, None)
-    gate = context.chains.gate(call) or choice_around(context, call)
     if gate is None:
         return _refused(context, call)
     if program_for_several(context) and moves_unasked(context):
@@ -152,8 +154,7 @@ def _refused(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr 
 
 def _switched(context: Context, call: ast.Call, gate: ast.If | ast.IfExp) -> str:
     """The message for a move behind a switch of the user's."""
-    arm = gate.body if isinstance(gate.body, list) else [gate.body]
-    inside = any(context.index.within(call, item) for item in arm)
+    inside = in_first_arm(context, call, gate)
     text = context.source.segment(gate.test)
     text = f"`{text}`" if len(text) <= 40 and "\n" not in text else "the test"
     holds, fails = ("holds", "does not") if inside else ("does not hold", "does")

@@ -43,6 +43,20 @@ def asked_by(context: Context, gate: ast.If | ast.IfExp) -> Asked:
     return Asked.MACHINE if implied & {"cuda", "no-cuda"} else Asked.SWITCH
 
 
+def always_asked(context: Context, call: ast.Call, gate: ast.If | ast.IfExp) -> bool:
+    """Whether the gate is none: a flag that the file sets once and for all, `use_cuda = True`."""
+    inside = in_first_arm(context, call, gate)
+    if "cuda" in context.guards.implied(gate.test, inside):
+        return False  # It is set below a test of the machine.
+    return "impossible" in context.guards.implied(gate.test, not inside)
+
+
+def in_first_arm(context: Context, node: ast.AST, gate: ast.If | ast.IfExp) -> bool:
+    """Whether `node` runs where the test of `gate` holds."""
+    arm = gate.body if isinstance(gate.body, list) else [gate.body]
+    return any(context.index.within(node, item) for item in arm)
+
+
 def rightly_gated(context: Context, call: ast.Call, asked: Asked) -> bool:
     """Whether the move is no business of a Mac's: the CUDA half of a test of both, what a process
     group wants on its own device, or the CUDA arm where another arm moves to MPS."""

@@ -1,0 +1,39 @@
+"""What `.cuda()` is said to do on a Mac depends on what has to hold before it runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.model import Severity
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+IMPORTS = "import torch\n"
+RAISES = (Severity.BREAKS, ".cuda() raises AssertionError where there is no CUDA; ")
+UNUSED = (Severity.IGNORES, "a Mac's GPU is never used: .cuda() is called only where CUDA is")
+SWITCHED = (Severity.BREAKS, "where `use_cuda` holds, .cuda() raises AssertionError on a Mac; ")
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("net.cuda()", RAISES),
+        ("use_cuda = torch.cuda.is_available()\nif use_cuda:\n    net.cuda()", UNUSED),
+        ("use_cuda = True\nif use_cuda:\n    net.cuda()", RAISES),
+        ("use_cuda = False\nif not use_cuda:\n    net.cuda()", RAISES),
+        (
+            "use_cuda = False\nif torch.cuda.is_available():\n    use_cuda = True\n"
+            "if use_cuda:\n    net.cuda()",
+            UNUSED,
+        ),
+        ("def f(net, use_cuda=True):\n    if use_cuda:\n        net.cuda()", SWITCHED),
+    ],
+)
+def test_the_message_says_what_happens_behind_this_test(
+    program: str, said: tuple[Severity, str]
+) -> None:
+    source = SourceFile("program.py", (IMPORTS + program + "\n").encode())
+    (finding,) = lint(source, Settings(select=("MPS102",)))
+    assert finding.severity == said[0]
+    assert finding.message.startswith(said[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from probing import probe
 
@@ -82,3 +84,70 @@ def test_a_class_that_wraps_on_one_way_only_is_for_a_single_gpu_too() -> None:
     asked = f"class T:\n    def __init__(self, m, n):\n        if n:\n            {wrap}\n{method}"
     assert several(always)
     assert not several(asked)
+
+
+@pytest.mark.parametrize(
+    "exit",
+    [
+        "if not args.distributed:\n    return\n",
+        "if world_size == 1:\n    return\n",
+        "if world_size < 2:\n    raise ValueError\n",
+        "if args.local_rank == -1:\n    raise ValueError\n",
+        'if "RANK" not in os.environ or world_size <= 1:\n    return\n',
+        "if args.distributed:\n    wrap()\nelse:\n    raise ValueError\n",
+        "if args.distributed:\n    wrap()\nelif gpu:\n    return\nelse:\n    return\n",
+        "if world_size > 8:\n    return\nelif not args.distributed:\n    return\n",
+        "if args.cpu:\n    return\nelif args.distributed:\n    wrap()\nelse:\n    return\n",
+    ],
+)
+def test_where_others_leave_several_gpus_go_on(exit: str) -> None:
+    assert several(f"def f():\n{indented(exit)}    probe(1)\n")
+
+
+@pytest.mark.parametrize(
+    "exit",
+    [
+        "if args.distributed:\n    return\n",
+        "if args.distributed:\n    wrap()\nelif gpu:\n    raise ValueError\n",
+        "if world_size == 0:\n    return\n",
+        "if args.no_distributed:\n    wrap()\nelse:\n    return\n",
+        "if args.distributed:\n    wrap()\nelse:\n    print()\n",
+        "if verbose:\n    if not args.distributed:\n        return\n",
+    ],
+)
+def test_a_single_gpu_goes_on_too(exit: str) -> None:
+    assert not several(f"def f():\n{indented(exit)}    probe(1)\n")
+
+
+MAIN = 'if __name__ == "__main__":\n    run()\n'
+CALLED = "def run():\n    if world_size > 1:\n        {}()\n"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def _f():\n    probe(1)\n" + CALLED.format("_f"),
+        "def f():\n    probe(1)\n" + CALLED.format("f") + MAIN,
+        "def _g():\n    probe(1)\ndef _f():\n    _g()\n" + CALLED.format("_f"),
+        'def f():\n    probe(1)\nos.path.join(".", "f")\n' + CALLED.format("f") + MAIN,
+    ],
+)
+def test_a_function_of_the_file_is_for_those_who_call_it(program: str) -> None:
+    assert several(program)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "def f():\n    probe(1)\n" + CALLED.format("f"),
+        "def _f():\n    probe(1)\n_f()\n" + CALLED.format("_f"),
+        "def _f():\n    probe(1)\n    _f()\n",
+        'def f():\n    probe(1)\ngetattr(os, "f")\n' + CALLED.format("f") + MAIN,
+    ],
+)
+def test_a_function_that_others_may_call_is_for_them(program: str) -> None:
+    assert not several(program)
+
+
+def indented(text: str) -> str:
+    return textwrap.indent(text, "    ")

@@ -169,5 +169,14 @@ class Callers:
 
     def _in_text(self, name: str) -> bool:
         if self._texts is None:
-            self._texts = {item.value for item in self._index.strings}
+            self._texts = {x.value for x in self._index.strings if not self._in_path(x)}
         return name in self._texts
+
+    def _in_path(self, text: ast.Constant) -> bool:
+        """A folder, `os.path.join(root, "train")`, is no function that is called by its name."""
+        call = self._index.parents[text]
+        return (
+            isinstance(call, ast.Call)
+            and last_name(call.func) == "join"
+            and self._names.resolve(call.func) == "os.path.join"
+        )

@@ -11,38 +11,37 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.collectives import WRAPPERS, is_optional
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.flow import leaves
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.several_tests import WORD, asks_for_several
+from mpslint.semantics.unused import has_main
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_WORD = re.compile(
-    r"distributed|fsdp|nccl|deepspeed|torchrun|slurm|(^|_)ddp(_|$)|multi_?(gpu|node|process)", re.I
-)
 _STEM = re.compile(r"fsdp|deepspeed|multi_?(gpu|node)|(^|_)ddp(_|$)", re.I)
-_COUNT = re.compile(
-    r"(^|_)(world_?size|n_?gpus?(_per_node)?|ngpus?|num_?(gpus?|processes|nodes)|device_count)$",
-    re.I,
-)
-_LOCAL_RANK = re.compile(r"(^|_)local_rank$|^LOCAL_RANK$", re.I)
-_LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
-"""What launchers of several processes set in the environment."""
 _COMPANY = (*WRAPPERS, "torch.distributed.barrier")
 _WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel")
 
 
 def for_several_gpus(context: Context, node: ast.AST) -> bool:
     """Whether `node` only runs with several GPUs, by the code around it or its file's purpose."""
+    return stands_for_several_gpus(context, node) or program_for_several(context)
+
+
+def stands_for_several_gpus(context: Context, node: ast.AST) -> bool:
+    """Whether the code around `node` only runs with several GPUs, whatever its file is for."""
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp):
-            body = parent.body if isinstance(parent.body, list) else [parent.body]
-            if any(child is item for item in body) and _asks_for_several(parent.test):
-                return True
+            for arm, outcome in ((parent.body, True), (parent.orelse, False)):
+                items = arm if isinstance(arm, list) else [arm]
+                if any(child is x for x in items) and asks_for_several(parent.test, outcome):
+                    return True
         elif isinstance(parent, FUNCTIONS):
-            if _WORD.search(parent.name):
+            if WORD.search(parent.name) or _called_for_several(context, parent):
                 return True
         elif isinstance(parent, ast.ClassDef):
             if _always_wraps(context, parent):
@@ -50,8 +49,70 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
         elif isinstance(parent, ast.Call) and child is not parent.func:
             if last_name(parent.func) in _WRAPPING:
                 return True
+        if isinstance(child, ast.stmt) and _behind_refusal(context, child):
+            return True
         child = parent
-    return program_for_several(context)
+    return False
+
+
+def _behind_refusal(context: Context, statement: ast.stmt) -> bool:
+    """Behind `if args.distributed: ... else: raise`, in its block."""
+    parent = context.index.parents[statement]
+    return any(
+        context.index.parents[refusal] is parent
+        and refusal.lineno < statement.lineno
+        and refusal in context.index.block(statement)
+        for refusal in _refusals(context)
+    )
+
+
+def _refusals(context: Context) -> list[ast.If]:
+    """Where the file goes on with several GPUs only: the other arms leave."""
+    known = context.memo.get("single-gpu-refusals")
+    if known is None:
+        known = context.memo["single-gpu-refusals"] = [
+            item for item in context.index.of(ast.If) if _refuses_one(item)
+        ]
+    assert isinstance(known, list)
+    return known
+
+
+def _refuses_one(statement: ast.If) -> bool:
+    """Whether an arm of an `if` leaves, and each that does not is for several GPUs."""
+    several, left, stayed = False, False, False
+    while True:
+        if leaves(statement.body):
+            left = True
+        elif several or asks_for_several(statement.test):
+            stayed = True
+        else:
+            return False
+        several = several or asks_for_several(statement.test, False)
+        if len(statement.orelse) != 1 or not isinstance(statement.orelse[0], ast.If):
+            break
+        statement = statement.orelse[0]
+    if leaves(statement.orelse):
+        return stayed
+    return left and several
+
+
+def _called_for_several(context: Context, function: FunctionNode) -> bool:
+    """Whether a function that only its own file can know is mentioned for several GPUs alone."""
+    known: dict[ast.AST, bool] = context.memo.setdefault("called-for-several", {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = False  # One that calls itself, on the way round.
+        callers = context.guards.callers
+        if _is_own(context, function) and not callers.named_by_frameworks(function):
+            sites = callers.mentions(function)
+            known[function] = bool(sites) and all(for_several_gpus(context, x) for x in sites)
+    return known[function]
+
+
+def _is_own(context: Context, function: FunctionNode) -> bool:
+    """Of a script, private by its name, or inside another function."""
+    if function.name.startswith("_") or has_main(context):
+        return True
+    return isinstance(context.index.parents[function], FUNCTIONS)
 
 
 def program_for_several(context: Context) -> bool:
@@ -86,55 +147,3 @@ def _always_wraps(context: Context, owner: ast.ClassDef) -> bool:
             if context.index.parents[context.index.statement(call)] is function:
                 return True
     return False
-
-
-def _asks_for_several(test: ast.expr) -> bool:
-    if isinstance(test, ast.BoolOp):
-        every = isinstance(test.op, ast.Or)
-        return (all if every else any)(_asks_for_several(item) for item in test.values)
-    if isinstance(test, ast.Compare):
-        return len(test.ops) == 1 and _compares_several(test)
-    word = last_name(test.func if isinstance(test, ast.Call) else test)
-    return word is not None and _WORD.search(word) is not None
-
-
-def _compares_several(test: ast.Compare) -> bool:
-    """`world_size > 1`, `local_rank != -1`, `strategy == "fsdp"`, `"RANK" in os.environ`"""
-    left, operator, right = test.left, test.ops[0], test.comparators[0]
-    if isinstance(operator, ast.In):
-        return isinstance(left, ast.Constant) and left.value in _LAUNCHED
-    if isinstance(operator, ast.Eq):
-        if isinstance(right, ast.Attribute):
-            return _WORD.search(right.attr) is not None
-        word = right.value if isinstance(right, ast.Constant) else None
-        return isinstance(word, str) and _WORD.search(word) is not None
-    number = _number(right)
-    if number is None:
-        return False
-    names = _words(left)
-    if any(_LOCAL_RANK.search(name) for name in names):
-        return (type(operator), number) in ((ast.NotEq, -1), (ast.Gt, -1), (ast.GtE, 0))
-    if any(_COUNT.search(name) for name in names):
-        return (type(operator), number) in ((ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2))
-    return False
-
-
-def _words(node: ast.expr) -> list[str]:
-    """Names and texts of `args.world_size`, `get_world_size()`, `int(os.environ["LOCAL_RANK"])`."""
-    if isinstance(node, ast.Call) and last_name(node.func) in ("int", "get", "getenv"):
-        return [word for argument in node.args for word in _words(argument)]
-    if isinstance(node, ast.Subscript):
-        return _words(node.slice)
-    if isinstance(node, ast.Constant):
-        return [node.value] if isinstance(node.value, str) else []
-    word = last_name(node.func if isinstance(node, ast.Call) else node)
-    return [word] if word is not None else []
-
-
-def _number(node: ast.expr) -> int | None:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _number(node.operand)
-        return -inner if inner is not None else None
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    return None

@@ -28,7 +28,7 @@ def never_runs(context: Context, node: ast.AST) -> bool:
     name = outermost.name
     if context.index.names.get(name) or any(item.value == name for item in context.index.strings):
         return False
-    if _TRIAL.match(name) and _has_main(context):
+    if _TRIAL.match(name) and has_main(context):
         return True
     return _runs_on_import(context)
 
@@ -41,7 +41,7 @@ def never_read(context: Context, name: ast.Name) -> bool:
         return False
     if any(text.value == name.id for text in context.index.strings):
         return False
-    return _has_main(context) or _runs_on_import(context)
+    return has_main(context) or _runs_on_import(context)
 
 
 def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
@@ -52,7 +52,8 @@ def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
     return None
 
 
-def _has_main(context: Context) -> bool:
+def has_main(context: Context) -> bool:
+    """Whether the file is a program, by its test of `__name__`."""
     return any(isinstance(item, ast.If) and is_main_test(item.test) for item in context.tree.body)
 
 

@@ -88,10 +88,15 @@ class Callers:
             ]
         return [x for x in found if not self._is_type(x) and not index.within(x, definition)]
 
-    def named_by_frameworks(self, definition: Definition) -> bool:
-        """Whether others may call it by its name: `test_x`, `__all__ = ["x"]`, `getattr(m, "x")`"""
+    def named_by_frameworks(self, definition: Definition, *, folders: bool = True) -> bool:
+        """Whether others may call it by its name: `test_x`, `__all__ = ["x"]`, `getattr(m, "x")`
+
+        `folders`: whether a folder of that name is taken for such a text, too.
+        """
         name = definition.name
-        if _BY_RUNNERS.fullmatch(name) or self._in_text(name):
+        if _BY_RUNNERS.fullmatch(name):
+            return True
+        if self._in_text(name) and (folders or not self._names_folders(name)):
             return True
         method = isinstance(self._index.parents.get(definition), ast.ClassDef)
         return method and _BY_TRAINERS.fullmatch(name) is not None
@@ -169,8 +174,12 @@ class Callers:
 
     def _in_text(self, name: str) -> bool:
         if self._texts is None:
-            self._texts = {x.value for x in self._index.strings if not self._in_path(x)}
+            self._texts = {item.value for item in self._index.strings}
         return name in self._texts
+
+    def _names_folders(self, name: str) -> bool:
+        """Whether all texts of this name are parts of paths."""
+        return all(self._in_path(item) for item in self._index.strings if item.value == name)
 
     def _in_path(self, text: ast.Constant) -> bool:
         """A folder, `os.path.join(root, "train")`, is no function that is called by its name."""

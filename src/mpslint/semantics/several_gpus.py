@@ -102,7 +102,7 @@ def _called_for_several(context: Context, function: FunctionNode) -> bool:
     if function not in known:
         known[function] = False  # One that calls itself, on the way round.
         callers = context.guards.callers
-        if _is_own(context, function) and not callers.named_by_frameworks(function):
+        if _is_own(context, function) and not callers.named_by_frameworks(function, folders=False):
             sites = callers.mentions(function)
             known[function] = bool(sites) and all(for_several_gpus(context, x) for x in sites)
     return known[function]

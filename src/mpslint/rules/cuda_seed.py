@@ -2,7 +2,9 @@
 
 ## What it does
 Flags `torch.cuda.manual_seed`, `manual_seed_all`, `seed` and `seed_all` in functions (and modules)
-that do not also call `torch.manual_seed` or `torch.mps.manual_seed`.
+that do not also call `torch.manual_seed` or `torch.mps.manual_seed`. Also where the call is the arm
+for CUDA of a dispatch which has arms for other accelerators, none for MPS and no `else`, in a file
+that calls neither.
 
 ## Why is this bad?
 Off CUDA the call is queued and forgotten, so the run is not reproducible on a Mac.
@@ -38,6 +40,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.accelerator_arms import arms_without_mps
 from mpslint.semantics.context import Context
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.runtime_calls import about_cuda
@@ -76,18 +79,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in calls:
         if context.index.function(call) in enough or _seeds_each(context, call):
             continue
-        if context.guards.has(call, *CUDA_SETTLED) or about_cuda(context, call):
+        if about_cuda(context, call):
             continue
-        name = context.resolve(call.func) or ""
-        portable = _PORTABLE[name]
+        if context.guards.has(call, *CUDA_SETTLED):
+            if not enough and arms_without_mps(context, call) is not None:
+                yield context.finding(rule, call.func, _message(context, call))
+            continue
+        portable = _PORTABLE[context.resolve(call.func) or ""]
         fixable = not _seeded_before(context, call, calls)
         yield context.finding(
             rule,
             call.func,
-            f"{name}() does not seed MPS: torch.{portable}() seeds every device",
+            _message(context, call),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_seed_all, context, call, portable) if fixable else None,
         )
+
+
+def _message(context: Context, call: ast.Call) -> str:
+    name = context.resolve(call.func) or ""
+    return f"{name}() does not seed MPS: torch.{_PORTABLE[name]}() seeds every device"
 
 
 def _seeds_each(context: Context, call: ast.Call) -> bool:

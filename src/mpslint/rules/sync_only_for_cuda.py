@@ -2,7 +2,7 @@
 
 ## What it does
 Flags `torch.cuda.synchronize` under a test for CUDA that has no arm for MPS, where the clock is
-read right after it, and stand-ins such as
+read right after it (also one with arms for other accelerators and no `else`), and stand-ins such as
 `synchronize = torch.cuda.synchronize if device_type == "cuda" else lambda: None`.
 
 ## Why is this bad?
@@ -25,7 +25,7 @@ start = time.perf_counter()
 ```
 
 ## What is not flagged
-Files that do not speak of MPS or accelerators at all: their timer has no third device.
+Files that do not speak of MPS or other accelerators at all: their timer has no third device.
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
 only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
 in clean-up code).
@@ -47,6 +47,7 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
 from mpslint.patterns.backend_arm import mps_arm, mps_choice
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.accelerator_arms import Arms, arms_without_mps
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import speaks_of_mps
@@ -63,17 +64,16 @@ _HELPER = re.compile(r"sync", re.I)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if not speaks_of_mps(context):
-        return
     for attribute in context.index.attributes.get("synchronize", ()):
         if context.resolve(attribute) != "torch.cuda.synchronize":
             continue
         branch = _cuda_branch(context, attribute)
         if branch is None or _mps_is_served(context, attribute):
             continue
-        if _has_other_arm(context, branch):
+        arms = _arms(context, attribute)
+        if arms is None and (not speaks_of_mps(context) or _has_other_arm(context, branch)):
             continue
-        if not _decides_a_time(context, attribute, branch):
+        if not _decides_a_time(context, attribute, branch if arms is None else arms.head):
             continue
         start, end = context.source.span(attribute)
         if isinstance(branch, ast.If) and _is_chosen(context, attribute):
@@ -82,12 +82,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            "waits for CUDA only: on MPS the clock is read before the work has run",
+            f"waits for {'CUDA' if arms is None else arms.served} only: "
+            "on MPS the clock is read before the work has run",
             confidence=Confidence.INFERRED,
             labels=(context.label(branch.test, "false on MPS"),),
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, branch, attribute),
         )
+
+
+def _arms(context: Context, attribute: ast.Attribute) -> Arms | None:
+    call = context.index.parents[attribute]
+    return arms_without_mps(context, call) if isinstance(call, ast.Call) else None
 
 
 def _is_chosen(context: Context, attribute: ast.Attribute) -> bool:

@@ -28,11 +28,6 @@ _WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel
 
 def for_several_gpus(context: Context, node: ast.AST) -> bool:
     """Whether `node` only runs with several GPUs, by the code around it or its file's purpose."""
-    return stands_for_several_gpus(context, node) or program_for_several(context)
-
-
-def stands_for_several_gpus(context: Context, node: ast.AST) -> bool:
-    """Whether the code around `node` only runs with several GPUs, whatever its file is for."""
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp):
@@ -52,7 +47,7 @@ def stands_for_several_gpus(context: Context, node: ast.AST) -> bool:
         if isinstance(child, ast.stmt) and _behind_refusal(context, child):
             return True
         child = parent
-    return False
+    return program_for_several(context)
 
 
 def _behind_refusal(context: Context, statement: ast.stmt) -> bool:

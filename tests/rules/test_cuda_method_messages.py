@@ -12,6 +12,7 @@ from mpslint.source import SourceFile
 IMPORTS = "import torch\n"
 RAISES = (Severity.BREAKS, ".cuda() raises AssertionError where there is no CUDA; ")
 UNUSED = (Severity.IGNORES, "a Mac's GPU is never used: .cuda() is called only where CUDA is")
+ENDED = (Severity.IGNORES, "a Mac's GPU is never used: line 3 ends a run without CUDA before this")
 SWITCHED = (Severity.BREAKS, "where `use_cuda` holds, .cuda() raises AssertionError on a Mac; ")
 
 
@@ -26,6 +27,16 @@ SWITCHED = (Severity.BREAKS, "where `use_cuda` holds, .cuda() raises AssertionEr
             "use_cuda = False\nif torch.cuda.is_available():\n    use_cuda = True\n"
             "if use_cuda:\n    net.cuda()",
             UNUSED,
+        ),
+        (
+            "def f(net, use_cuda):\n    if use_cuda:\n        assert torch.cuda.is_available()\n"
+            "    if use_cuda:\n        net.cuda()",
+            UNUSED,
+        ),
+        (
+            "def f(net, cpu):\n    if not cpu and not torch.cuda.is_available():\n"
+            "        raise ValueError\n    if not cpu:\n        net.cuda()",
+            ENDED,
         ),
         ("def f(net, use_cuda=True):\n    if use_cuda:\n        net.cuda()", SWITCHED),
     ],

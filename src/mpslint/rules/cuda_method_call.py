@@ -21,8 +21,9 @@ model = Net().to(device)
 
 ## What is not flagged
 `torch.cuda` itself, `.cuda` of cupy, numba and other libraries; code under a decorator or an early
-exit that wants CUDA, and functions, methods and test cases that the file only calls there; the CUDA
-arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
+exit that wants CUDA, and functions, methods and test cases that the file only calls there; parts
+that a module moves behind a switch which it compares with the machine (who moves the module moves
+them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
 CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors, and
 what only runs with several GPUs; statements in front of a `raise`; tests behind a move that has
 raised already; and code that is about CUDA by the name of its function, class or file or by the
@@ -50,6 +51,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.gates import choice_around
 from mpslint.patterns.moves import move_level, move_to_device
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.checked_switches import switch_check
 from mpslint.semantics.checkpoints import moves_storage
 from mpslint.semantics.context import Context
 from mpslint.semantics.facts_known import CUDA_SETTLED
@@ -61,6 +63,7 @@ from mpslint.semantics.gated_moves import (
     entry_test,
     in_first_arm,
     in_tests,
+    moves_part,
     moves_unasked,
     rightly_gated,
 )
@@ -72,6 +75,7 @@ from mpslint.semantics.values import Kind
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
 _UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
+_ENDED = "a Mac's GPU is never used: {} ends a run without CUDA before this"
 _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it is"
 _FOREIGN = {
     Kind.NDARRAY,
@@ -122,7 +126,9 @@ def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr |
     gate = context.chains.gate(call) or choice_around(context, call) if settled else None
     if not settled or (gate is not None and always_asked(context, call, gate)):
         silent = about_cuda(context, call) or for_several_gpus(context, call)
-        return None if silent or ends_in_raise(context, call) else (Severity.BREAKS, _RAISES, None)
+        if silent or ends_in_raise(context, call):
+            return None
+        return _checked(context, call) or (Severity.BREAKS, _RAISES, None)
     if gate is None:
         return _refused(context, call)
     if program_for_several(context) and moves_unasked(context):
@@ -130,6 +136,8 @@ def _judged(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr |
     asked = asked_by(context, gate)
     if context.guards.has(gate, "cuda-used") or rightly_gated(context, call, asked):
         return None  # Behind an unguarded move, that is the finding.
+    if asked is Asked.SWITCH and switch_check(context, call) is not None:
+        return None if moves_part(context, call) else (Severity.IGNORES, _UNUSED, gate.test)
     if asked is Asked.SWITCH:
         return Severity.BREAKS, _switched(context, call, gate), gate.test
     unused = _UNUSED if asked is Asked.MACHINE else _STAYS
@@ -148,8 +156,15 @@ def _refused(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr 
     if context.index.function(test) is context.index.function(call):
         if test not in needless_refusals(context):
             return None  # A function that asks for CUDA says what it is for.
-    message = f"a Mac's GPU is never used: {context.line(test)} ends a run without CUDA before this"
-    return Severity.IGNORES, message, test
+    return Severity.IGNORES, _ENDED.format(context.line(test)), test
+
+
+def _checked(context: Context, call: ast.Call) -> tuple[Severity, str, ast.expr | None] | None:
+    """The move behind a switch (`not cfg.cpu`) that the program has checked against the machine."""
+    if in_tests(context):
+        return None
+    test = switch_check(context, call)
+    return (Severity.IGNORES, _ENDED.format(context.line(test)), test) if test is not None else None
 
 
 def _switched(context: Context, call: ast.Call, gate: ast.If | ast.IfExp) -> str:

@@ -34,8 +34,8 @@ class Asked(Enum):
 
 def asked_by(context: Context, gate: ast.If | ast.IfExp) -> Asked:
     """What the test of a gate in front of CUDA looks at."""
-    tests = _with_flags(context, gate.test)
-    if any(_asks_machine(context, test) for test in tests):
+    tests = with_flags(context, gate.test)
+    if any(asks_machine(context, test) for test in tests):
         return Asked.MACHINE
     if any(_compares_device(node) for test in tests for node in ast.walk(test)):
         return Asked.DEVICE
@@ -73,6 +73,19 @@ def ends_in_raise(context: Context, node: ast.AST) -> bool:
     return isinstance(block[-1], ast.Raise)
 
 
+def moves_part(context: Context, call: ast.Call) -> bool:
+    """Whether a module moves a part of itself: who moves the whole to MPS moves that as well."""
+    owner = context.index.enclosing(call, ast.ClassDef)
+    moved = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        isinstance(moved, ast.Attribute)
+        and isinstance(moved.value, ast.Name)
+        and moved.value.id == "self"
+        and owner is not None
+        and context.values.is_module_class(owner)
+    )
+
+
 def moves_unasked(context: Context) -> bool:
     """Whether the file moves something to CUDA without a test."""
     known = context.memo.get("moves-unasked")
@@ -97,7 +110,7 @@ def in_tests(context: Context) -> bool:
     return bool(known)
 
 
-def _with_flags(context: Context, test: ast.expr) -> list[ast.expr]:
+def with_flags(context: Context, test: ast.expr) -> list[ast.expr]:
     """The test, and what the flags that it reads were assigned."""
     found = [test]
     for node in ast.walk(test):
@@ -108,7 +121,8 @@ def _with_flags(context: Context, test: ast.expr) -> list[ast.expr]:
     return found
 
 
-def _asks_machine(context: Context, test: ast.expr) -> bool:
+def asks_machine(context: Context, test: ast.expr) -> bool:
+    """Whether a call in the test asks the machine for CUDA."""
     guards = context.guards
     return any(
         isinstance(node, ast.Call)
@@ -188,7 +202,7 @@ def _settled_by(context: Context, place: ast.AST) -> ast.expr | None:
                 break
             if not isinstance(statement, ast.Assert | ast.If):
                 continue
-            if "cuda" in context.guards.settled_by(statement) and _asks_machine(
+            if "cuda" in context.guards.settled_by(statement) and asks_machine(
                 context, statement.test
             ):
                 return statement.test

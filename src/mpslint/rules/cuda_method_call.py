@@ -23,11 +23,11 @@ model = Net().to(device)
 `torch.cuda` itself, `.cuda` of cupy, numba and other libraries; code under a decorator or an early
 exit that wants CUDA, and functions, methods and test cases that the file only calls there; parts
 that a module moves behind a switch which it compares with the machine (who moves the module moves
-them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of tests, which run on the
-CPU as well; what a process group reduces or gathers, since no backend of it takes MPS tensors, and
-what only runs with several GPUs; statements in front of a `raise`; tests behind a move that has
-raised already; and code that is about CUDA by the name of its function, class or file or by the
-kernels it imports (`def cuda(self)`).
+them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of
+tests, which run on the CPU as well; what a process group reduces or gathers, since no backend of it
+takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
+behind a move that has raised already; and code that is about CUDA by the name of its function,
+class or file or by the kernels it imports (`def cuda(self)`).
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the

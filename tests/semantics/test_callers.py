@@ -165,3 +165,19 @@ def test_a_number_that_is_there_only_on_cuda_tells_of_cuda() -> None:
 def test_a_mark_or_a_loop_over_gpus_wants_cuda(program: str) -> None:
     context, node = probe(HEAD + program)
     assert "cuda" in context.guards.at(node)
+
+
+def test_a_type_that_is_written_as_a_text_calls_nothing() -> None:
+    program = """\
+class Runner:
+    def __enter__(self) -> "Runner":
+        return self
+    def run(self):
+        probe(1)
+def main():
+    assert torch.cuda.is_available()
+    with Runner() as runner:
+        runner.run()
+"""
+    context, node = probe(HEAD + program)
+    assert "cuda" in context.guards.at(node)

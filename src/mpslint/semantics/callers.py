@@ -155,7 +155,7 @@ class Callers:
         return facts
 
     def _is_type(self, use: ast.expr) -> bool:
-        """In an annotation, `isinstance` or `super`: a word for the class, no use of it."""
+        """In an annotation (`-> "Runner"`), `isinstance` or `super`: a word for the class, no use of it."""
         child: ast.AST = use
         for parent in self._index.ancestors(use):
             if isinstance(parent, ast.arg):
@@ -175,7 +175,9 @@ class Callers:
     def _in_text(self, name: str) -> bool:
         if self._texts is None:
             self._texts = {item.value for item in self._index.strings}
-        return name in self._texts
+        return name in self._texts and any(
+            item.value == name and not self._is_type(item) for item in self._index.strings
+        )
 
     def _names_folders(self, name: str) -> bool:
         """Whether all texts of this name are parts of paths."""

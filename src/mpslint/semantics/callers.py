@@ -155,7 +155,7 @@ class Callers:
         return facts
 
     def _is_type(self, use: ast.expr) -> bool:
-        """In an annotation (`-> "Runner"`), `isinstance` or `super`: a word for the class, no use of it."""
+        """In an annotation (`-> "Runner"`), `isinstance` or `super`: a word for it, no use."""
         child: ast.AST = use
         for parent in self._index.ancestors(use):
             if isinstance(parent, ast.arg):

@@ -254,7 +254,23 @@ class Chains:
             return False
         before = self._choices(block[:position]).get(name)
         value = self._device(before) if before is not None else None
-        return value is not None and value.devices == _CPU
+        if value is None or value.devices != _CPU:
+            return False
+        return not any(self._takes_device(item, name) for item in block[:position])
+
+    def _takes_device(self, statement: ast.stmt, name: str) -> bool:
+        """Whether an `if` gives `name` the device of something that has one, a model or a tensor:
+        whoever moved that chose, and what follows only overrides it."""
+        if not isinstance(statement, ast.If):
+            return False
+        for arm in (statement.body, statement.orelse):
+            chosen = self._choices(arm).get(name)
+            if isinstance(chosen, ast.Attribute) and chosen.attr == "device":
+                source = chosen.value
+                held = self._values.of(source).kind in (Kind.MODULE, Kind.TENSOR)
+                if held or isinstance(source, ast.Call):
+                    return True
+        return False
 
     def _later_arm_has(self, node: ast.If, wanted: frozenset[str]) -> bool:
         arm = node.orelse

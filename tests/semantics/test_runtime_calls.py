@@ -62,6 +62,41 @@ def test_a_test_of_something_else_settles_nothing(text: str) -> None:
     assert found(text) == 1
 
 
+TRIED = "try:\n    {}\n    ready = True\nexcept ImportError:\n    ready = kernel = None\n"
+KERNELS = TRIED.format("from triton import jit as kernel")
+BUILT = "class Net:\n    def __init__(self):\n        {}\n    def run(self):\n        {{call}}\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KERNELS + BUILT.format("if not ready:\n            raise ImportError"),
+        KERNELS + BUILT.format("if kernel is None or not ok:\n            raise ImportError"),
+        KERNELS + BUILT.format("assert ready and ok"),
+        KERNELS + "def run():\n    assert kernel is not None\n    {call}\n",
+        TRIED.format("from project.megatron.mpu import rows as kernel")
+        + BUILT.format("if not ready:\n            raise ImportError"),
+    ],
+)
+def test_what_raises_without_kernels_is_for_cuda(text: str) -> None:
+    assert found(text) == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        KERNELS + BUILT.format("if not ready:\n            print()"),
+        KERNELS + BUILT.format("if ready:\n            raise ImportError"),
+        KERNELS + BUILT.format("if not ready and fused:\n            raise ImportError"),
+        KERNELS + BUILT.format("if fused:\n            assert ready"),
+        KERNELS + "def check():\n    assert ready\ndef run():\n    {call}\n",
+        TRIED.format("from project.kernel import kernel") + BUILT.format("assert ready"),
+    ],
+)
+def test_what_runs_without_kernels_too_is_not(text: str) -> None:
+    assert found(text) == 1
+
+
 def test_a_file_named_after_cuda_is_for_cuda() -> None:
     text = "{call}\n"
     assert found(text, "tools/cuda_graph.py") == 0

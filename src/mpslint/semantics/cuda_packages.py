@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import FUNCTIONS
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
@@ -23,28 +25,101 @@ CUDA_PACKAGES = (
 )
 KERNEL_PACKAGES = frozenset(
     {"triton", "cupy", "tensorrt", "tensorrt_llm", "tilelang", "cutlass", "pycuda", "cuda"}
-    | {"transformer_engine", "msamp", "mamba_ssm", "causal_conv1d"}
+    | {"transformer_engine", "msamp", "mamba_ssm", "causal_conv1d", "megatron"}
 )
-_KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass"})
+_KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass", "megatron"})
+_CONSTRUCTORS = ("__init__", "__new__")
 
 
 def about_kernels(tree: ast.Module) -> bool:
     """Whether a module cannot do without CUDA kernels: it imports what they are written with, or
     a module below a folder of them (`ops.triton.layer_norm`), and catches no failure of that."""
-    for statement in tree.body:
-        modules: list[str] = []
-        if isinstance(statement, ast.Import):
-            modules = [alias.name for alias in statement.names]
-        elif isinstance(statement, ast.ImportFrom) and statement.module:
-            modules = [statement.module]
-        for module in modules:
-            first, *rest = module.split(".")
-            relative = isinstance(statement, ast.ImportFrom) and statement.level
-            if first in KERNEL_PACKAGES and not relative:
-                return True
-            if _KERNEL_FOLDERS.intersection(rest):
-                return True
+    return any(_imports_kernels(statement) for statement in tree.body)
+
+
+def refuses_without_kernels(context: Context, node: ast.AST) -> bool:
+    """Whether the function or class around raises without such a package: `if not has_triton:`"""
+    known = context.memo.get("refusing-without-kernels")
+    if known is None:
+        known = context.memo["refusing-without-kernels"] = _refusing(context)
+    assert isinstance(known, set)
+    return bool(known) and any(parent in known for parent in context.index.ancestors(node))
+
+
+def _imports_kernels(statement: ast.stmt) -> bool:
+    modules: list[str] = []
+    if isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    elif isinstance(statement, ast.ImportFrom) and statement.module:
+        modules = [statement.module]
+    relative = isinstance(statement, ast.ImportFrom) and statement.level
+    for module in modules:
+        first, *rest = module.split(".")
+        if first in KERNEL_PACKAGES and not relative:
+            return True
+        if _KERNEL_FOLDERS.intersection(rest):
+            return True
     return False
+
+
+def _refusing(context: Context) -> set[ast.AST]:
+    """Functions that ask first of all for what only an import of kernels gives, and classes whose
+    constructors do."""
+    missing = {name for item in context.tree.body for name in _missing(item)}
+    found: set[ast.AST] = set()
+    if not missing:
+        return found
+    statements: list[ast.If | ast.Assert] = [
+        *context.index.of(ast.If),
+        *context.index.of(ast.Assert),
+    ]
+    for statement in statements:
+        function = context.index.parents[statement]
+        if isinstance(function, FUNCTIONS) and _refuses(statement, missing):
+            owner = context.index.parents[function]
+            whole = isinstance(owner, ast.ClassDef) and function.name in _CONSTRUCTORS
+            found.add(owner if whole else function)
+    return found
+
+
+def _missing(statement: ast.stmt) -> Iterator[str]:
+    """Names that stay `None` or `False` where the import of kernels fails."""
+    if not isinstance(statement, ast.Try) or not any(map(_imports_kernels, statement.body)):
+        return
+    for handler in statement.handlers:
+        for item in handler.body:
+            if isinstance(item, ast.Assign) and _is_nothing(item.value):
+                for target in item.targets:
+                    names = target.elts if isinstance(target, ast.Tuple) else [target]
+                    yield from (name.id for name in names if isinstance(name, ast.Name))
+
+
+def _is_nothing(value: ast.expr) -> bool:
+    if isinstance(value, ast.Tuple):
+        return all(_is_nothing(item) for item in value.elts)
+    return isinstance(value, ast.Constant) and not value.value
+
+
+def _refuses(statement: ast.If | ast.Assert, missing: set[str]) -> bool:
+    """`if not has_kernels: raise ImportError`, `assert kernel is not None`"""
+    if isinstance(statement, ast.Assert):
+        return _wants(statement.test, missing, True)
+    return isinstance(statement.body[-1], ast.Raise) and _wants(statement.test, missing, False)
+
+
+def _wants(test: ast.expr, missing: set[str], outcome: bool) -> bool:
+    """Whether one of these names has to be there where `test` comes out so."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _wants(test.operand, missing, not outcome)
+    if isinstance(test, ast.BoolOp):
+        some = isinstance(test.op, ast.And) == outcome
+        return (any if some else all)(_wants(item, missing, outcome) for item in test.values)
+    if isinstance(test, ast.Compare):
+        right = test.comparators[0]
+        if not isinstance(test.ops[0], ast.Is | ast.IsNot) or not _is_nothing(right):
+            return False
+        return isinstance(test.ops[0], ast.IsNot) == outcome and _wants(test.left, missing, True)
+    return outcome and isinstance(test, ast.Name) and test.id in missing
 
 
 def module_imports(context: Context) -> Iterator[tuple[str, tuple[int, int]]]:

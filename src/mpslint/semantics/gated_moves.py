@@ -7,6 +7,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.cuda_packages import refuses_without_kernels
 from mpslint.semantics.facts_known import CUDA_SETTLED, backend_word
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import speaks_of_mps
@@ -59,8 +60,9 @@ def in_first_arm(context: Context, node: ast.AST, gate: ast.If | ast.IfExp) -> b
 
 def rightly_gated(context: Context, call: ast.Call, asked: Asked) -> bool:
     """Whether the move is no business of a Mac's: the CUDA half of a test of both, what a process
-    group wants on its own device, or the CUDA arm where another arm moves to MPS."""
-    if in_tests(context) or _is_collective(context, call):
+    group wants on its own device, what needs CUDA kernels anyway, or the CUDA arm where another arm
+    moves to MPS."""
+    if in_tests(context) or _is_collective(context, call) or refuses_without_kernels(context, call):
         return True
     if not speaks_of_mps(context):
         return False

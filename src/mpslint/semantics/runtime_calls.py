@@ -7,7 +7,11 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.cuda_packages import KERNEL_PACKAGES, about_kernels
+from mpslint.semantics.cuda_packages import (
+    KERNEL_PACKAGES,
+    about_kernels,
+    refuses_without_kernels,
+)
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
@@ -77,15 +81,18 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
         if isinstance(child, ast.stmt) and _behind_exit(context, child):
             return True
         child = parent
-    return _cuda_file(context)
+    return _cuda_file(context) or refuses_without_kernels(context, node)
 
 
 def about_cuda(context: Context, node: ast.AST) -> bool:
     """Whether the function, class or file around says by its name or imports that it is for CUDA.
 
-    `.cuda` methods and `to_cuda` helpers are, as are files that define GPU kernels.
+    `.cuda` methods and `to_cuda` helpers are, as are files that define GPU kernels, and classes
+    that raise without them.
     """
-    return _cuda_file(context) or any(
+    if _cuda_file(context) or refuses_without_kernels(context, node):
+        return True
+    return any(
         isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _CUDA_WORD.search(parent.name)
         for parent in context.index.ancestors(node)
     )

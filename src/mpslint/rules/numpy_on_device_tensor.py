@@ -5,7 +5,10 @@ Flags `.numpy()`, `np.asarray(t)` and `np.array(t)` of a tensor that is known to
 device that is not the CPU: the output of a model that was moved, a tensor that went through
 `.to(device)`, or what is computed from these. Also flags `.numpy()` of a value that this code
 copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a file
-that moves things to a device, because only the output of a model needs the `detach`.
+that moves things to a device, because only the output of a model needs the `detach`. Also of what
+is computed from an argument of a call whose result is copied to the CPU in the same function
+(`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And of the
+tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
 
 ## Why is this bad?
 NumPy arrays share their memory with the tensor, which must be in main memory:
@@ -46,6 +49,7 @@ from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, 
 from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.value import Kind
@@ -56,6 +60,7 @@ _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
 class _Reason(NamedTuple):
     text: str
     related: ast.AST | None = None
+    note: str = "copied to the CPU here, on CUDA only"
 
 
 @rule(
@@ -97,7 +102,7 @@ def _finding(
     applicability = Applicability.UNSAFE if detach else Applicability.SAFE
     labels: tuple[Label, ...] = ()
     if reason.related is not None:
-        labels = (context.label(reason.related, "copied to the CPU here, on CUDA only"),)
+        labels = (context.label(reason.related, reason.note),)
     return context.finding_at(
         rule,
         start,
@@ -121,9 +126,16 @@ def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
         copy = placement.copied_only_on_cuda(tensor)
         if copy is not None and not only_gpu_is_cuda(context):
             return _Reason("on a tensor", copy)
-    if value.devices is not None or not _detached(tensor):
+    if value.devices is not None:
         return None
     if context.guards.has(tensor, "cpu", "no-cuda", "no-accelerator"):
+        return None
+    call = copied_beside(context, tensor)
+    if call is not None:
+        return _Reason("on a tensor", call, "computes with it, and its result is copied to the CPU")
+    if offloaded(context, tensor) is not None:
+        return _Reason("on a tensor")
+    if not _detached(tensor):
         return None
     return _Reason("on a model's output") if placement.file_uses_devices else None
 

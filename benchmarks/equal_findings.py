@@ -49,17 +49,21 @@ def without_shortcuts(folder: Path) -> Found:
     from mpslint.discovery import targets
     from mpslint.errors import BadSource
     from mpslint.linter import lint
+    from mpslint.neighbours import Neighbours
     from mpslint.opening import located, open_source
     from mpslint.reading import read_bytes
     from mpslint.screening import speaks_of_torch
+    from mpslint.settings import Settings
     from mpslint.settings_file import SettingsFinder
 
     found: Found = {}
+    around: dict[Settings, Neighbours] = {}
     for target in targets([str(folder)], SettingsFinder(isolated=True), print):
         try:
             source = open_source(target.path, read_bytes(target.path))
             if speaks_of_torch(source.data):
-                raw = lint(source, target.settings, screened=False)
+                neighbours = around.setdefault(target.settings, Neighbours(target.settings))
+                raw = lint(source, target.settings, elsewhere=neighbours, screened=False)
                 for one in located(source, raw):
                     place = (one.row, one.column, one.end_row, one.end_column)
                     entry = (one.cell, *place, one.code, one.message)

@@ -17,6 +17,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mpslint.reading import RECENT_NS, UNSURE, sign_of
 from mpslint.results import FileResult, from_record, to_record
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by mpslint; safe to 
 _MAX_FILES = 24
 """Sets of settings that are kept per project."""
 _MAX_ENTRIES = 50_000
-_RECENT_NS = 2_000_000_000
-"""A file changed so shortly before it was read could change again within one clock tick."""
 _PARSED, _FIXES = 1, 2
 _NO_MATTER = ("exclude", "extend_exclude", "respect_gitignore", "force_exclude", "max_file_size")
 
@@ -53,7 +52,8 @@ class Caches:
 
 
 class Cache:
-    """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning]."""
+    """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning,
+    consulted], the last a list of [path, mtime_ns, size] of the files that the findings rest on."""
 
     def __init__(self, settings: Settings) -> None:
         self.folder = os.path.join(settings.root or os.getcwd(), FOLDER)
@@ -62,6 +62,7 @@ class Cache:
         self._file = os.path.join(self.folder, f"{_key(settings)}.json")
         self._entries = _load(self._file)
         self._fresh: dict[str, list[Any]] = {}
+        self._signs: dict[str, tuple[int, int]] = {}
         self.used_before = bool(self._entries)
 
     def by_stat(
@@ -71,12 +72,16 @@ class Cache:
         entry = self._entry(target.path)
         if entry is None or entry[0] != status.st_mtime_ns or entry[1] != status.st_size:
             return None
+        if not self._still(entry):
+            return None
         return _result(entry, target, with_fixes=with_fixes)
 
     def digest(self, target: Target, *, with_fixes: bool) -> str:
         """The content for which findings are known, empty for none."""
         entry = self._entry(target.path)
         if entry is None or _result(entry, target, with_fixes=with_fixes) is None:
+            return ""
+        if not self._still(entry):
             return ""
         return str(entry[2])
 
@@ -105,7 +110,8 @@ class Cache:
             stamp = _stamp(status, read_at)
             # The path in front is that of this run; another may stand in another folder.
             warning = (result.warning or "").removeprefix(f"{target.path}: ")
-            self._keep(target.path, [*stamp, digest, flags, records, warning])
+            others = [[self._name(other.path), *other[1:]] for other in result.consulted]
+            self._keep(target.path, [*stamp, digest, flags, records, warning, others])
 
     def save(self) -> None:
         """Write what is new, together with what other processes wrote meanwhile."""
@@ -126,7 +132,20 @@ class Cache:
 
     def _entry(self, path: str) -> list[Any] | None:
         entry = self._entries.get(self._name(path))
-        return entry if isinstance(entry, list) and len(entry) == 6 else None
+        return entry if isinstance(entry, list) and len(entry) == 7 else None
+
+    def _still(self, entry: list[Any]) -> bool:
+        """Whether the other files that an entry rests on are as they were."""
+        try:
+            then = {name: (time, size) for name, time, size in entry[6]}
+            return all(sign != UNSURE and self._sign(name) == sign for name, sign in then.items())
+        except (ValueError, TypeError):
+            return False
+
+    def _sign(self, name: str) -> tuple[int, int]:
+        if name not in self._signs:
+            self._signs[name] = sign_of(os.path.join(self._root, name))
+        return self._signs[name]
 
     def _keep(self, path: str, entry: list[Any]) -> None:
         self._entries[self._name(path)] = self._fresh[self._name(path)] = entry
@@ -134,7 +153,7 @@ class Cache:
 
 def _result(entry: list[Any], target: Target, *, with_fixes: bool) -> FileResult | None:
     """What an entry says of a file, None where it does not say enough."""
-    _, _, _, flags, records, warning = entry
+    _, _, _, flags, records, warning, _ = entry
     try:
         if target.named and not flags & _PARSED:
             return None
@@ -163,7 +182,7 @@ def is_cache(folder: str) -> bool:
 
 
 def _stamp(status: os.stat_result, read_at: int) -> tuple[int, int]:
-    recent = read_at - status.st_mtime_ns < _RECENT_NS
+    recent = read_at - status.st_mtime_ns < RECENT_NS
     return (0 if recent else status.st_mtime_ns, status.st_size)
 
 

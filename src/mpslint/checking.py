@@ -12,7 +12,12 @@ from mpslint.screening import speaks_of_torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mpslint.neighbours import Neighbours, OutOfReach
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
+
+    Around = dict[Settings, Neighbours | OutOfReach]
+    """What is known around the files of each settings; it lasts as long as a run."""
 
 _Result = TypeVar("_Result")
 
@@ -46,8 +51,14 @@ def internal_error(path: str, error: Exception) -> str:
     )
 
 
-def check_bytes(path: str, data: bytes, settings: Settings, *, named: bool) -> FileResult:
-    """Check bytes in hand; a file that is `named` must parse in any case. Raises `BadSource`."""
+def check_bytes(
+    path: str, data: bytes, settings: Settings, *, named: bool, around: Around | None = None
+) -> FileResult:
+    """Check bytes in hand; a file that is `named` must parse in any case. Raises `BadSource`.
+
+    `around` keeps what is known of modules that files import from their projects (they are read,
+    never imported); None: nothing is to be asked of them.
+    """
     if not speaks_of_torch(data):
         # Most files of most projects: nothing is imported for them.
         if named:
@@ -58,5 +69,16 @@ def check_bytes(path: str, data: bytes, settings: Settings, *, named: bool) -> F
 
     source = open_source(path, data)
     tree = source.parse() if named else None
-    findings = located(source, lint(source, settings, tree))
+    elsewhere = neighbours_of(around, settings) if around is not None else None
+    findings = located(source, lint(source, settings, tree, elsewhere=elsewhere))
     return FileResult(path, findings, warning=unread(source))
+
+
+def neighbours_of(around: Around, settings: Settings) -> Elsewhere:
+    """Who answers for the modules around files of these settings; made when first needed."""
+    known = around.get(settings)
+    if known is None:
+        from mpslint.neighbours import Neighbours
+
+        known = around[settings] = Neighbours(settings)
+    return known

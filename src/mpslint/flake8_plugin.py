@@ -9,7 +9,7 @@ is one MPS999 finding.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from mpslint import __version__
 from mpslint.screening import speaks_of_torch
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from mpslint.checking import Around
     from mpslint.settings import Settings
     from mpslint.settings_file import SettingsFinder
 
@@ -32,6 +33,7 @@ class Plugin:
     name = "mpslint"
     version = __version__
     _finder: SettingsFinder | None = None
+    _around: ClassVar[Around] = {}
     _selected: tuple[str, ...] = ()
     _noqa = True
     _stdin_name = "stdin"
@@ -51,6 +53,7 @@ class Plugin:
         cls._noqa = not options.disable_noqa
         cls._stdin_name = options.stdin_display_name
         cls._finder = None
+        cls._around = {}
 
     def run(self) -> Iterator[Violation]:
         if not speaks_of_torch("".join(self._lines).encode("utf-8", "replace")):
@@ -63,6 +66,7 @@ class Plugin:
         yield from found
 
     def _findings(self) -> Iterator[Violation]:
+        from mpslint.checking import neighbours_of
         from mpslint.errors import MpslintError
         from mpslint.linter import lint
         from mpslint.source import SourceFile
@@ -72,7 +76,8 @@ class Plugin:
             source = SourceFile.from_text("".join(self._lines), self._path)
             if 0 < settings.max_file_size < len(source.data):
                 return
-            findings = lint(source, settings, self._tree, noqa=self._noqa)
+            elsewhere = neighbours_of(self._around, settings)
+            findings = lint(source, settings, self._tree, noqa=self._noqa, elsewhere=elsewhere)
         except MpslintError as error:
             yield 1, 0, f"MPS999 {error}", type(self)
             return

@@ -16,18 +16,23 @@ from typing import TYPE_CHECKING, Any
 from mpslint import collector
 from mpslint.errors import BadSource
 from mpslint.reading import read_bytes
-from mpslint.results import FileResult, from_record, to_record
+from mpslint.results import Consulted, FileResult, from_record, to_record
 from mpslint.runner import Done, Job, check_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from mpslint.checking import Around
+
 _CHUNK = 16
 _AHEAD = 4
 """Chunks that wait for each worker."""
 
-Packed = tuple[str, "str | None", "str | None", "list[list[Any]] | None"]
-"""(digest, error, warning, records) of one file; records None: the content is known."""
+Packed = tuple[str, "str | None", "str | None", "list[list[Any]] | None", "list[Any] | None"]
+"""(digest, error, warning, records, consulted) of one file; without records the content is known,
+and without consulted files it takes files that the worker cannot see."""
+_around: Around = {}
+"""Of a process that works for one run."""
 
 
 class Processes:
@@ -61,10 +66,13 @@ def check_elsewhere(jobs: Sequence[Job], workers: Processes, *, with_fixes: bool
     """What `check_job` says of each job, in order. Interrupted, it ends all workers at once."""
     size = max(1, min(_CHUNK, len(jobs) // workers.count))
     chunks = [list(jobs[at : at + size]) for at in range(0, len(jobs), size)]
+    around: Around = {}
     at = 0
     while at < len(chunks):
         for answers in _answers(chunks[at:], workers, with_fixes):
-            yield from map(_unpack, chunks[at], answers)
+            for job, packed in zip(chunks[at], answers, strict=True):
+                done = _unpack(job, packed)
+                yield _here(job, with_fixes, around) if done.asked else done
             at += 1
         # A worker died on one of the chunks that were being checked, which are the next ones.
         for chunk in chunks[at : at + workers.count]:
@@ -73,10 +81,16 @@ def check_elsewhere(jobs: Sequence[Job], workers: Processes, *, with_fixes: bool
             at += 1
 
 
+def _here(job: Job, with_fixes: bool, around: Around) -> Done:
+    """One file that takes others which only this machine can see."""
+    return check_job(job, digest=True, with_fixes=with_fixes, around=around)
+
+
 def _alone(job: Job, workers: Processes, with_fixes: bool) -> Done:
     """One file on its own, so that the one that kills its worker is known."""
     for (answer,) in _answers([[job]], workers, with_fixes):
-        return _unpack(job, answer)
+        done = _unpack(job, answer)
+        return _here(job, with_fixes, {}) if done.asked else done
     path = job.target.path
     reason = f"{path}: the process that checked it died; exclude this file and report it"
     return Done("", FileResult(path, error=reason))
@@ -144,23 +158,42 @@ def _ignore_interrupts() -> None:
 def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
     """Runs in a worker: check files and pack what is found as plain data."""
     with collector.off():
-        return [_pack(check_job(job, digest=True, with_fixes=with_fixes)) for job in jobs]
+        return [_pack(_checked(job, with_fixes)) for job in jobs]
+
+
+def _checked(job: Job, with_fixes: bool) -> Done:
+    around = _around
+    if job.data is not None:
+        from mpslint.neighbours import OutOfReach
+
+        around = {job.target.settings: OutOfReach()}
+    return check_job(job, digest=True, with_fixes=with_fixes, around=around)
 
 
 def _pack(done: Done) -> Packed:
     if done.result is None:
-        return (done.digest, None, None, None)
+        return (done.digest, None, None, None, None if done.asked else [])
     records = [to_record(finding, with_fix=True) for finding in done.result.findings]
-    return (done.digest, done.result.error, done.result.warning, records)
+    result = done.result
+    return (done.digest, result.error, result.warning, records, list(result.consulted))
 
 
 def _unpack(job: Job, packed: Packed) -> Done:
-    digest, error, warning, records = packed
+    digest, error, warning, records, consulted = packed
     if records is None:
-        return Done(digest, None)
+        return Done(digest, None, asked=consulted is None)
     path = job.target.path
     findings = tuple(from_record(record) for record in records)
-    return Done(digest, FileResult(path, findings, _about(path, error), _about(path, warning)))
+    return Done(
+        digest,
+        FileResult(
+            path,
+            findings,
+            _about(path, error),
+            _about(path, warning),
+            tuple(Consulted(*entry) for entry in consulted or ()),
+        ),
+    )
 
 
 def _about(path: str, line: str | None) -> str | None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 from mpslint.errors import BadSource, reason_of
 
 _ONLY_AST = 0x400  # ast.PyCF_ONLY_AST
+RECENT_NS = 2_000_000_000
+"""A file changed so shortly before it was read could change again within one clock tick."""
+ABSENT, UNSURE = (0, -1), (-1, -1)
+"""Signs of files that are not there, and of files by whose time nothing can be known."""
 
 
 def read_bytes(path: str) -> bytes:
@@ -44,3 +51,15 @@ def _compiles(path: str, data: bytes) -> bool:
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
+
+
+def sign_of(path: str) -> tuple[int, int]:
+    """Time and size of a file, by which a change is known: `ABSENT` where there is none, `UNSURE`
+    where it changed so shortly before that it could change again within one tick of the clock."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ABSENT
+    if time.time_ns() - status.st_mtime_ns < RECENT_NS:
+        return UNSURE
+    return status.st_mtime_ns, status.st_size

@@ -11,6 +11,14 @@ Record = list[Any]
 """A finding as JSON can hold it."""
 
 
+class Consulted(NamedTuple):
+    """Another file that a result rests on, as it was then: time and size, (0, -1) for none."""
+
+    path: str
+    mtime_ns: int
+    size: int
+
+
 class FileResult(NamedTuple):
     path: str
     findings: tuple[Finding, ...] = ()
@@ -18,6 +26,8 @@ class FileResult(NamedTuple):
     """Why the file could not be checked, with its place; one line."""
     warning: str | None = None
     """Why the file was left out, where that is no error."""
+    consulted: tuple[Consulted, ...] = ()
+    """Other files of the project that the findings rest on."""
 
 
 def to_record(finding: Finding, *, with_fix: bool) -> Record:

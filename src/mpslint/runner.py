@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from mpslint.cache import Cache, Caches
+    from mpslint.checking import Around
     from mpslint.discovery import Target
     from mpslint.settings import Settings
 
@@ -50,12 +51,14 @@ class Job:
 class Done:
     """What comes back."""
 
-    __slots__ = ("digest", "result")
+    __slots__ = ("asked", "digest", "result")
 
-    def __init__(self, digest: str, result: FileResult | None) -> None:
+    def __init__(self, digest: str, result: FileResult | None, *, asked: bool = False) -> None:
         self.digest = digest
         self.result = result
         """None: the content is the known one."""
+        self.asked = asked
+        """Whether nothing is known because it takes files that the worker cannot see."""
 
 
 class _Pending:
@@ -187,7 +190,8 @@ def _run(pending: Sequence[_Pending], plan: Plan, cache: bool) -> Iterator[Done]
         from mpslint.pool import Processes, check_elsewhere
 
         return check_elsewhere(work, Processes(workers), with_fixes=plan.with_fixes)
-    return (check_job(job, digest=cache, with_fixes=plan.with_fixes) for job in work)
+    around: Around = {}
+    return (check_job(job, digest=cache, with_fixes=plan.with_fixes, around=around) for job in work)
 
 
 def _cores() -> int:
@@ -196,8 +200,9 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
-    """Check one file; its content's digest is taken where it can save work later."""
+def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None) -> Done:
+    """Check one file; its content's digest is taken where it can save work later. `around` is as
+    in `checking.check_bytes`."""
     path, settings, named = job.target
     content = ""
 
@@ -211,10 +216,16 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool) -> Done:
             if content == job.known:
                 return None
         collector.checked(len(data))
-        found = check_bytes(path, data, settings, named=named)
+        found = check_bytes(path, data, settings, named=named, around=around)
+        # Fixes that are handed over are made here, and may ask around as well.
         return detached(found, with_fixes=with_fixes) if found.findings else found
 
     result = guarded(path, check)
+    if around is not None and settings in around and result is not None:
+        neighbours = around[settings]
+        if neighbours.asked:
+            return Done(content, None, asked=True)
+        result = result._replace(consulted=neighbours.consulted())
     return Done(content, result)
 
 

@@ -65,6 +65,18 @@ def test_a_cluster_gives_what_this_machine_gives(
     assert cli("check", *options, "--executor", address) == here
 
 
+def test_what_takes_a_module_that_only_this_machine_sees_is_checked_here(
+    cli: Cli, files: Path, address: str
+) -> None:
+    (files / "machine.py").write_text("import torch\n\nFAST = torch.cuda.is_available()\n")
+    (files / "guarded.py").write_text(
+        "import torch\nfrom machine import FAST\n\nif FAST:\n    torch.cuda.synchronize()\n"
+    )
+    ran = cli("check", "--no-cache", "--output-format", "concise", "--executor", address)
+    assert "guarded.py" not in ran.out
+    assert ran == cli("check", "--no-cache", "--output-format", "concise")
+
+
 def test_what_a_cluster_found_is_in_the_cache(cli: Cli, files: Path, address: str) -> None:
     (files / "broken.py").unlink()
     for path in files.glob("*.py"):

@@ -76,7 +76,7 @@ def _stdin(options: argparse.Namespace) -> FileResult:
     name = options.stdin_filename or "-"
     settings = find_settings(options).for_file(name)
     data = sys.stdin.buffer.read()
-    result = guarded(name, lambda: check_bytes(name, data, settings, named=True))
+    result = guarded(name, lambda: check_bytes(name, data, settings, named=True, around={}))
     _STDIN[name] = data
     return result
 

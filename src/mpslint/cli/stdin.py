@@ -20,7 +20,7 @@ def fix_stdin(options: argparse.Namespace) -> int:
     name = options.stdin_filename or "-"
     data = sys.stdin.buffer.read()
     settings = find_settings(options).for_file(name)
-    checked = guarded(name, lambda: check_bytes(name, data, settings, named=True))
+    checked = guarded(name, lambda: check_bytes(name, data, settings, named=True, around={}))
     planned = checked.error or plan(name, data, settings, unsafe=options.unsafe_fixes)
     if isinstance(planned, str) or planned.result.error:
         reason = planned if isinstance(planned, str) else planned.result.error

@@ -31,25 +31,34 @@ from mpslint.semantics.facts_known import (
 )
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.gpu_counts import GpuCounts
+from mpslint.semantics.imported import imported_base
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
 from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
+    from mpslint.semantics.imported import Imported
 
 
 class Conditions:
     """Facts from tests, read through flags, helper functions and attributes."""
 
     def __init__(
-        self, guards: Guards, counts: GpuCounts, index: Index, names: Names, flow: Flow
+        self,
+        guards: Guards,
+        counts: GpuCounts,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        told: Imported | None = None,
     ) -> None:
         self._guards = guards
         self._counts = counts
         self._index = index
         self._names = names
         self._flow = flow
+        self._told = told
         self._busy: set[object] = set()
         self._assigned = Assigned(index)
 
@@ -119,7 +128,13 @@ class Conditions:
                 return is_backend(backend, outcome)
         if last in NAMED_CALLS:
             return NAMED_CALLS[last][0 if outcome else 1]
+        if name is not None and "." in name:
+            return self._imported(name, outcome, called=True)
         return self._helper(call, outcome)
+
+    def _imported(self, name: str | None, outcome: bool, *, called: bool) -> Facts:
+        """A flag, or what a function returns, of another module of the project."""
+        return self._told.implied(name, outcome, called=called) if self._told is not None else NONE
 
     def _hasattr(self, call: ast.Call, outcome: bool) -> Facts:
         holder, attribute = call.args
@@ -127,8 +142,6 @@ class Conditions:
         word = attribute.value if isinstance(attribute, ast.Constant) else None
         if (name, word) in (("torch", "mps"), ("torch.backends", "mps")) or name == "torch.mps":
             return frozenset({"mps-attribute"}) if outcome else frozenset({"no-mps"})
-        if name == "torch" and word == "accelerator" and not outcome:
-            return NONE
         return NONE
 
     def _helper(self, call: ast.Call, outcome: bool) -> Facts:
@@ -139,8 +152,10 @@ class Conditions:
         if len(bindings) != 1 or not isinstance(bindings[0].node, ast.FunctionDef):
             return NONE
         function = bindings[0].node
-        if bindings[0].kind != "def":
-            return NONE
+        return self.returned(function, outcome) if bindings[0].kind == "def" else NONE
+
+    def returned(self, function: ast.FunctionDef, outcome: bool) -> Facts:
+        """What follows when a function of this file returns something true (or false)."""
         returns = [
             item.value
             for item in self._index.of(ast.Return)
@@ -301,7 +316,8 @@ class Conditions:
                 facts.append(there | self.implied(value, outcome))
             elif binding.kind == "import":
                 last = (binding.qualified or "").rsplit(".", 1)[-1]
-                facts.append(by_constant_name(last, outcome))
+                named = by_constant_name(last, outcome)
+                facts.append(named or self._imported(binding.qualified, outcome, called=False))
             else:
                 facts.append(NONE)
         known = common(facts) if facts else NONE
@@ -319,6 +335,7 @@ class Conditions:
             return NONE
         if name is not None and not name.startswith("torch"):
             found = by_constant_name(node.attr, outcome)
+            found = found or self._imported(name, outcome, called=False)
             if found:
                 return found
         known = self._assigned_facts(node, outcome)
@@ -328,6 +345,9 @@ class Conditions:
         """What all assignments to the spelling have in common. One that reads the spelling itself
         (`a.x = a.x and b`) adds nothing, and must not be followed from each of the others."""
         values = self.assigned(node)
+        if not values and self._told is not None and ast.unparse(node.value) == "self":
+            base = imported_base(self._index, self._names, node)
+            return self._told.inherited(base, node.attr, outcome)
         key = ("assigned", values[0] if values else None, outcome)
         if not values or key in self._busy:
             return NONE

@@ -13,9 +13,9 @@ from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.dtypes import DTypes
-from mpslint.semantics.elsewhere import exported_device
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
+from mpslint.semantics.imported import Imported
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
     from mpslint.semantics.elsewhere import Definition, Elsewhere
-    from mpslint.semantics.value import Value
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -49,10 +48,16 @@ class Context:
         self.tree = tree
         self.settings = settings
         self.elsewhere = elsewhere
-        """The other files of the project, where somebody asked for them (`mpslint fix`)."""
+        """The other files of the project, where somebody can read them."""
         self.index = Index(tree)
         self.memo: dict[str, object] = {}
         """What others have worked out for the whole file, by keys of their own."""
+
+    @cached_property
+    def imported(self) -> Imported | None:
+        if self.elsewhere is None:
+            return None
+        return Imported(self.elsewhere, self.source.path)
 
     @cached_property
     def names(self) -> Names:
@@ -64,12 +69,11 @@ class Context:
 
     @cached_property
     def guards(self) -> Guards:
-        return Guards(self.index, self.names, self.flow)
+        return Guards(self.index, self.names, self.flow, self.imported)
 
     @cached_property
     def values(self) -> Values:
-        told = self.device_elsewhere if self.elsewhere is not None else None
-        return Values(self.index, self.names, self.flow, self.guards, told)
+        return Values(self.index, self.names, self.flow, self.guards, self.imported)
 
     @cached_property
     def devices(self) -> Devices:
@@ -136,11 +140,6 @@ class Context:
             if qualified is not None:
                 found.setdefault(canonical(qualified), set()).add(name)
         return found
-
-    def device_elsewhere(self, qualified: str, called: bool) -> Value | None:
-        """The device that an imported name holds, or returns when `called`."""
-        found = self.definition_elsewhere(qualified)
-        return exported_device(found, called=called) if found is not None else None
 
     def definition_elsewhere(self, qualified: str) -> Definition | None:
         """What another file of the project says of an imported name."""

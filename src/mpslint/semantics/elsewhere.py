@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
+_LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps"})
+"""What is said of one file's code, or by the names that it gives things."""
+_BASES = 4
+"""So many classes are looked at, one the base of the other."""
 _DEVICES = (Kind.DEVICE, Kind.DEVICE_STRING)
 
 
@@ -26,10 +31,28 @@ class Definition(NamedTuple):
 
 
 class Elsewhere(Protocol):
-    """The rest of the project."""
+    """The rest of the project. A name is given as the file at `path` imports it: qualified, with
+    leading dots where the import is relative."""
 
     def definition(self, path: str, qualified: str) -> Definition | None:
-        """What defines `qualified`, a name that the file at `path` imports; None: not known."""
+        """What defines `qualified`; None: not known."""
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        """The device that the name holds, or returns when it is `called` without arguments."""
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        """What holds once a call of the function has come back, or an object of the class was
+        made."""
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        """What follows when the flag, or what the function returns, is true (or false)."""
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        """What follows when `self.attribute`, set by the class or one of its bases, is true (or
+        false)."""
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        """The device that the class, or one of its bases, puts into `self.attribute`."""
 
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
@@ -37,6 +60,90 @@ class Elsewhere(Protocol):
     def helper_import(self, context: Context) -> str | None:
         """The dotted module of the project's device helper as the file can import it; None
         where there is none, or the file cannot."""
+
+
+def settled_by_import(definition: Definition) -> Facts:
+    """What a function, or the constructor of a class, has made sure of when it comes back."""
+    context, bindings = definition
+    node = bindings[0].node
+    if len(bindings) != 1:
+        return NONE
+    if isinstance(node, ast.ClassDef):
+        node = next(
+            (x for x in node.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), node
+        )
+    if not isinstance(node, FUNCTIONS):
+        return NONE
+    return context.guards.after(node) - _LOCAL
+
+
+def implied_by_import(definition: Definition, outcome: bool, *, called: bool) -> Facts:
+    """What a flag of another module, or what its function returns, says of the machine."""
+    context, bindings = definition
+    if called:
+        node = bindings[0].node
+        if len(bindings) != 1 or not isinstance(node, ast.FunctionDef):
+            return NONE
+        return context.guards.implied_by_return(node, outcome) - _LOCAL
+    facts = [
+        (context.guards.at(binding.node) & DEVICE_FACTS)
+        | context.guards.implied(binding.value, outcome)
+        if binding.kind in ("assign", "annotate") and binding.value is not None
+        else NONE
+        for binding in bindings
+    ]
+    return common(facts) - _LOCAL
+
+
+def implied_by_base(definition: Definition, attribute: str, outcome: bool) -> Facts:
+    """What `self.attribute` of a class, where it or a base of it sets that, says of the machine."""
+    found = _set_by(definition, attribute)
+    if found is None:
+        return NONE
+    context, values = found
+    facts = [
+        (context.guards.at(value) & DEVICE_FACTS) | context.guards.implied(value, outcome)
+        for value in values
+    ]
+    return common(facts) - _LOCAL
+
+
+def device_of_base(definition: Definition, attribute: str) -> Value | None:
+    """The device in `self.attribute` of a class, where it or a base of it sets that."""
+    found = _set_by(definition, attribute)
+    return _one_device([found[0].values.of(x) for x in found[1]]) if found is not None else None
+
+
+def _set_by(definition: Definition, attribute: str) -> tuple[Context, list[ast.expr]] | None:
+    """All that the methods of a class put into `self.attribute`; else those of its first base."""
+    found: Definition | None = definition
+    for _ in range(_BASES):
+        if found is None or len(found.bindings) != 1:
+            return None
+        context, (binding,) = found
+        owner = binding.node
+        if not isinstance(owner, ast.ClassDef):
+            return None
+        values = [
+            statement.value
+            for target in context.index.attributes.get(attribute, ())
+            if isinstance(target.ctx, ast.Store)
+            and ast.unparse(target.value) == "self"
+            and context.index.enclosing(target, ast.ClassDef) is owner
+            and isinstance(statement := context.index.parents[target], ast.Assign | ast.AnnAssign)
+            and statement.value is not None
+        ]
+        if values:
+            return context, values
+        if not owner.bases:
+            return None
+        name = context.resolve(owner.bases[0])
+        here = context.names.module.bindings.get(ast.unparse(owner.bases[0]), [])
+        if len(here) == 1 and isinstance(here[0].node, ast.ClassDef):
+            found = Definition(context, tuple(here))
+        else:
+            found = context.definition_elsewhere(name) if name is not None else None
+    return None
 
 
 def exported_device(definition: Definition, *, called: bool) -> Value | None:
@@ -50,7 +157,10 @@ def exported_device(definition: Definition, *, called: bool) -> Value | None:
         return value if value.kind in _DEVICES else None
     if any(binding.kind not in ("assign", "annotate") for binding in bindings):
         return None
-    values = [context.values.of(binding.value) for binding in bindings]
+    return _one_device([context.values.of(binding.value) for binding in bindings])
+
+
+def _one_device(values: list[Value]) -> Value | None:
     kinds = {value.kind for value in values}
     if len(kinds) != 1 or not kinds.issubset(_DEVICES):
         return None

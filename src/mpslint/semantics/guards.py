@@ -9,15 +9,19 @@ from __future__ import annotations
 import ast
 import re
 import weakref
+from typing import TYPE_CHECKING
 
 from mpslint.semantics.callers import Callers
 from mpslint.semantics.conditions import Conditions
 from mpslint.semantics.facts_known import NONE, Facts, last_name
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.gpu_counts import GpuCounts
-from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.names import Names
 from mpslint.semantics.settling import Settling
+
+if TYPE_CHECKING:
+    from mpslint.semantics.imported import Imported
 
 _CUDA_MARK = re.compile(
     r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|"
@@ -42,7 +46,10 @@ _Place = tuple[list[ast.stmt], list[Facts], int]
 
 
 class Guards:
-    def __init__(self, index: Index, names: Names, flow: Flow) -> None:
+    def __init__(
+        self, index: Index, names: Names, flow: Flow, told: Imported | None = None
+    ) -> None:
+        """`told` tells of names that the file imports from its project."""
         self._index = index
         self._names = names
         self._flow = flow
@@ -51,8 +58,8 @@ class Guards:
         # The parts ask back; weakly, so that no cycle keeps a file's tree.
         back = weakref.proxy(self)
         self._counts = counts = GpuCounts(back, index, names, flow)
-        self._conditions = Conditions(back, counts, index, names, flow)
-        self._settling = Settling(back, index, names)
+        self._conditions = Conditions(back, counts, index, names, flow, told)
+        self._settling = Settling(back, index, names, told)
         self.callers = Callers(back, self._settling, counts, index, names)
 
     def at(self, node: ast.AST) -> Facts:
@@ -214,6 +221,14 @@ class Guards:
     def settled_by(self, statement: ast.stmt) -> Facts:
         """What holds behind `statement` because it would have left, or raised, otherwise."""
         return self._settling.by(statement)
+
+    def after(self, function: FunctionNode) -> Facts:
+        """What holds once a call of `function`, one of this file, has come back."""
+        return self._settling.after(function)
+
+    def implied_by_return(self, function: ast.FunctionDef, outcome: bool) -> Facts:
+        """What follows when `function`, one of this file, returns something true (or false)."""
+        return self._conditions.returned(function, outcome)
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""

@@ -17,6 +17,7 @@ from mpslint.semantics.names import Names
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
+    from mpslint.semantics.imported import Imported
 
 _NCCL: Facts = frozenset({"cuda", "nccl"})
 _USED: Facts = frozenset({"cuda-used"})
@@ -38,10 +39,13 @@ _DEPTH = 4
 
 
 class Settling:
-    def __init__(self, guards: Guards, index: Index, names: Names) -> None:
+    def __init__(
+        self, guards: Guards, index: Index, names: Names, told: Imported | None = None
+    ) -> None:
         self._guards = guards
         self._index = index
         self._names = names
+        self._told = told
         self._raisers: dict[ast.stmt, Facts] | None = None
         self._returns: dict[ast.AST, int] | None = None
         self._after: dict[ast.AST, Facts] = {}
@@ -72,6 +76,8 @@ class Settling:
             function = self._local(value.func)
             if function is not None:
                 facts |= self.after(function)
+            elif self._told is not None:
+                facts |= self._told.settled(self._names.resolve(value.func))
         return facts
 
     def after(self, function: FunctionNode) -> Facts:

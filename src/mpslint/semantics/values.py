@@ -15,6 +15,7 @@ from typing import Any
 
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
+from mpslint.semantics.imported import Imported, imported_base
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Binding, Names
 from mpslint.semantics.value import (
@@ -62,14 +63,14 @@ class Values:
         names: Names,
         flow: Flow,
         guards: Guards,
-        elsewhere: Callable[[str, bool], Value | None] | None = None,
+        told: Imported | None = None,
     ) -> None:
-        """`elsewhere` tells of imported names: (qualified name, whether it is called)."""
+        """`told` tells of names that the file imports from its project."""
         self._index = index
         self._names = names
         self._flow = flow
         self._guards = guards
-        self._elsewhere = elsewhere
+        self._told = told
         self._known: dict[ast.AST, Value] = {}
         self.busy: set[ast.AST] = set()
         """Nodes whose value is being worked out: what comes back to one of them is a cycle."""
@@ -142,8 +143,8 @@ class Values:
                 return OTHER
             if _is_class_name(qualified):
                 return Value(Kind.CLASS)
-        if qualified is not None and self._elsewhere is not None:
-            found = self._elsewhere(qualified, False)
+        if self._told is not None:
+            found = self._told.device(qualified, called=False)
             if found is not None:
                 return found
         base = self.of(node.value)
@@ -180,13 +181,16 @@ class Values:
         return assigned
 
     def _assigned(self, node: ast.Attribute) -> Value:
-        """What this file assigns to the same attribute (`self.x` only in the same class)."""
+        """What this file assigns to the same attribute (`self.x` only in the same class, or else
+        in a base class of the project)."""
         values = self._guards.assigned(node)
-        if not values:
-            return UNKNOWN
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
+        of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+        if values and of_self:
             klass = self._index.enclosing(node, ast.ClassDef)
             values = [v for v in values if self._index.enclosing(v, ast.ClassDef) is klass]
+        if not values and of_self and self._told is not None:
+            base = imported_base(self._index, self._names, node)
+            return self._told.inherited_device(base, node.attr) or UNKNOWN
         return join([self.of(value) for value in values[:12]]) if values else UNKNOWN
 
     def _call(self, node: ast.Call) -> Value:
@@ -195,8 +199,8 @@ class Values:
             value = self._calls.library_call(node, qualified)
             if value is not None:
                 return value
-            if self._elsewhere is not None and not node.args and not node.keywords:
-                value = self._elsewhere(qualified, True)
+            if self._told is not None and not node.args and not node.keywords:
+                value = self._told.device(qualified, called=True)
                 if value is not None:
                     return value
         if isinstance(node.func, ast.Attribute):
@@ -213,8 +217,8 @@ class Values:
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
         """What `binding` gives to `name`."""
-        if binding.kind == "import" and self._elsewhere is not None and binding.qualified:
-            found = self._elsewhere(binding.qualified, False)
+        if binding.kind == "import" and self._told is not None:
+            found = self._told.device(binding.qualified, called=False)
             if found is not None:
                 return found
         return self._bindings.bound(binding, name)

@@ -1,0 +1,170 @@
+"""The modules that a file can import from its own project: where they lie and what they hold.
+
+Modules are found as Python would find them from the importing file (its package's root or its
+own folder, then the project's root and `src` below it) and parsed; nothing is imported. What was
+looked at is told with its time and size, absent files as well, so that whoever keeps an answer can
+see whether it still holds.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mpslint.errors import MpslintError
+from mpslint.reading import ABSENT, sign_of
+from mpslint.semantics.context import Context
+from mpslint.source import SourceFile
+
+if TYPE_CHECKING:
+    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.settings import Settings
+
+_MAX_BYTES = 2_000_000
+_KEPT = 48
+"""So many parsed modules are kept at a time."""
+_FOREIGN = sys.stdlib_module_names | {
+    "torch",
+    "torchvision",
+    "torchaudio",
+    "numpy",
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "PIL",
+    "tqdm",
+    "transformers",
+    "accelerate",
+    "diffusers",
+    "lightning",
+    "pytorch_lightning",
+    "pytest",
+}
+"""Packages that no project defines itself; not looked for."""
+
+
+class Modules:
+    def __init__(self, settings: Settings, virtual: dict[str, bytes] | None = None) -> None:
+        """`virtual`: contents of files that do not exist yet, by absolute path."""
+        self._settings = settings
+        self._virtual = virtual or {}
+        self._found: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}
+        self._roots: dict[str, str] = {}
+        self._signs: dict[str, tuple[int, int]] = {}
+        self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
+        self._contexts: dict[str, Context | None] = {}
+
+    def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        """The file of a dotted module as the file at the absolute `path` names it, and all files
+        that were looked for."""
+        if not module or is_foreign(module):
+            return None, ()
+        key = (os.path.dirname(path), module)
+        if key not in self._found:
+            self._found[key] = self._find(path, module)
+        return self._found[key]
+
+    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        dots = len(module) - len(module.lstrip("."))
+        parts = [part for part in module.strip(".").split(".") if part]
+        folders: Iterable[str] = self.roots(path)
+        if dots:
+            folder = os.path.dirname(path)
+            for _ in range(dots - 1):
+                folder = os.path.dirname(folder)
+            folders = [folder]
+        looked: list[str] = []
+        for folder in folders:
+            base = os.path.join(folder, *parts)
+            candidates = [f"{base}.py"] if parts else []
+            for candidate in (*candidates, os.path.join(base, "__init__.py")):
+                looked.append(candidate)
+                if candidate in self._virtual or self.sign(candidate) != ABSENT:
+                    return candidate, tuple(looked)
+        return None, tuple(looked)
+
+    def roots(self, path: str) -> list[str]:
+        """The folders from which the file at `path` can import by absolute names, each once."""
+        folder = os.path.dirname(path)
+        if folder not in self._roots:
+            self._roots[folder] = package_root(path)
+        return list(dict.fromkeys([self._roots[folder], *project_roots(self._settings)]))
+
+    def sign(self, path: str) -> tuple[int, int]:
+        """Time and size of a file when it was first looked at."""
+        if path not in self._signs:
+            self._signs[path] = sign_of(path)
+        return self._signs[path]
+
+    def may_say(self, path: str, name: str, words: tuple[bytes, ...]) -> bool:
+        """Whether the module at `path`, or one that it takes `name` from, can say of `name` what
+        takes one of `words` to say."""
+        key = (path, name, words)
+        if key not in self._spoken:
+            data = self._read(path) or b""
+            self._spoken[key] = name.encode() in data and (
+                any(word in data for word in words) or not _defines(data, name)
+            )
+        return self._spoken[key]
+
+    def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
+        """The meaning of the module at `path`; None where it cannot be read."""
+        if path in self._contexts:
+            context = self._contexts[path] = self._contexts.pop(path)  # used last, dropped last
+            return context
+        while len(self._contexts) >= _KEPT:
+            del self._contexts[next(iter(self._contexts))]
+        self._contexts[path] = self._parsed(path, elsewhere)
+        return self._contexts[path]
+
+    def _parsed(self, path: str, elsewhere: Elsewhere) -> Context | None:
+        data = self._read(path)
+        if data is None or (b"torch" not in data and b"import" not in data and b"=" not in data):
+            return None
+        try:
+            source = SourceFile(path, data)
+            return Context(source, source.parse(), self._settings, elsewhere)
+        except (MpslintError, RecursionError):
+            return None
+
+    def _read(self, path: str) -> bytes | None:
+        if path in self._virtual:
+            return self._virtual[path]
+        if self.sign(path)[1] > _MAX_BYTES:
+            return None
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError:
+            return None
+
+
+def is_foreign(qualified: str) -> bool:
+    """Whether a name is one of packages that no project defines."""
+    return qualified.partition(".")[0] in _FOREIGN
+
+
+def project_roots(settings: Settings) -> tuple[str, str]:
+    root = os.path.abspath(settings.root or ".")
+    return root, os.path.join(root, "src")
+
+
+def package_root(path: str) -> str:
+    """The folder that must be on `sys.path` for the file to be imported (or run) as it is."""
+    folder = os.path.dirname(os.path.abspath(path))
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+    return folder
+
+
+def _defines(data: bytes, name: str) -> bool:
+    """Whether a module defines `name` itself, as far as its text says so at a glance."""
+    word = re.escape(name.encode())
+    pattern = rb"(?m)^(?:async def|def|class)[ \t]+" + word + rb"\b|^" + word + rb"[ \t]*[:=]"
+    return re.search(pattern, data) is not None

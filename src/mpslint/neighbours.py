@@ -1,0 +1,237 @@
+"""What the modules of a project say of the names that a file imports from them.
+
+Answers are kept; parsed modules only for a while. What an answer rests on is told with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from mpslint.modules import Modules, is_foreign
+from mpslint.results import Consulted
+from mpslint.semantics.elsewhere import (
+    Definition,
+    device_of_base,
+    exported_device,
+    implied_by_base,
+    implied_by_import,
+    settled_by_import,
+)
+from mpslint.semantics.facts_known import NONE
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.value import Value
+    from mpslint.settings import Settings
+
+_DEPTH = 4
+"""So many re-exports are followed."""
+_MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
+_DEVICE = (b"cuda", b"mps", b"cpu", b"device")
+_DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
+"""What a name of a device, or of a function that selects one, has in it."""
+_Answer = TypeVar("_Answer")
+
+
+class Neighbours:
+    """Implements `semantics.elsewhere.Elsewhere` for files on disk."""
+
+    asked = False
+    """Whether somebody asked what cannot be answered here: never."""
+
+    def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
+        self.modules = modules or Modules(settings)
+        self._distant = _Distant(self)
+        self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
+        self._heard: list[set[str]] = [set()]
+
+    def consulted(self) -> tuple[Consulted, ...]:
+        """What the answers since the last call rest on: the files, as they were then."""
+        paths = sorted(self._heard[0])
+        self._heard = [set()]
+        return tuple(Consulted(path, *self.modules.sign(path)) for path in paths)
+
+    def context(self, path: str) -> Context | None:
+        """The meaning of the file at the absolute `path`; None where it cannot be read."""
+        return self.modules.context(path, self._distant)
+
+    # semantics.elsewhere.Elsewhere
+
+    def definition(self, path: str, qualified: str) -> Definition | None:
+        return self._definition(os.path.abspath(path), qualified, ())
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        if not may_be_device(qualified):
+            return None
+
+        def ask(path: str) -> Value | None:
+            found = self._definition(path, qualified, _DEVICE)
+            return exported_device(found, called=called) if found is not None else None
+
+        return self._answer(path, ("device", qualified, called), ask)
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        def ask(path: str) -> Facts:
+            found = self._definition(path, qualified, _MACHINE)
+            return settled_by_import(found) if found is not None else NONE
+
+        return self._answer(path, ("settled", qualified), ask)
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        def ask(path: str) -> Facts:
+            found = self._definition(path, qualified, _MACHINE)
+            return implied_by_import(found, outcome, called=called) if found is not None else NONE
+
+        return self._answer(path, ("implied", qualified, outcome, called), ask)
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        def ask(path: str) -> Facts:
+            found = self._definition(path, qualified, ())
+            return implied_by_base(found, attribute, outcome) if found is not None else NONE
+
+        return self._answer(path, ("inherited", qualified, attribute, outcome), ask)
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        if not may_be_device(attribute):
+            return None
+
+        def ask(path: str) -> Value | None:
+            found = self._definition(path, qualified, ())
+            return device_of_base(found, attribute) if found is not None else None
+
+        return self._answer(path, ("inherited device", qualified, attribute), ask)
+
+    def holds_back(self, path: str) -> bool:
+        return False
+
+    def helper_import(self, context: Context) -> str | None:
+        return None
+
+    # inside
+
+    def _answer(
+        self, path: str, question: tuple[object, ...], ask: Callable[[str], _Answer]
+    ) -> _Answer:
+        """What `ask` says of a file in this folder, which says the same of all others there."""
+        path = os.path.abspath(path)
+        key = (os.path.dirname(path), *question)
+        known = self._answers.get(key)
+        if known is None:
+            self._heard.append(set())
+            try:
+                answer = ask(path)
+            finally:
+                heard = self._heard.pop()
+            known = self._answers[key] = (answer, frozenset(heard))
+        self._note(known[1])
+        return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
+
+    def _note(self, paths: frozenset[str] | tuple[str, ...]) -> None:
+        self._heard[-1].update(paths)
+
+    def _definition(self, path: str, qualified: str, words: tuple[bytes, ...]) -> Definition | None:
+        """What defines a name, through re-exports; with `words` only where the text of the module
+        has one of them."""
+        for _ in range(_DEPTH):
+            body = qualified.lstrip(".")
+            head, _, name = body.rpartition(".")
+            found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+            self._note(looked)
+            if found is None or found == path:
+                return None
+            if words and not self.modules.may_say(found, name, words):
+                return None
+            context = self.context(found)
+            bindings = context.names.module.bindings.get(name, []) if context is not None else []
+            if context is None or not bindings:
+                return None
+            if len(bindings) > 1 or bindings[0].kind != "import" or not bindings[0].qualified:
+                return Definition(context, tuple(bindings))
+            path, qualified = found, bindings[0].qualified
+        return None
+
+
+class OutOfReach:
+    """Stands for neighbours that this machine cannot see, and notes whether anybody asked."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def consulted(self) -> tuple[Consulted, ...]:
+        return ()
+
+    def _note(self, qualified: str) -> None:
+        self.asked = self.asked or not is_foreign(qualified)
+
+    def definition(self, path: str, qualified: str) -> Definition | None:
+        self._note(qualified)
+        return None
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        if may_be_device(qualified):
+            self._note(qualified)
+        return None
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        if may_be_device(attribute):
+            self._note(qualified)
+        return None
+
+    def holds_back(self, path: str) -> bool:
+        return False
+
+    def helper_import(self, context: Context) -> str | None:
+        return None
+
+
+def may_be_device(qualified: str) -> bool:
+    """Whether a name is that of a device, or of a function that selects one."""
+    return _DEVICE_NAME.search(qualified.rpartition(".")[2]) is not None
+
+
+class _Distant:
+    """What a neighbour is told of its own neighbours: devices, but not what else they make sure
+    of, which would make an answer hang on the order of the questions."""
+
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._neighbours = neighbours
+
+    def definition(self, path: str, qualified: str) -> Definition | None:
+        return self._neighbours.definition(path, qualified)
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        return self._neighbours.device(path, qualified, called=called)
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        return NONE
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        return NONE
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        return NONE
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        return None
+
+    def holds_back(self, path: str) -> bool:
+        return False
+
+    def helper_import(self, context: Context) -> str | None:
+        return None

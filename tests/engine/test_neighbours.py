@@ -1,0 +1,211 @@
+"""What a file's own project says of the names it imports: read, never run, and kept no longer than
+it is true."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mpslint.cache import Caches
+from mpslint.discovery import Target
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours, OutOfReach
+from mpslint.results import FileResult
+from mpslint.runner import Job as Work
+from mpslint.runner import check_all, check_job
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+APP = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "neighbours" / "app"
+LONG_AGO = 1_600_000_000
+HELPER = """\
+import sys
+import torch
+
+
+def require():
+    if not torch.cuda.is_available():
+        sys.exit(1)
+"""
+USER = "import torch\nfrom helper import require\n\nrequire()\ntorch.cuda.synchronize()\n"
+
+
+def alone(path: Path) -> list[str]:
+    source = SourceFile(str(path), path.read_bytes())
+    return [f"{f.row} {f.code}" for f in lint(source, Settings())]
+
+
+def among_its_own(path: Path) -> list[str]:
+    source = SourceFile(str(path), path.read_bytes())
+    return [f"{f.row} {f.code}" for f in lint(source, Settings(), elsewhere=Neighbours(Settings()))]
+
+
+@pytest.mark.parametrize("name", ["settled.py", "flags.py", "bases.py"])
+def test_what_the_project_makes_sure_of_is_known(name: str) -> None:
+    assert alone(APP / name), "without its project the file has findings"
+    assert among_its_own(APP / name) == []
+
+
+def test_modules_that_are_not_there_and_flags_of_other_things_say_nothing() -> None:
+    assert (
+        among_its_own(APP / "unknown.py") == alone(APP / "unknown.py") == ["13 MPS201", "14 MPS201"]
+    )
+
+
+def test_a_device_that_is_wrong_is_reported_where_it_is_defined_and_not_at_each_use() -> None:
+    files = [APP / "machine.py", APP / "uses.py"]
+    found = [(file.name, line) for file in files for line in among_its_own(file)]
+    assert [line for line in found if line[1].endswith("MPS101")] == [("machine.py", "12 MPS101")]
+    assert not [line for line in found if line[0] == "uses.py"]
+
+
+def make(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return folder
+
+
+def checked(
+    folder: Path, name: str = "user.py", *, cache: bool = True, jobs: int = 1
+) -> FileResult:
+    settings = Settings(root=str(folder))
+    targets = [Target(str(folder / name), settings, named=False)]
+    (result,) = check_all(targets, cache=cache, jobs=jobs, with_fixes=False)
+    return result
+
+
+def codes(result: FileResult) -> list[str]:
+    return [finding.code for finding in result.findings]
+
+
+def known_by_time(folder: Path, name: str = "user.py") -> bool:
+    """Whether the cache answers for the file without a look at its content."""
+    target = Target(str(folder / name), Settings(root=str(folder)), named=False)
+    cache = Caches().of(target.settings)
+    return cache.by_stat(target, os.stat(target.path), with_fixes=False) is not None
+
+
+def test_a_kept_result_holds_while_the_modules_it_rests_on_stay_as_they_are(tmp_path: Path) -> None:
+    make(tmp_path, user=USER, helper=HELPER)
+    assert codes(checked(tmp_path)) == []
+    assert known_by_time(tmp_path)
+
+
+def test_a_changed_module_is_asked_again(tmp_path: Path) -> None:
+    make(tmp_path, user=USER, helper=HELPER)
+    checked(tmp_path)
+    (tmp_path / "helper.py").write_text("def require():\n    pass\n")
+    assert codes(checked(tmp_path)) == ["MPS201"]
+    (tmp_path / "helper.py").write_text(HELPER)
+    assert codes(checked(tmp_path)) == []
+
+
+def test_a_module_that_comes_or_goes_is_noticed(tmp_path: Path) -> None:
+    make(tmp_path, user=USER)
+    assert codes(checked(tmp_path)) == ["MPS201"]
+    make(tmp_path, helper=HELPER)
+    assert codes(checked(tmp_path)) == []
+    (tmp_path / "helper.py").unlink()
+    assert codes(checked(tmp_path)) == ["MPS201"]
+
+
+def test_a_module_behind_the_one_that_is_imported_is_noticed_too(tmp_path: Path) -> None:
+    make(tmp_path, user=USER, helper="from deep import require\n", deep=HELPER)
+    assert codes(checked(tmp_path)) == []
+    make(tmp_path, deep="def require():\n    return None  # torch\n")
+    assert codes(checked(tmp_path)) == ["MPS201"]
+
+
+def test_a_file_that_imports_nothing_of_its_project_rests_on_itself(tmp_path: Path) -> None:
+    make(tmp_path, user="import torch\n\ntorch.cuda.synchronize()\n", helper=HELPER)
+    assert checked(tmp_path).consulted == ()
+    make(tmp_path, helper="x = 1\n")
+    assert known_by_time(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "helper", [b"def require(:\n", b"\xff\xfe torch cuda require", b"torch cuda require\0"]
+)
+def test_a_module_that_cannot_be_read_is_as_good_as_none(tmp_path: Path, helper: bytes) -> None:
+    make(tmp_path, user=USER)
+    (tmp_path / "helper.py").write_bytes(helper)
+    result = checked(tmp_path)
+    assert result.error is None
+    assert codes(result) == ["MPS201"]
+
+
+def test_modules_that_import_each_other_end(tmp_path: Path) -> None:
+    make(
+        tmp_path,
+        user=USER,
+        helper="from deep import require\n",
+        deep="from helper import require\n",
+    )
+    assert codes(checked(tmp_path)) == ["MPS201"]
+
+
+def test_what_a_module_says_does_not_hang_on_who_asks_first(tmp_path: Path) -> None:
+    one = "import torch\nfrom two import ready\n\ndef sure():\n    assert ready()\n"
+    two = "import torch\nfrom one import sure\n\ndef ready():\n    sure()\n"
+    two += "    return torch.cuda.is_available()\n"
+    ask = "import torch\nfrom {0} import {1}\n\n{1}()\ntorch.cuda.synchronize()\n"
+    make(tmp_path, one=one, two=two, a=ask.format("one", "sure"), b=ask.format("two", "ready"))
+    settings = Settings(root=str(tmp_path))
+
+    def answers(names: str) -> dict[str, list[str]]:
+        around: dict[Settings, Neighbours | OutOfReach] = {}
+        found = {}
+        for name in names:
+            target = Target(str(tmp_path / f"{name}.py"), settings, named=False)
+            done = check_job(Work(target, ""), digest=False, with_fixes=False, around=around)
+            assert done.result is not None
+            found[name] = codes(done.result)
+        return found
+
+    assert answers("ab") == answers("ba")
+
+
+def test_processes_find_what_one_finds(tmp_path: Path) -> None:
+    make(tmp_path, helper=HELPER, **{f"user{n}": USER for n in range(40)})
+    settings = Settings(root=str(tmp_path))
+    targets = [Target(str(p), settings, named=False) for p in sorted(tmp_path.glob("*.py"))]
+    here = check_all(targets, cache=False, jobs=1, with_fixes=False)
+    there = check_all(targets, cache=False, jobs=2, with_fixes=False)
+    assert here == there
+    assert len(here[1].consulted) == 1
+
+
+def test_a_worker_that_cannot_see_the_module_says_so(tmp_path: Path) -> None:
+    make(tmp_path, user=USER, helper=HELPER)
+    settings = Settings(root=str(tmp_path))
+    target = Target(str(tmp_path / "user.py"), settings, named=False)
+    around: dict[Settings, Neighbours | OutOfReach] = {settings: OutOfReach()}
+    done = check_job(Work(target, ""), digest=False, with_fixes=False, around=around)
+    assert done.asked
+    assert done.result is None
+
+
+def test_flake8_reports_the_same(tmp_path: Path) -> None:
+    make(tmp_path, user=USER, helper=HELPER, other=USER.replace("helper", "missing"))
+    argv = [sys.executable, "-m", "flake8", "--isolated", "--select", "MPS", "user.py", "other.py"]
+    run = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert [line.split(" ")[:2] for line in run.stdout.splitlines()] == [
+        ["other.py:5:1:", "MPS201"]
+    ]
+
+
+def test_nothing_of_the_project_is_run(tmp_path: Path) -> None:
+    copy = shutil.copytree(APP.parent, tmp_path / "project")
+    made = tmp_path / "made"
+    machine = copy / "app" / "machine.py"
+    machine.write_text(machine.read_text().replace("/nonexistent/this-was-imported", str(made)))
+    for path in sorted(copy.rglob("*.py")):
+        among_its_own(path)
+    assert not made.exists()

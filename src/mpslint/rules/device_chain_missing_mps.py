@@ -2,7 +2,8 @@
 
 ## What it does
 Flags conditional expressions, `if` statements and helper functions that choose between a CUDA
-device and the CPU by asking for CUDA, and never ask for MPS.
+device and the CPU by asking for CUDA, and never ask for MPS. Also tests for CUDA that only choose
+what is said ("on one GPU", "on the CPU"), where the device is chosen elsewhere.
 
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
@@ -47,9 +48,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.announcements import untrue_on_mps
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.consumers import foreign_consumer, reads
 from mpslint.semantics.context import Context
@@ -89,6 +91,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for test in deciding_tests(context):
         message = "a Mac's GPU is never used: what follows is moved to CUDA or not at all"
         yield context.finding(rule, test, message)
+    for node, said in untrue_on_mps(context):
+        message = (
+            f"only CUDA is asked for: {context.line(said)} says CPU on a Mac, whatever runs there"
+        )
+        label = context.label(said, "a Mac ends up here")
+        yield context.finding(
+            rule, node.test, message, confidence=Confidence.INFERRED, labels=(label,)
+        )
 
 
 def _is_meant(context: Context, chain: Chain) -> bool:

@@ -80,8 +80,8 @@ NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
 BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
 OTHER_DEVICES = ("lazy", "meta", "xla", "tpu", "hpu", "ipu", "mtia", "vulkan")
 """Device types that are words of other things too; where a device is compared, they are not."""
-COLAB = re.compile(r"(^|_)(in|is|on)_?(google_?)?colab$", re.I)
-"""Flags for notebooks that run on Google's machines, which are no Macs."""
+COLAB = re.compile(r"(^|_)(in|is|on)_?(google_?)?(colab|kaggle)(_or_(colab|kaggle))?$", re.I)
+"""Flags for notebooks that run on the machines of Colab and Kaggle, which are no Macs."""
 CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
 MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
 NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)

@@ -27,10 +27,11 @@ device = (
 ## What is not flagged
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
-CUDA; code for another system; comparisons with a device that was selected elsewhere; a choice that
-only autocast follows, or tensors that several processes exchange; devices that are handed to a
-library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM,
-Paddle, CuPy, JAX), which would raise where the CPU works.
+CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
+overrides the device of a model; a choice that only autocast follows, or tensors that several
+processes exchange; devices that are only printed; devices that are handed to a library without MPS
+(CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
+raise where the CPU works.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -57,6 +58,7 @@ from mpslint.semantics.consumers import foreign_consumer, reads
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_decisions import deciding_flags, deciding_tests
 from mpslint.semantics.flow import leaves
+from mpslint.semantics.unused import never_used
 
 _EXCHANGES = re.compile(r"all_?reduce|all_?gather|broadcast")
 _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
@@ -104,6 +106,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _is_meant(context: Context, chain: Chain) -> bool:
     if _left_out(context, chain) or _only_for_autocast(context, chain):
         return True
+    if _decides_nothing(context, chain):
+        return True
     return _for_ranks(context, chain) or foreign_consumer(context, chain.cuda_arm) is not None
 
 
@@ -118,6 +122,18 @@ def _only_for_autocast(context: Context, chain: Chain) -> bool:
         if isinstance(use, ast.expr)
     ]
     return bool(slots) and all(slot is not None and slot.kind == "autocast" for slot in slots)
+
+
+def _decides_nothing(context: Context, chain: Chain) -> bool:
+    """Whether the device is given to a variable that is printed, or not even that."""
+    chosen = chain.node if isinstance(chain.node, ast.IfExp) else chain.cuda_arm
+    parent = context.index.parents[chosen]
+    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
+        parent = context.index.parents[parent]
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return False
+    target = parent.targets[0]
+    return isinstance(target, ast.Name) and never_used(context, target)
 
 
 def _for_ranks(context: Context, chain: Chain) -> bool:

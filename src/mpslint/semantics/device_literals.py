@@ -16,7 +16,7 @@ from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.consumers import WITHOUT_MPS, foreign_consumer
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
-from mpslint.semantics.unused import never_read
+from mpslint.semantics.unused import never_used
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -149,7 +149,7 @@ def used_with_cuda_only(context: Context, slot: Slot) -> bool:
         return False
     name = targets[0]
     if context.index.enclosing(statement, *FUNCTIONS) is None:
-        return never_read(context, name)
+        return never_used(context, name)
     uses = list(_loads(context, name))
     return bool(uses) and all(_CUDA_THERE & context.guards.at(use) for use in uses)
 

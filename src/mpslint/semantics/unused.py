@@ -1,4 +1,4 @@
-"""Functions of a script that nothing runs."""
+"""Functions of a script that nothing runs, and names that nothing uses."""
 
 from __future__ import annotations
 
@@ -6,13 +6,19 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.opening import is_notebook, unread
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.value_syntax import is_main_test
+from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _TRIAL = re.compile(r"_?(test|try|demo|debug|old|tmp|unused)(_|$)")
+
+_SAYING = ("print", "pprint", "debug", "info", "warning", "warn", "error", "log", "display")
+_TEXTS = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Attribute, ast.Tuple, ast.keyword)
+
+_SPELLING = (*_SAYING, "str", "repr", "format")
 
 
 def never_runs(context: Context, node: ast.AST) -> bool:
@@ -33,15 +39,53 @@ def never_runs(context: Context, node: ast.AST) -> bool:
     return _runs_on_import(context)
 
 
-def never_read(context: Context, name: ast.Name) -> bool:
-    """Whether a script gives a name of its module a value, and reads it nowhere."""
-    if context.index.enclosing(name, *FUNCTIONS, ast.ClassDef) is not None:
+def never_used(context: Context, name: ast.Name) -> bool:
+    """Whether a name gets a value and at most prints it: a local one, or one of the module of a
+    script or a notebook, which no other file has it from."""
+    if context.index.enclosing(name, ast.ClassDef) is not None:
         return False
-    if any(isinstance(use.ctx, ast.Load) for use in context.index.names.get(name.id, ())):
+    scope = context.names.owner(name.id, name)
+    reads = [
+        use
+        for use in context.index.names.get(name.id, ())
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
+    ]
+    if not all(_is_said(context, use) for use in reads):
         return False
     if any(text.value == name.id for text in context.index.strings):
         return False
-    return has_main(context) or _runs_on_import(context)
+    if context.index.function(name) is not None:
+        return bool(reads)
+    return has_main(context) or _runs_on_import(context) or _in_notebook(context, name.id)
+
+
+def _is_said(context: Context, use: ast.expr) -> bool:
+    """`print(f"on {device}")`, `logger.info("on %s", device)`, a cell that shows `device`"""
+    child: ast.AST = use
+    for parent in context.index.ancestors(use):
+        if isinstance(parent, ast.Expr):
+            return child is use or (isinstance(child, ast.Call) and _called(child) in _SAYING)
+        if isinstance(parent, ast.Call):
+            formats = child is parent.func and _called(parent) == "format"
+            if not formats and (child is parent.func or _called(parent) not in _SPELLING):
+                return False
+        elif not isinstance(parent, _TEXTS):
+            return False
+        child = parent
+    return False
+
+
+def _called(call: ast.Call) -> str | None:
+    return last_name(call.func)
+
+
+def _in_notebook(context: Context, name: str) -> bool:
+    """Whether the file is a notebook that is read as a whole: no cell is left out, and no shell
+    line or magic (`!train.py --device {device}`) has the name."""
+    if not is_notebook(context.source.path) or unread(context.source):
+        return False
+    raw = getattr(context.source, "json", "")
+    return re.search(rf'(?:"|\\n)\s*[!%][^"]*\b{re.escape(name)}\b', raw) is None
 
 
 def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:

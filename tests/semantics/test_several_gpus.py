@@ -119,6 +119,27 @@ def test_a_single_gpu_goes_on_too(exit: str) -> None:
     assert not several(f"def f():\n{indented(exit)}    probe(1)\n")
 
 
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "self.is_fsdp and (group is not None or forced)",
+        "world_size > 1",
+        "not (world_size == 1 or forced)",
+    ],
+)
+def test_a_flag_asks_what_it_was_assigned(flag: str) -> None:
+    assert several(f"several = {flag}\nif several:\n    probe(1)\n")
+    assert several(f"several = {flag}\nother = several\nx = probe(1) if other else None\n")
+    assert not several(f"several = {flag}\nif not several:\n    probe(1)\n")
+
+
+def test_a_flag_that_may_come_from_elsewhere_asks_nothing() -> None:
+    set_twice = "several = world_size > 1\nif forced:\n    several = True\n"
+    assert not several(f"{set_twice}if several:\n    probe(1)\n")
+    assert not several("a, b = b, a\nif a:\n    probe(1)\n")
+    assert not several("while x:\n    if a:\n        probe(1)\n    a = b\n    b = a\n")
+
+
 MAIN = 'if __name__ == "__main__":\n    run()\n'
 CALLED = "def run():\n    if world_size > 1:\n        {}()\n"
 
@@ -130,6 +151,7 @@ CALLED = "def run():\n    if world_size > 1:\n        {}()\n"
         "def f():\n    probe(1)\n" + CALLED.format("f") + MAIN,
         "def _g():\n    probe(1)\ndef _f():\n    _g()\n" + CALLED.format("_f"),
         'def f():\n    probe(1)\nos.path.join(".", "f")\n' + CALLED.format("f") + MAIN,
+        "def g():\n    def f():\n        probe(1)\n    step(f if world_size > 1 else None)\n",
     ],
 )
 def test_a_function_of_the_file_is_for_those_who_call_it(program: str) -> None:

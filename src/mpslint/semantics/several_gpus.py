@@ -33,7 +33,9 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
         if isinstance(parent, ast.If | ast.IfExp):
             for arm, outcome in ((parent.body, True), (parent.orelse, False)):
                 items = arm if isinstance(arm, list) else [arm]
-                if any(child is x for x in items) and asks_for_several(parent.test, outcome):
+                if any(child is x for x in items) and asks_for_several(
+                    context, parent.test, outcome
+                ):
                     return True
         elif isinstance(parent, FUNCTIONS):
             if WORD.search(parent.name) or _called_for_several(context, parent):
@@ -66,23 +68,23 @@ def _refusals(context: Context) -> list[ast.If]:
     known = context.memo.get("single-gpu-refusals")
     if known is None:
         known = context.memo["single-gpu-refusals"] = [
-            item for item in context.index.of(ast.If) if _refuses_one(item)
+            item for item in context.index.of(ast.If) if _refuses_one(context, item)
         ]
     assert isinstance(known, list)
     return known
 
 
-def _refuses_one(statement: ast.If) -> bool:
+def _refuses_one(context: Context, statement: ast.If) -> bool:
     """Whether an arm of an `if` leaves, and each that does not is for several GPUs."""
     several, left, stayed = False, False, False
     while True:
         if leaves(statement.body):
             left = True
-        elif several or asks_for_several(statement.test):
+        elif several or asks_for_several(context, statement.test):
             stayed = True
         else:
             return False
-        several = several or asks_for_several(statement.test, False)
+        several = several or asks_for_several(context, statement.test, False)
         if len(statement.orelse) != 1 or not isinstance(statement.orelse[0], ast.If):
             break
         statement = statement.orelse[0]

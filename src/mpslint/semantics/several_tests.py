@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import TYPE_CHECKING
 
 from mpslint.semantics.facts_known import NEGATIVE
 from mpslint.semantics.value_syntax import last_name
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
 
 WORD = re.compile(
     r"distributed|fsdp|nccl|deepspeed|torchrun|slurm|(^|_)ddp(_|$)|multi_?(gpu|node|process)", re.I
@@ -19,6 +23,7 @@ _COUNT = re.compile(
 _LOCAL_RANK = re.compile(r"(^|_)local_rank$|^LOCAL_RANK$", re.I)
 _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
 """What launchers of several processes set in the environment."""
+_DEPTH = 3
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq,
@@ -31,19 +36,26 @@ _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 
 
-def asks_for_several(test: ast.expr, outcome: bool = True) -> bool:
-    """Whether there are several GPUs where `test` comes out so."""
+def asks_for_several(
+    context: Context, test: ast.expr, outcome: bool = True, depth: int = _DEPTH
+) -> bool:
+    """Whether there are several GPUs where `test` comes out so; flags say what they were assigned,
+    `depth` times over."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        return asks_for_several(test.operand, not outcome)
+        return asks_for_several(context, test.operand, not outcome, depth)
     if isinstance(test, ast.BoolOp):
         every = isinstance(test.op, ast.Or) == outcome
-        return (all if every else any)(asks_for_several(item, outcome) for item in test.values)
+        parts = (asks_for_several(context, item, outcome, depth) for item in test.values)
+        return all(parts) if every else any(parts)
     if isinstance(test, ast.Compare):
         return len(test.ops) == 1 and _compares_several(test, outcome)
     word = last_name(test.func if isinstance(test, ast.Call) else test)
-    if word is None or WORD.search(word) is None:
+    if word is None:
         return False
-    return outcome is not bool(NEGATIVE.search(word))  # `if args.no_distributed:`
+    if WORD.search(word) is not None:
+        return outcome is not bool(NEGATIVE.search(word))  # `if args.no_distributed:`
+    value = context.guards.behind(test)
+    return value is not test and depth > 0 and asks_for_several(context, value, outcome, depth - 1)
 
 
 def _compares_several(test: ast.Compare, outcome: bool) -> bool:

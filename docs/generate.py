@@ -86,9 +86,10 @@ MODULE = '''# ruff: noqa: E501
 
 from __future__ import annotations
 
-# (code, name, module, severity, best fix, on by default, triggers, also, names, summary)
+# (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
+# also, names, summary)
 Words = tuple[bytes, ...]
-Entry = tuple[str, str, str, int, "int | None", bool, Words, tuple[Words, ...], Words, str]
+Entry = tuple[str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, str]
 RULES: tuple[Entry, ...] = (
 '''
 
@@ -101,7 +102,7 @@ def module_of_rules() -> str:
 def entry(rule: Rule) -> str:
     module = rule.module.rpartition(".")[2]
     fix = None if rule.fix is None else int(rule.fix)
-    known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default)
+    known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
     return f"    {(*known, rule.triggers, rule.also, rule.names, rule.summary)!r},\n"
 
 

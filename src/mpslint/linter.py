@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.rules.registry import Rule, all_rules
-from mpslint.screening import Demand, names_in, speaks_of_torch
+from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.suppress import Suppressions, may_silence
 
 if TYPE_CHECKING:
@@ -32,9 +32,11 @@ class Screen:
         self.words = sorted({word for demand in self.demands for word in demand.words()})
 
     def select(self, data: bytes) -> list[Rule]:
-        """The rules to run on a file of these bytes; what never says torch is not our business."""
+        """The rules to run on a file of these bytes; what neither names torch nor a device for it
+        is not our business."""
         if not speaks_of_torch(data):
             return []
+        unnamed = not names_torch(data)
         names = names_in(data)
         # Each name once: a fifth of the text, in which all words that are (part of) names stand.
         text = b" ".join(names)
@@ -42,7 +44,7 @@ class Screen:
         return [
             rule
             for rule, demand in zip(self.rules, self.demands, strict=True)
-            if demand.met(data, names, present)
+            if (rule.unnamed or not unnamed) and demand.met(data, names, present)
         ]
 
 

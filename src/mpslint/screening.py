@@ -14,8 +14,17 @@ _TO_BLANKS = bytes(code if code in _LETTERS else 32 for code in range(256))
 
 
 def speaks_of_torch(data: bytes) -> bool:
-    """Whether a file of these bytes may use torch."""
+    """Whether a file of these bytes may use torch, or name a device for others that do."""
+    return names_torch(data) or names_cuda_device(data)
+
+
+def names_torch(data: bytes) -> bool:
     return any(word in data for word in TORCH_WORDS)
+
+
+def names_cuda_device(data: bytes) -> bool:
+    """Whether the file may hold something like `device = "cuda"`: a project's configuration."""
+    return b"device" in data and (b'"cuda' in data or b"'cuda" in data)
 
 
 def names_in(data: bytes) -> set[bytes]:

@@ -3,7 +3,8 @@
 ## What it does
 Flags `"cuda"`, `"cuda:0"`, `f"cuda:{rank}"` and their like where a device is expected: `device=`
 in factories and calls, `.to(...)`, `torch.device(...)`, `torch.Generator(...)`, variables and
-attributes that hold a device, default values of parameters, options and fields.
+attributes that hold a device, default values of parameters, options and fields; settings of that
+kind also in a file of the project that never names torch.
 
 ## Why is this bad?
 On a machine without CUDA the first tensor that is made there or moved there raises
@@ -35,7 +36,8 @@ what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a 
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
 other use becomes the device at hand, or one that is selected after the imports. Unsafe behind an
 assertion of CUDA, which has to let MPS in as well. Code that spreads
-over several CUDA indices is reported, not rewritten.
+over several CUDA indices is reported, not rewritten; so are the settings of a file that never names
+torch.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`)
@@ -53,6 +55,8 @@ from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
+from mpslint.screening import names_torch
+from mpslint.semantics.consumers import WITHOUT_MPS
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_defaults import is_fallback, unused_default
 from mpslint.semantics.device_literals import (
@@ -76,13 +80,19 @@ from mpslint.semantics.runtime_calls import about_cuda, only_for_cuda
     "hardcoded-cuda-device",
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
+    unnamed=True,
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    unnamed = not names_torch(context.source.data)
+    if unnamed and any(context.names.imports(package) for package in WITHOUT_MPS):
+        return
     for literal in context.devices.literals:
         if literal.backend != "cuda":
             continue
         slot = context.devices.slot(literal.node)
+        if unnamed and not _is_configured(context, slot):
+            continue
         if slot is None or _of_another_rule(context, slot):
             continue
         if any(context.index.within(literal.node, arm) for arm in context.chains.arms()):
@@ -105,9 +115,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             literal.node,
             _message(context, slot, context.source.segment(literal.node)),
-            applicability=literal_level(context, literal, slot),
-            fix=partial(replace_literal, context, literal, slot),
+            applicability=None if unnamed else literal_level(context, literal, slot),
+            fix=None if unnamed else partial(replace_literal, context, literal, slot),
         )
+
+
+def _is_configured(context: Context, slot: Slot | None) -> bool:
+    """A setting that the rest of a project reads: a constant of a module or of a class, a field, an
+    option, a default."""
+    if slot is None or slot.kind in ("option", "field", "parameter"):
+        return slot is not None
+    holder = context.index.enclosing(slot.node, *FUNCTIONS) if slot.kind == "assignment" else None
+    return slot.kind == "assignment" and holder is None
 
 
 def _of_another_rule(context: Context, slot: Slot) -> bool:

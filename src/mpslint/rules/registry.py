@@ -33,6 +33,8 @@ class Rule(NamedTuple):
     """Nor one in which none of these stands as a whole name; where empty, none has to."""
     default: bool
     """On without being asked for; the others are opt-in, and their page says why."""
+    unnamed: bool
+    """Looks at files that name a CUDA device though they never name torch, too."""
     fix: Applicability | None
     """The best level at which the rule offers a fix, None for report only."""
     module: str
@@ -79,6 +81,7 @@ def rule(
     also: tuple[tuple[bytes, ...], ...] = (),
     names: tuple[bytes, ...] = (),
     default: bool = True,
+    unnamed: bool = False,
     fix: Applicability | None = None,
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
@@ -91,8 +94,19 @@ def rule(
             raise ValueError(f"rule {code} {name} is declared twice")
         doc = (sys.modules[check.__module__].__doc__ or "").strip()
         summary = doc.splitlines()[0] if doc else name
-        words = (triggers, also, names)
-        known = Rule(code, name, summary, severity, *words, default, fix, check.__module__)
+        known = Rule(
+            code,
+            name,
+            summary,
+            severity,
+            triggers,
+            also,
+            names,
+            default,
+            unnamed,
+            fix,
+            check.__module__,
+        )
         _declared[code] = (known, check)
         return check
 
@@ -114,10 +128,23 @@ def all_rules() -> tuple[Rule, ...]:
             also,
             names,
             default,
+            unnamed,
             None if fix is None else Applicability(fix),
             f"{__package__}.{module}",
         )
-        for code, name, module, severity, fix, default, triggers, also, names, summary in RULES
+        for (
+            code,
+            name,
+            module,
+            severity,
+            fix,
+            default,
+            unnamed,
+            triggers,
+            also,
+            names,
+            summary,
+        ) in RULES
     )
 
 

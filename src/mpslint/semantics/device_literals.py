@@ -145,6 +145,8 @@ def used_with_cuda_only(context: Context, slot: Slot) -> bool:
     if _CUDA_THERE & context.guards.at(context.index.block(statement)[-1]):
         return True
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if len(targets) == 1 and isinstance(targets[0], ast.Attribute):
+        return _left_to_accelerate(context, targets[0])
     if len(targets) != 1 or not isinstance(targets[0], ast.Name):
         return False
     name = targets[0]
@@ -167,6 +169,20 @@ def has_mps_elsewhere(context: Context, slot: Slot) -> bool:
         and any(ast.unparse(target) == spelled for target in other.targets)
         and "mps" in (context.values.of(other.value).devices or ())
         for other in context.index.of(ast.Assign)
+    )
+
+
+def _left_to_accelerate(context: Context, target: ast.Attribute) -> bool:
+    """Whether an object notes a device that its file never reads, while `accelerate` places what
+    the file makes: `self.model = accelerator.prepare(model)`."""
+    if ast.unparse(target.value) != "self" or not context.index.calls.get("prepare"):
+        return False
+    if not any(context.calls_of("accelerate.Accelerator")):
+        return False
+    spelled = ast.unparse(target)
+    return not any(text.value == target.attr for text in context.index.strings) and not any(
+        isinstance(use.ctx, ast.Load) and ast.unparse(use) == spelled
+        for use in context.index.attributes.get(target.attr, ())
     )
 
 

@@ -26,7 +26,8 @@ dictionary keys, texts, lists of choices, rows of tables; one arm of a choice th
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes); devices of other libraries, of tokenizers and image
 processors; defaults that the code replaces, checks against the machine or only looks at, or that
-all callers in a script give;
+all callers in a script give; variables that are only printed, and attributes that nothing in the
+file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A bare move behind a test for CUDA
 (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out; so is

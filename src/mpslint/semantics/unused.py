@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _TRIAL = re.compile(r"_?(test|try|demo|debug|old|tmp|unused)(_|$)")
-
 _SAYING = ("print", "pprint", "debug", "info", "warning", "warn", "error", "log", "display")
 _TEXTS = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Attribute, ast.Tuple, ast.keyword)
-
 _SPELLING = (*_SAYING, "str", "repr", "format")
 
 
@@ -32,7 +30,7 @@ def never_runs(context: Context, node: ast.AST) -> bool:
     if outermost is None or outermost.decorator_list:
         return False
     name = outermost.name
-    if context.index.names.get(name) or any(item.value == name for item in context.index.strings):
+    if context.index.names.get(name) or name in _strings(context):
         return False
     if _TRIAL.match(name) and has_main(context):
         return True
@@ -52,7 +50,7 @@ def never_used(context: Context, name: ast.Name) -> bool:
     ]
     if not all(_is_said(context, use) for use in reads):
         return False
-    if any(text.value == name.id for text in context.index.strings):
+    if name.id in _strings(context):
         return False
     if context.index.function(name) is not None:
         return bool(reads)
@@ -96,9 +94,23 @@ def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
     return None
 
 
+def _strings(context: Context) -> frozenset[object]:
+    known = context.memo.get("strings")
+    if known is None:
+        known = frozenset(item.value for item in context.index.strings)
+        context.memo["strings"] = known
+    assert isinstance(known, frozenset)
+    return known
+
+
 def has_main(context: Context) -> bool:
     """Whether the file is a program, by its test of `__name__`."""
-    return any(isinstance(item, ast.If) and is_main_test(item.test) for item in context.tree.body)
+    known = context.memo.get("has-main")
+    if known is None:
+        known = context.memo["has-main"] = any(
+            isinstance(item, ast.If) and is_main_test(item.test) for item in context.tree.body
+        )
+    return bool(known)
 
 
 def _runs_on_import(context: Context) -> bool:

@@ -34,6 +34,7 @@ from mpslint.semantics.gpu_counts import GpuCounts
 from mpslint.semantics.imported import imported_base
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.returning import Returning
 from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Conditions:
         self._told = told
         self._busy: set[object] = set()
         self._assigned = Assigned(index)
+        self.returning = Returning(guards, index, names)
 
     def implied(self, test: ast.expr, outcome: bool) -> Facts:
         """The facts that follow when `test` is true (or false) in the boolean sense."""
@@ -130,7 +132,7 @@ class Conditions:
             return NAMED_CALLS[last][0 if outcome else 1]
         if name is not None and "." in name:
             return self._imported(name, outcome, called=True)
-        return self._helper(call, outcome)
+        return self.returning.called(call, outcome)
 
     def _imported(self, name: str | None, outcome: bool, *, called: bool) -> Facts:
         """A flag, or what a function returns, of another module of the project."""
@@ -143,30 +145,6 @@ class Conditions:
         if (name, word) in (("torch", "mps"), ("torch.backends", "mps")) or name == "torch.mps":
             return frozenset({"mps-attribute"}) if outcome else frozenset({"no-mps"})
         return NONE
-
-    def _helper(self, call: ast.Call, outcome: bool) -> Facts:
-        """A function of this file that returns a flag."""
-        if not isinstance(call.func, ast.Name):
-            return NONE
-        bindings = self._names.bindings(call.func.id, call.func)
-        if len(bindings) != 1 or not isinstance(bindings[0].node, ast.FunctionDef):
-            return NONE
-        function = bindings[0].node
-        return self.returned(function, outcome) if bindings[0].kind == "def" else NONE
-
-    def returned(self, function: ast.FunctionDef, outcome: bool) -> Facts:
-        """What follows when a function of this file returns something true (or false)."""
-        returns = [
-            item.value
-            for item in self._index.of(ast.Return)
-            if item.value is not None and self._index.function(item) is function
-        ]
-        if not returns or len(returns) > 4:
-            return NONE
-        around = self._guards.at(function.body[0])
-        return common(
-            [self._guards.at(value) - around | self.implied(value, outcome) for value in returns]
-        )
 
     def _compare(self, test: ast.Compare, outcome: bool) -> Facts:
         if len(test.ops) != 1:

@@ -228,7 +228,7 @@ class Guards:
 
     def implied_by_return(self, function: ast.FunctionDef, outcome: bool) -> Facts:
         """What follows when `function`, one of this file, returns something true (or false)."""
-        return self._conditions.returned(function, outcome)
+        return self._conditions.returning.implied(function, outcome)
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""

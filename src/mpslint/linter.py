@@ -31,6 +31,11 @@ class Screen:
         self.demands = [Demand(rule.names, (*rule.also, rule.triggers)) for rule in self.rules]
         self.words = sorted({word for demand in self.demands for word in demand.words()})
 
+    def about(self, data: bytes) -> list[Rule]:
+        """The rules that are about such a file at all, whatever words stand in it."""
+        named = names_torch(data)
+        return [rule for rule in self.rules if named or rule.unnamed]
+
     def select(self, data: bytes) -> list[Rule]:
         """The rules to run on a file of these bytes; what neither names torch nor a device for it
         is not our business."""
@@ -78,7 +83,7 @@ def lint(
     Raises `BadSource` when the file does not parse.
     """
     screen = screen_for(settings, source.path)
-    rules = screen.select(source.data) if screened else screen.rules
+    rules = screen.select(source.data) if screened else screen.about(source.data)
     findings = _found(source, settings, rules, tree, elsewhere)
     if not findings:
         return []

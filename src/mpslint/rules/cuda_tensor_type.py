@@ -5,9 +5,10 @@ Flags the legacy CUDA tensor types where they are called, passed on or chosen, a
 `.type("torch.cuda.FloatTensor")`.
 
 ## Why is this bad?
-Calling one off CUDA raises `TypeError: type torch.cuda.FloatTensor not available`. Choosing one
+Calling one off CUDA raises `TypeError: type torch.cuda.FloatTensor not available`, and
+`x.type(torch.cuda.FloatTensor)` raises RuntimeError. Choosing one
 with `torch.cuda.FloatTensor if cuda else torch.FloatTensor` leaves an Apple GPU unused: every
-tensor made with it is on the CPU.
+tensor made with it is on the CPU, also where the choice follows `x.is_cuda` and `x` is on MPS.
 
 ## Example
 ```python
@@ -30,7 +31,8 @@ the file; what was made with it becomes a `torch.tensor` or `torch.empty` on the
 Where one use is unclear nothing is changed.
 
 ## References
-- run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`
+- run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`; with
+  `.type(...)`, of a type and of its name: `RuntimeError: Cannot initialize CUDA`
 """
 
 from __future__ import annotations
@@ -73,16 +75,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield context.finding(
                 rule,
                 node,
-                "chosen by CUDA alone: with the other type everything stays on the CPU of a Mac",
+                _chosen(branch.test),
                 severity=Severity.IGNORES,
                 labels=(context.label(branch.test, "the choice"),),
                 applicability=Applicability.SAFE,
                 fix=partial(open_gates, context),
             )
         elif not context.guards.has(node, "cuda", "no-cuda", "no-mps", "asked-cuda", "caught"):
-            yield context.finding(
-                rule, node, "raises TypeError where there is no CUDA: the type is not available"
-            )
+            yield context.finding(rule, node, _raised(context, node))
 
 
 def _types(context: Context) -> Iterator[ast.expr]:
@@ -105,6 +105,27 @@ def _types(context: Context) -> Iterator[ast.expr]:
 def _is_import(context: Context, name: ast.Name) -> bool:
     """Whether the name comes from an import; an alias is flagged where it is made."""
     return any(b.kind == "import" for b in context.names.bindings(name.id, name))
+
+
+def _chosen(test: ast.expr) -> str:
+    """What a choice by `test` does on a Mac."""
+    if any(isinstance(item, ast.Attribute) and item.attr == "is_cuda" for item in ast.walk(test)):
+        return "follows is_cuda: beside a tensor on MPS, what is made with it is on the CPU"
+    return "chosen by CUDA alone: what is made with the other type is on the CPU of a Mac"
+
+
+def _raised(context: Context, node: ast.expr) -> str:
+    """Which error the use of a type raises: a call of it TypeError, `x.type(...)` RuntimeError."""
+    parent = context.index.parents[node]
+    if not isinstance(parent, ast.Call | ast.keyword):
+        return "not available where there is no CUDA: the use of this type raises there"
+    call = parent if isinstance(parent, ast.Call) else context.index.parents[parent]
+    assert isinstance(call, ast.Call)
+    if call.func is node:
+        return "raises TypeError where there is no CUDA: the type is not available"
+    if context.values.last_name(call.func) == "type":
+        return "raises RuntimeError where there is no CUDA: .type() has to initialise it"
+    return "not available where there is no CUDA: the use of this type raises there"
 
 
 def _only_compared(context: Context, node: ast.expr) -> bool:

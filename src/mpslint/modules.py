@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.reading import ABSENT, sign_of
+from mpslint.screening import names_in
 from mpslint.semantics.context import Context
 from mpslint.source import SourceFile
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 _MAX_BYTES = 2_000_000
+_MOST_BESIDE = 64
+"""Of a folder with more modules nobody asks who imports whom."""
 _KEPT = 48
 """So many parsed modules are kept at a time."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -56,6 +59,8 @@ class Modules:
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[str, Context | None] = {}
+        self._beside: dict[str, list[str]] = {}
+        self._words: dict[str, frozenset[bytes]] = {}
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
@@ -92,6 +97,26 @@ class Modules:
         if folder not in self._roots:
             self._roots[folder] = package_root(path)
         return list(dict.fromkeys([self._roots[folder], *project_roots(self._settings)]))
+
+    def beside(self, path: str) -> list[str]:
+        """The other modules of the folder of the file at `path`; none where there are many."""
+        folder = os.path.dirname(path)
+        if folder not in self._beside:
+            try:
+                names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
+            except OSError:
+                names = []
+            self._beside[folder] = names if len(names) <= _MOST_BESIDE else []
+        own = os.path.basename(path)
+        return [os.path.join(folder, name) for name in self._beside[folder] if name != own]
+
+    def words(self, path: str) -> frozenset[bytes]:
+        """All names and words in the text of a module."""
+        if path not in self._words:
+            self._words[path] = frozenset(names_in(self._read(path) or b""))
+            while len(self._words) > _MOST_BESIDE:
+                del self._words[next(iter(self._words))]
+        return self._words.get(path, frozenset())
 
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.modules import Modules, is_foreign
@@ -15,12 +15,13 @@ from mpslint.results import Consulted
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,
+    entered_from,
     exported_device,
     implied_by_base,
     implied_by_import,
     settled_by_import,
 )
-from mpslint.semantics.facts_known import NONE
+from mpslint.semantics.facts_known import NONE, common
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -34,6 +35,8 @@ _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
 """What a name of a device, or of a function that selects one, has in it."""
+_LASTING = frozenset({"cuda", "no-mps"})
+"""What is still so in a function that is called where it holds."""
 _Answer = TypeVar("_Answer")
 
 
@@ -105,6 +108,27 @@ class Neighbours:
 
         return self._answer(path, ("inherited device", qualified, attribute), ask)
 
+    def entered(self, path: str, name: str) -> Facts:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> Facts:
+            return self._entered(path, name)
+
+        return self._answer(path, ("entered", path, name), ask)
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        path, cuda = os.path.abspath(path), False
+        for module in modules:
+            found, looked = self.modules.find(path, module)
+            self._note(looked)
+            if found is None:
+                continue
+            words = self.modules.words(found)
+            if any(b"mps" in word.lower() for word in words):
+                return False
+            cuda = cuda or b"cuda" in words
+        return cuda
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -112,6 +136,30 @@ class Neighbours:
         return None
 
     # inside
+
+    def _entered(self, path: str, name: str) -> Facts:
+        folder, stem = os.path.split(path.removesuffix(".py"))
+        own = stem if stem != "__init__" else os.path.basename(folder)
+        self._note((folder,))
+        sites: list[Facts] = []
+        for other in self.modules.beside(path):
+            self._note((other,))
+            if not {own.encode(), name.encode()} <= self.modules.words(other):
+                continue
+            context = self.context(other)
+            if context is None:
+                return NONE
+
+            def imported(qualified: str, other: str = other) -> bool:
+                body = qualified.lstrip(".")
+                head, _, last = body.rpartition(".")
+                module = qualified[: len(qualified) - len(body)] + head
+                return last == name and self.modules.find(other, module)[0] == path
+
+            sites += entered_from(context, imported)
+            if sites and not common(sites):
+                return NONE
+        return common(sites) & _LASTING
 
     def _answer(
         self, path: str, question: tuple[object, ...], ask: Callable[[str], _Answer]
@@ -193,6 +241,15 @@ class OutOfReach:
             self._note(qualified)
         return None
 
+    def entered(self, path: str, name: str) -> Facts:
+        self.asked = True
+        return NONE
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        for module in modules:
+            self._note(module)
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -229,6 +286,12 @@ class _Distant:
 
     def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
         return None
+
+    def entered(self, path: str, name: str) -> Facts:
+        return NONE
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        return False
 
     def holds_back(self, path: str) -> bool:
         return False

@@ -209,3 +209,60 @@ def test_nothing_of_the_project_is_run(tmp_path: Path) -> None:
     for path in sorted(copy.rglob("*.py")):
         among_its_own(path)
     assert not made.exists()
+
+
+PACKAGE = {
+    "__init__": "",
+    "kernel": "import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n\n\n"
+    "class Runner:\n    def run(self):\n        torch.cuda.synchronize()\n",
+    "user": "import torch\nfrom .kernel import Runner, wait\n\n\ndef main():\n"
+    "    if torch.cuda.is_available():\n        wait()\n        Runner().run()\n",
+}
+
+
+def test_a_function_runs_where_all_files_beside_it_call_it(tmp_path: Path) -> None:
+    make(tmp_path, **PACKAGE)
+    assert codes(checked(tmp_path, "kernel.py")) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "from .kernel import Runner, wait\n\nwait()\nRunner()\n",
+        "from . import kernel\n\nkernel.wait()\nkernel.Runner().run()\n",
+        "from .kernel import Runner, wait\n",
+        "from .kernel import Runner as R, wait as w\n\nTABLE = {'r': R, 'w': w}\n",
+    ],
+    ids=["called", "by its module", "imported for others", "put in a table"],
+)
+def test_one_file_that_does_not_ask_is_enough_to_report(tmp_path: Path, other: str) -> None:
+    make(tmp_path, **PACKAGE, other=f"import torch\n{other}")
+    assert codes(checked(tmp_path, "kernel.py")) == ["MPS201", "MPS201"]
+
+
+def test_a_new_file_beside_it_is_noticed(tmp_path: Path) -> None:
+    make(tmp_path, **PACKAGE)
+    os.utime(tmp_path, (LONG_AGO, LONG_AGO))
+    assert codes(checked(tmp_path, "kernel.py")) == []
+    make(tmp_path, other="import torch\nfrom .kernel import wait, Runner\n\nwait()\nRunner()\n")
+    assert codes(checked(tmp_path, "kernel.py")) == ["MPS201", "MPS201"]
+
+
+CACHE = "import torch\nfrom config import Config\n\n\ndef end():\n    torch.cuda.empty_cache()\n"
+CONFIG = "import torch\n\n\nclass Config:\n    device = {}\n"
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ('"cuda" if torch.cuda.is_available() else "cpu"', []),
+        ('"mps" if torch.backends.mps.is_available() else "cpu"', ["MPS202"]),
+        ("torch.device(3)", ["MPS202"]),
+    ],
+    ids=["CUDA alone", "MPS", "neither"],
+)
+def test_a_cache_of_mps_is_missed_where_the_project_knows_mps(
+    tmp_path: Path, device: str, found: list[str]
+) -> None:
+    make(tmp_path, user=f"device = None\n{CACHE}", config=CONFIG.format(device))
+    assert codes(checked(tmp_path)) == found

@@ -19,6 +19,7 @@ from mpslint.semantics.names import Names
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
+    from mpslint.semantics.imported import Imported
     from mpslint.semantics.settling import Settling
 
 Definition = FunctionNode | ast.ClassDef
@@ -45,13 +46,20 @@ class Callers:
     """Facts at the entry of functions and classes, each worked out once."""
 
     def __init__(
-        self, guards: Guards, settling: Settling, counts: GpuCounts, index: Index, names: Names
+        self,
+        guards: Guards,
+        settling: Settling,
+        counts: GpuCounts,
+        index: Index,
+        names: Names,
+        told: Imported | None = None,
     ) -> None:
         self._guards = guards
         self._settling = settling
         self._counts = counts
         self._index = index
         self._names = names
+        self._told = told
         self._known: dict[ast.AST, Facts] = {}
         self._busy: list[ast.AST] = []
         self._texts: set[object] | None = None
@@ -106,6 +114,8 @@ class Callers:
         if self.named_by_frameworks(definition):
             return facts
         sites = self.mentions(definition)
+        if not sites and self._told is not None:
+            return facts | self._imported(definition)
         common: Facts | None = None
         for site in sites:
             here = self._at(site) & _PASSED_ON
@@ -113,6 +123,17 @@ class Callers:
             if not common:
                 break
         return facts | common if common else facts
+
+    def _imported(self, definition: Definition) -> Facts:
+        """What the files beside this one know where they use what it alone defines: a function, or
+        an object of the class around a method."""
+        owner = self._index.parents.get(definition)
+        named = owner if isinstance(owner, ast.ClassDef) else definition
+        if self._told is None or not isinstance(self._index.parents.get(named), ast.Module):
+            return NONE
+        if named is not definition and self.mentions(named):
+            return NONE
+        return self._told.entered(named.name)
 
     def _constructed(self, definition: Definition) -> Facts:
         """What the constructor of the object has made sure of."""

@@ -6,6 +6,7 @@ They are read and parsed, never imported.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
@@ -13,6 +14,8 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
@@ -54,6 +57,13 @@ class Elsewhere(Protocol):
     def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
         """The device that the class, or one of its bases, puts into `self.attribute`."""
 
+    def entered(self, path: str, name: str) -> Facts:
+        """What holds wherever the files beside the one at `path` that import the function or
+        class `name` from it mention that; nothing, where none of them does."""
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        """Whether these modules of the project name CUDA, and none of them MPS."""
+
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
 
@@ -93,6 +103,27 @@ def implied_by_import(definition: Definition, outcome: bool, *, called: bool) ->
         for binding in bindings
     ]
     return common(facts) - _LOCAL
+
+
+def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Facts]:
+    """What holds at each mention of a name in a file; `imported` says of a qualified name whether
+    it is that which is meant. What is imported and not used may be there for others."""
+    found: list[Facts] = []
+    bound = {
+        name: binding.qualified
+        for name, binding in context.names.every_binding()
+        if binding.kind == "import" and binding.qualified
+    }
+    for name, qualified in bound.items():
+        uses = [x for x in context.index.names.get(name, ()) if isinstance(x.ctx, ast.Load)]
+        if imported(qualified):
+            found += [context.guards.at(use) for use in uses] or [NONE]
+            continue
+        for use in uses:
+            parent = context.index.parents[use]
+            if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
+                found.append(context.guards.at(parent))
+    return found
 
 
 def implied_by_base(definition: Definition, attribute: str, outcome: bool) -> Facts:

@@ -60,7 +60,7 @@ class Guards:
         self._counts = counts = GpuCounts(back, index, names, flow)
         self._conditions = Conditions(back, counts, index, names, flow, told)
         self._settling = Settling(back, index, names, told)
-        self.callers = Callers(back, self._settling, counts, index, names)
+        self.callers = Callers(back, self._settling, counts, index, names, told)
 
     def at(self, node: ast.AST) -> Facts:
         """All facts that hold whenever `node` is evaluated."""

@@ -41,6 +41,9 @@ class Imported:
             return NONE
         return self._elsewhere.inherited(self._path, base, attribute, outcome)
 
+    def entered(self, name: str) -> Facts:
+        return self._elsewhere.entered(self._path, name)
+
     def device(self, qualified: str | None, *, called: bool) -> Value | None:
         if not _may_be_ours(qualified):
             return None

@@ -42,10 +42,32 @@ def only_gpu_is_cuda(context: Context) -> bool:
     """Whether the file chooses its device itself, and can only choose CUDA or the CPU."""
     if speaks_of_mps(context):
         return False
+    if _served_by_project(context):
+        return True
     devices = context.devices
     if any(x.backend == "cuda" and devices.slot(x.node) is not None for x in devices.literals):
         return True
     return any(isinstance(c.func, ast.Attribute) for c in context.index.calls.get("cuda", ()))
+
+
+def _served_by_project(context: Context) -> bool:
+    """Whether the file names no device, and the modules of its project that it imports know CUDA
+    and the CPU only."""
+    known = context.memo.get("served-by-project")
+    if known is None:
+        modules = [
+            item
+            for statement in context.index.of(ast.ImportFrom)
+            for item in ["." * statement.level + (statement.module or "")]
+        ]
+        modules += [a.name for item in context.index.of(ast.Import) for a in item.names]
+        elsewhere = context.elsewhere
+        known = context.memo["served-by-project"] = (
+            elsewhere is not None
+            and not context.devices.literals
+            and elsewhere.serves_cuda_alone(context.source.path, modules)
+        )
+    return bool(known)
 
 
 def leaves_device_to_others(context: Context) -> bool:

@@ -14,7 +14,7 @@ from mpslint.semantics.names import Names
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
 
-_WAYS = 4
+_WAYS = 8
 
 
 class Returning:

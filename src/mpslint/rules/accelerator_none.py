@@ -21,7 +21,8 @@ device = torch.accelerator.current_accelerator(check_available=True) or torch.de
 A result with a fallback (`or torch.device("cpu")`), one that is compared with None or tested,
 and files that ask `torch.accelerator.is_available()` or `device_count()` anywhere (or a helper
 such as `verify_min_gpu_count()`): there the answer is mostly known by way of an option; a process
-that a launcher started for a GPU of its own (`LOCAL_RANK`).
+that a launcher started for a GPU of its own (`LOCAL_RANK`); a function or class that says by its
+name that it is about a GPU (`gpu_memory_usage`), unless it is there to choose one (`setup_gpu`).
 
 ## Fix safety
 Safe where `min-torch` is 2.7 or later, which have `check_available`; not offered before.
@@ -42,9 +43,12 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FUNCTIONS
 
 _CHECK_SINCE = (2, 7)
 _HELPER = re.compile(r"(verify|check|require|has|have).*(gpu|accelerator|cuda|device_count)", re.I)
+_GPU = re.compile(r"gpu|cuda", re.I)
+_CHOOSES = re.compile(r"device|cpu|select|choose|pick|find|detect|set_?up|init|prepare", re.I)
 _QUESTIONS = ("torch.accelerator.is_available", "torch.accelerator.device_count")
 
 
@@ -61,7 +65,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.accelerator.current_accelerator"):
         if context.guards.has(call, "accelerator", "cuda", "mps", "caught"):
             continue
-        if _answered(context, call) or _is_launched(context, call):
+        if _answered(context, call) or _is_launched(context, call) or _about_gpus(context, call):
             continue
         fixable = context.settings.min_torch >= _CHECK_SINCE
         yield context.finding(
@@ -85,6 +89,17 @@ def _is_launched(context: Context, call: ast.Call) -> bool:
     return any(
         text.value == "LOCAL_RANK" and context.index.function(text) is function
         for text in context.index.strings
+    )
+
+
+def _about_gpus(context: Context, call: ast.Call) -> bool:
+    """Whether a function or class around is about a GPU by its name, and not to choose one: who
+    calls that has a GPU."""
+    return any(
+        isinstance(parent, (*FUNCTIONS, ast.ClassDef))
+        and _GPU.search(parent.name)
+        and not _CHOOSES.search(parent.name)
+        for parent in context.index.ancestors(call)
     )
 
 

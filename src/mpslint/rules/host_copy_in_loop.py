@@ -45,6 +45,7 @@ from mpslint.semantics.steps import (
     Step,
     first_of_runs,
     is_device_tensor,
+    most_in_one_turn,
     training_loop,
     trains_on_device,
 )
@@ -67,7 +68,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call, _, loop = steps[0]
         assert isinstance(call, ast.Call)
         assert isinstance(call.func, ast.Attribute)
-        more = f" (the first of {len(steps)} copies)" if len(steps) > 1 else ""
+        count = most_in_one_turn(context, steps)
+        more = f" (the first of {count} copies)" if count > 1 else ""
         start, end = context.name_token(call.func)
         yield context.finding_at(
             rule,

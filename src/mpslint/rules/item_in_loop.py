@@ -53,14 +53,18 @@ from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import Loop
+from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     first_of_runs,
+    follows,
     is_device_tensor,
+    most_in_one_turn,
     training_loop,
     trains_on_device,
 )
+from mpslint.semantics.value import Kind
 
 
 @rule(
@@ -74,11 +78,13 @@ from mpslint.semantics.steps import (
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
-    for reads in first_of_runs(context, list(_reads(context))):
+    for run in first_of_runs(context, list(_reads(context))):
+        reads = [*_reads_ahead(context, run[0]), *run]
         call, tensor, loop = reads[0]
         assert isinstance(call, ast.Call)
         statement = context.index.statement(call)
-        more = f" (the first of {len(reads)} reads)" if len(reads) > 1 else ""
+        count = most_in_one_turn(context, reads)
+        more = f" (the first of {count} reads)" if count > 1 else ""
         offer = len(reads) == 1 and _accumulates(context, statement, call, tensor, loop)
         start, end = context.name_token(call.func)  # type: ignore[arg-type]
         yield context.finding_at(
@@ -103,6 +109,24 @@ def _reads(context: Context) -> Iterator[Step]:
             loop = training_loop(context, call)
             if loop is not None and is_device_tensor(context, tensor):
                 yield Step(call, tensor, loop)
+
+
+def _reads_ahead(context: Context, read: Step) -> list[Step]:
+    """`.item()` of values of unknown origin, with no device work between them and `read`: what
+    they wait for, `read` need not wait for."""
+    ahead = []
+    for call in context.index.calls.get("item", ()):
+        if (call.lineno, call.col_offset) >= (read.node.lineno, read.node.col_offset):
+            continue
+        tensor = _read_tensor(call)
+        if tensor is None or training_loop(context, call) is not read.loop:
+            continue
+        step = Step(call, tensor, read.loop)
+        if context.values.of(tensor).kind is not Kind.UNKNOWN or has_host_copy(tensor):
+            continue
+        if follows(context, step, read):
+            ahead.append(step)
+    return sorted(ahead, key=lambda s: (s.node.lineno, s.node.col_offset))
 
 
 def _read_tensor(call: ast.Call) -> ast.expr | None:

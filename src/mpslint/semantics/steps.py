@@ -68,7 +68,7 @@ def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
     """
     group: list[Step] = []
     for step in sorted(steps, key=lambda s: (s.node.lineno, s.node.col_offset)):
-        if group and not _follows(context, group[-1], step):
+        if group and not follows(context, group[-1], step):
             yield group
             group = []
         group.append(step)
@@ -76,7 +76,25 @@ def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
         yield group
 
 
-def _follows(context: Context, first: Step, second: Step) -> bool:
+def most_in_one_turn(context: Context, steps: list[Step]) -> int:
+    """How many of these steps one turn can run: those of the one arm of `a if test else b`, or
+    those of the other."""
+    fewer, seen = 0, set()
+    for step in steps:
+        for parent in context.index.ancestors(step.node):
+            if isinstance(parent, ast.stmt):
+                break
+            if isinstance(parent, ast.IfExp) and parent not in seen:
+                seen.add(parent)
+                fewer += min(
+                    sum(context.index.within(item.node, arm) for item in steps)
+                    for arm in (parent.body, parent.orelse)
+                )
+    return len(steps) - fewer
+
+
+def follows(context: Context, first: Step, second: Step) -> bool:
+    """Whether `second` stands behind `first` in the same block, with no device work between."""
     index = context.index
     one, other = index.statement(first.node), index.statement(second.node)
     if one is other:

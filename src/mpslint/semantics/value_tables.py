@@ -101,7 +101,7 @@ MODEL_MAKER = re.compile(
 )
 MODEL_HOLDER = re.compile(r"(loader|factory|builder|hub|zoo|models|registry|torchvision)$", re.I)
 CRITERION_NAME = re.compile(r"(^|_)(criterion|loss_?fn|loss_?func(tion)?|bce|ce_?loss)$", re.I)
-LOADER_NAME = re.compile(r"(^|_)(data_?)?(loader|dl|dataloader|batches)s?$|loader$", re.I)
+LOADER_NAME = re.compile(r"(^|_)(data_?)?(loader|dl|ld|dataloader|batches)s?$|loader$", re.I)
 
 BY_ANNOTATION = {
     "Tensor": Value(Kind.TENSOR),

@@ -7,7 +7,8 @@ what is said ("on one GPU", "on the CPU"), where the device is chosen elsewhere.
 
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
-the Apple GPU beside it.
+the Apple GPU beside it. Where a switch chooses (`"cuda" if args.cuda else "cpu"`), the one choice
+fails on a Mac and the other is slow.
 
 ## Example
 ```python
@@ -81,7 +82,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            f"a Mac's GPU is never used: this selection falls to the CPU (line {row})",
+            f"a Mac's GPU is never used: {_outcome(chain)} the CPU (line {row})",
             labels=(context.label(falls, "a Mac ends up here"),),
             applicability=Applicability.SAFE,
             fix=partial(add_mps_arm, context, chain),
@@ -101,6 +102,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule, node.test, message, confidence=Confidence.INFERRED, labels=(label,)
         )
+
+
+def _outcome(chain: Chain) -> str:
+    """What a Mac gets, but for the CPU: a switch that nobody compares with the machine may choose
+    CUDA there, too."""
+    if chain.asked_only:
+        return "a switch chooses CUDA, which no Mac has, or"
+    return "this selection falls to"
 
 
 def _is_meant(context: Context, chain: Chain) -> bool:

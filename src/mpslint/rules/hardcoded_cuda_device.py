@@ -57,7 +57,7 @@ from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
-from mpslint.semantics.consumers import WITHOUT_MPS
+from mpslint.semantics.consumers import WITHOUT_MPS, reads
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_defaults import is_fallback, unused_default
 from mpslint.semantics.device_literals import (
@@ -266,6 +266,22 @@ def _message(context: Context, slot: Slot, text: str) -> str:
     if slot.kind == "assignment" and isinstance(slot.node, ast.stmt):
         if is_fallback(context, slot.node):
             return f"the default device is {text}, which no Mac has"
+    if _only_loaded_to(context, _outer(context, slot)):
+        return f"the device is {text} here: loading to it raises RuntimeError without CUDA"
     if slot.kind in ("assignment", "item", "return"):
         return f"the device is {text} here: its use raises AssertionError where there is no CUDA"
     return f"{text} is written out: raises AssertionError where there is no CUDA"
+
+
+def _only_loaded_to(context: Context, slot: Slot) -> bool:
+    """Whether the device goes to a name that is used as `map_location` and nothing else."""
+    statement = slot.node
+    if slot.kind != "assignment" or not isinstance(statement, ast.Assign):
+        return False
+    uses = list(reads(context, statement.targets[0]))
+    places = [context.devices.slot(use) for use in uses if isinstance(use, ast.expr)]
+    return (
+        bool(uses)
+        and len(places) == len(uses)
+        and all(place is not None and place.kind == "map-location" for place in places)
+    )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
-_KEPT = 48
+_KEPT = 8
 """So many parsed modules are kept at a time."""
 _FOREIGN = sys.stdlib_module_names | {
     "torch",
@@ -130,9 +130,8 @@ class Modules:
         key = (path, name, words)
         if key not in self._spoken:
             data = self._read(path) or b""
-            self._spoken[key] = name.encode() in data and (
-                any(word in data for word in words) or not _defines(data, name)
-            )
+            said = _definition_of(data, name) if name.encode() in data else b""
+            self._spoken[key] = said is None or any(word in said for word in words)
         return self._spoken[key]
 
     def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
@@ -188,8 +187,14 @@ def package_root(path: str) -> str:
     return folder
 
 
-def _defines(data: bytes, name: str) -> bool:
-    """Whether a module defines `name` itself, as far as its text says so at a glance."""
+def _definition_of(data: bytes, name: str) -> bytes | None:
+    """The text that defines `name` in a module, at a glance: of a function or class its block; of
+    anything else that is assigned the whole module. None where it comes from another module."""
     word = re.escape(name.encode())
-    pattern = rb"(?m)^(?:async def|def|class)[ \t]+" + word + rb"\b|^" + word + rb"[ \t]*[:=]"
-    return re.search(pattern, data) is not None
+    head = rb"(?:async[ \t]+def|def|class)[ \t]+" + word + rb"\b"
+    # To the next line that starts with something, but for the end of the parameters.
+    block = re.search(rb"(?m)^" + head + rb".*(?:\r?\n(?![^\s#)]).*)*", data)
+    if block is not None:
+        return block.group()
+    assigned = re.search(rb"(?m)^(?:[ \t]*)" + word + rb"[ \t]*[:=]", data)
+    return data if assigned is not None else None

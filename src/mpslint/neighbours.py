@@ -35,6 +35,7 @@ _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
 """What a name of a device, or of a function that selects one, has in it."""
+_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
 _Answer = TypeVar("_Answer")
@@ -142,10 +143,14 @@ class Neighbours:
         own = stem if stem != "__init__" else os.path.basename(folder)
         self._note((folder,))
         sites: list[Facts] = []
-        for other in self.modules.beside(path):
-            self._note((other,))
-            if not {own.encode(), name.encode()} <= self.modules.words(other):
-                continue
+        beside = self.modules.beside(path)
+        self._note(tuple(beside))
+        both = {own.encode(), name.encode()}
+        users = [other for other in beside if both <= self.modules.words(other)]
+        # Who speaks of no machine asks for none.
+        if any(_ASKING.isdisjoint(self.modules.words(other)) for other in users):
+            return NONE
+        for other in users:
             context = self.context(other)
             if context is None:
                 return NONE

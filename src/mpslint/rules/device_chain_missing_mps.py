@@ -83,7 +83,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             start,
             end,
             f"a Mac's GPU is never used: {_outcome(chain)} the CPU (line {row})",
-            labels=(context.label(falls, "a Mac ends up here"),),
+            labels=(context.label(falls, _end(chain)),),
             applicability=Applicability.SAFE,
             fix=partial(add_mps_arm, context, chain),
         )
@@ -110,6 +110,10 @@ def _outcome(chain: Chain) -> str:
     if chain.asked_only:
         return "a switch chooses CUDA, which no Mac has, or"
     return "this selection falls to"
+
+
+def _end(chain: Chain) -> str:
+    return "all that works on a Mac" if chain.asked_only else "a Mac ends up here"
 
 
 def _is_meant(context: Context, chain: Chain) -> bool:

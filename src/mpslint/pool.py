@@ -57,9 +57,10 @@ class Processes:
         """End all work at once."""
         import multiprocessing
 
-        executor.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():
             child.kill()
+        # Waits for the executor's own thread alone, which Python would stumble over at its exit.
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 def check_elsewhere(jobs: Sequence[Job], workers: Processes, *, with_fixes: bool) -> Iterator[Done]:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
-_LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps"})
-"""What is said of one file's code, or by the names that it gives things."""
+_LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps", "nccl"})
+"""What is said of one file's code, or by the names that it gives things. A file that leaves its
+process group to a helper needs CUDA for that, and is no program of NCCL's itself."""
 _BASES = 4
 """So many classes are looked at, one the base of the other."""
 _DEVICES = (Kind.DEVICE, Kind.DEVICE_STRING)

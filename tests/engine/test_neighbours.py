@@ -240,6 +240,13 @@ def test_one_file_that_does_not_ask_is_enough_to_report(tmp_path: Path, other: s
     assert codes(checked(tmp_path, "kernel.py")) == ["MPS201", "MPS201"]
 
 
+def test_a_leftover_of_an_import_runs_no_more_than_what_is_used_of_it(tmp_path: Path) -> None:
+    make(tmp_path, **PACKAGE)
+    user = "import torch\nfrom .kernel import Runner, wait\n\n\ndef main():\n"
+    make(tmp_path, user=f"{user}    if torch.cuda.is_available():\n        wait()\n")
+    assert codes(checked(tmp_path, "kernel.py")) == []
+
+
 def test_a_new_file_beside_it_is_noticed(tmp_path: Path) -> None:
     make(tmp_path, **PACKAGE)
     os.utime(tmp_path, (LONG_AGO, LONG_AGO))

@@ -108,16 +108,21 @@ def implied_by_import(definition: Definition, outcome: bool, *, called: bool) ->
 
 def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Facts]:
     """What holds at each mention of a name in a file; `imported` says of a qualified name whether
-    it is that which is meant. What is imported and not used may be there for others."""
+    it is that which is meant.
+
+    What is imported and not used is there for others, but where the file uses something else of
+    the same import: then it is a leftover, which runs no more than that.
+    """
     found: list[Facts] = []
-    bound = {
-        name: binding.qualified
-        for name, binding in context.names.every_binding()
-        if binding.kind == "import" and binding.qualified
-    }
-    for name, qualified in bound.items():
-        uses = [x for x in context.index.names.get(name, ()) if isinstance(x.ctx, ast.Load)]
+    for name, binding in context.names.every_binding():
+        if binding.kind != "import" or not binding.qualified:
+            continue
+        qualified = binding.qualified
+        uses = _loads(context, name)
         if imported(qualified):
+            if not uses and isinstance(binding.node, ast.ImportFrom):
+                beside = [alias.asname or alias.name for alias in binding.node.names]
+                uses = [use for other in beside for use in _loads(context, other)]
             found += [context.guards.at(use) for use in uses] or [NONE]
             continue
         for use in uses:
@@ -125,6 +130,10 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
                 found.append(context.guards.at(parent))
     return found
+
+
+def _loads(context: Context, name: str) -> list[ast.Name]:
+    return [use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)]
 
 
 def implied_by_base(definition: Definition, attribute: str, outcome: bool) -> Facts:

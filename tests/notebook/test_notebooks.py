@@ -57,6 +57,11 @@ def test_a_name_from_an_earlier_cell_is_known_in_a_later_one() -> None:
     assert cells(planned.after)[1].count("device = torch.device(") == 3
 
 
+def test_a_message_names_a_line_as_the_cell_counts_it() -> None:
+    (finding,) = lint(source("chosen_late"), Settings())
+    assert "(line 1 of cell 2)" in finding.message
+
+
 def test_magics_and_shell_lines_are_kept() -> None:
     after = cells(fixed("basic").after)
     assert after[1].startswith("%matplotlib inline\nimport torch\n")

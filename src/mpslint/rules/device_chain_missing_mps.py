@@ -76,13 +76,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     chains = [chain for chain in context.chains.without_mps if not _is_meant(context, chain)]
     for chain in chains:
         falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
-        row = context.source.position(context.source.span(falls)[0])[0]
         start, end = _extent(context, chain)
         yield context.finding_at(
             rule,
             start,
             end,
-            f"a Mac's GPU is never used: {_outcome(chain)} the CPU (line {row})",
+            f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
             labels=(context.label(falls, _end(chain)),),
             applicability=Applicability.SAFE,
             fix=partial(add_mps_arm, context, chain),

@@ -57,7 +57,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             call.func,
-            f"empties the allocator's cache at each step of the loop at line {loop.lineno}",
+            f"empties the allocator's cache at each step of the loop at {context.line(loop)}",
             confidence=Confidence.INFERRED,
             labels=(context.label(loop, "the loop"),),
         )

@@ -61,7 +61,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             write.key,
-            f"{_VARIABLE} is read when torch is imported (line {loaded.lineno}): "
+            f"{_VARIABLE} is read when torch is imported ({context.line(loaded)}): "
             "setting it here does nothing",
             labels=(context.label(loaded, "torch is loaded here"),),
             applicability=Applicability.SAFE if movable else None,

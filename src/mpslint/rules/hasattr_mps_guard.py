@@ -70,7 +70,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             guard,
-            f"true on every platform, so line {use.lineno} raises where there is no MPS",
+            f"true on every platform, so {context.line(use)} raises where there is no MPS",
             labels=(context.label(use, "needs MPS"),),
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, guard),

@@ -70,7 +70,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             item,
-            f"the copy to the CPU is read at line {read.lineno} before it has arrived",
+            f"the copy to the CPU is read at {context.line(read)} before it has arrived",
             confidence=Confidence.INFERRED,
             labels=(context.label(read, "read here, and nothing waits before"),),
             applicability=Applicability.SAFE,

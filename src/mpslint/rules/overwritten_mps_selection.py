@@ -73,7 +73,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     rule,
                     start,
                     start + 2,
-                    f"overwrites the choice of mps at line {first.lineno}: without CUDA the else "
+                    f"overwrites the choice of mps at {context.line(first)}: without CUDA the else "
                     "arm always runs",
                     labels=(context.label(first, "mps is chosen here"),),
                     applicability=Applicability.UNSAFE,

@@ -65,7 +65,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             write.key,
             f"{write.name} is read when the MPS allocator is created: "
-            f"set it before torch is imported (line {loaded.lineno})",
+            f"set it before torch is imported ({context.line(loaded)})",
             labels=(context.label(loaded, "torch is loaded here"),),
             applicability=Applicability.SAFE if movable else None,
             fix=partial(move_up, context, write, loaded) if movable else None,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.modules import Modules, is_foreign
 from mpslint.results import Consulted
+from mpslint.screening import names_in
+from mpslint.semantics.checkpoints import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,
@@ -129,6 +131,18 @@ class Neighbours:
                 return False
             cuda = cuda or b"cuda" in words
         return cuda
+
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        path = os.path.abspath(path)
+        parts = names_in(file_name.encode())
+        self._note((os.path.dirname(path),))
+        found: list[bool | None] = []
+        for other in self.modules.beside(path):
+            self._note((other,))
+            words = self.modules.words(other)
+            if b"save" in words and parts <= words and (context := self.context(other)):
+                found.append(all_saved_from_cpu(context, file_name))
+        return any(found) and False not in found
 
     def holds_back(self, path: str) -> bool:
         return False
@@ -255,6 +269,10 @@ class OutOfReach:
             self._note(module)
         return False
 
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        self.asked = True
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -296,6 +314,9 @@ class _Distant:
         return NONE
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        return False
+
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
         return False
 
     def holds_back(self, path: str) -> bool:

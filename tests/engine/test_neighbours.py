@@ -273,3 +273,40 @@ def test_a_cache_of_mps_is_missed_where_the_project_knows_mps(
 ) -> None:
     make(tmp_path, user=f"device = None\n{CACHE}", config=CONFIG.format(device))
     assert codes(checked(tmp_path)) == found
+
+
+LOAD = """\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--weights", default="./net.pkl")
+args = parser.parse_args()
+net = torch.nn.Linear(2, 2)
+net.load_state_dict(torch.load(args.weights))
+"""
+SAVE = """\
+import torch
+
+
+def save(net):
+    {}
+    torch.save(net.state_dict(), "../net.pkl")
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "name", "found"),
+    [
+        ("net.cpu()", "net.pkl", []),
+        ("net.eval()", "net.pkl", ["MPS413"]),
+        ("net.cpu()", "other.pkl", ["MPS413"]),
+    ],
+    ids=["from the CPU", "from where it is", "another file"],
+)
+def test_a_checkpoint_that_the_project_writes_from_the_cpu_loads_anywhere(
+    tmp_path: Path, before: str, name: str, found: list[str]
+) -> None:
+    make(tmp_path, user=LOAD, train=SAVE.format(before).replace("net.pkl", name))
+    assert codes(checked(tmp_path)) == found

@@ -90,7 +90,8 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
 def saved_from_cpu(context: Context, call: ast.Call) -> bool:
     """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
 
-    Where nothing is saved to that place, every model that the file saves counts.
+    Where nothing is saved to that place, every model that the file saves counts; where it saves
+    none, what the files beside it save under the same file name.
     """
     savers = list(_savers(context, call))
     if not savers:
@@ -99,7 +100,43 @@ def saved_from_cpu(context: Context, call: ast.Call) -> bool:
             for saved in context.calls_of("torch.save")
             if saved.args and "state_dict()" in ast.unparse(saved.args[0])
         ]
+    if not savers and context.elsewhere is not None and call.args:
+        names = _file_names(context, call.args[0])
+        return bool(names) and all(
+            context.elsewhere.saves_from_cpu(context.source.path, name) for name in names
+        )
     return bool(savers) and all(_copies_first(context, saved) for saved in savers)
+
+
+def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:
+    """Whether all that a file saves under this name goes to the CPU first; None where it saves
+    nothing there."""
+    found = [
+        _copies_first(context, saved)
+        for saved in context.calls_of("torch.save")
+        if len(saved.args) > 1 and file_name in _file_names(context, saved.args[1])
+    ]
+    return all(found) if found else None
+
+
+def _file_names(context: Context, place: ast.expr) -> set[str]:
+    """The names of files that a path ends in, by its texts and by the defaults of options."""
+    texts: list[object] = [x.value for x in ast.walk(place) if isinstance(x, ast.Constant)]
+    for item in ast.walk(place):
+        if isinstance(item, ast.Attribute):
+            texts += _option_defaults(context, item.attr)
+    names = {str(text).replace("\\", "/").rsplit("/", 1)[-1] for text in texts}
+    return {name for name in names if "." in name.strip(".")}
+
+
+def _option_defaults(context: Context, destination: str) -> list[object]:
+    return [
+        keyword.value.value
+        for call in context.index.calls.get("add_argument", ())
+        if any(isinstance(a, ast.Constant) and a.value == f"--{destination}" for a in call.args)
+        for keyword in call.keywords
+        if keyword.arg == "default" and isinstance(keyword.value, ast.Constant)
+    ]
 
 
 def storage_move(given: ast.expr) -> ast.Call | None:

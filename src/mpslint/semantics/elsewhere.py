@@ -65,6 +65,9 @@ class Elsewhere(Protocol):
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         """Whether these modules of the project name CUDA, and none of them MPS."""
 
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        """Whether files beside the one at `path` save under this name, each from the CPU."""
+
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
 

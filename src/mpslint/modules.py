@@ -87,7 +87,7 @@ class Modules:
             candidates = [f"{base}.py"] if parts else []
             for candidate in (*candidates, os.path.join(base, "__init__.py")):
                 looked.append(candidate)
-                if candidate in self._virtual or self.sign(candidate) != ABSENT:
+                if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)
         return None, tuple(looked)
 
@@ -97,6 +97,10 @@ class Modules:
         if folder not in self._roots:
             self._roots[folder] = package_root(path)
         return list(dict.fromkeys([self._roots[folder], *project_roots(self._settings)]))
+
+    def _is_file(self, path: str) -> bool:
+        """Whether there is a plain file: opening a pipe would wait for somebody to write."""
+        return self.sign(path) != ABSENT and os.path.isfile(path)
 
     def beside(self, path: str) -> list[str]:
         """The other modules of the folder of the file at `path`; none where there are many."""
@@ -157,7 +161,7 @@ class Modules:
     def _read(self, path: str) -> bytes | None:
         if path in self._virtual:
             return self._virtual[path]
-        if self.sign(path)[1] > _MAX_BYTES:
+        if self.sign(path)[1] > _MAX_BYTES or not self._is_file(path):
             return None
         try:
             with open(path, "rb") as file:

@@ -141,6 +141,14 @@ def test_a_module_that_cannot_be_read_is_as_good_as_none(tmp_path: Path, helper:
     assert codes(result) == ["MPS201"]
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes in folders")
+def test_a_pipe_or_a_folder_named_like_a_module_is_none(tmp_path: Path) -> None:
+    make(tmp_path, user=USER)
+    os.mkfifo(tmp_path / "helper.py")
+    (tmp_path / "other.py").mkdir()
+    assert codes(checked(tmp_path)) == ["MPS201"]
+
+
 def test_modules_that_import_each_other_end(tmp_path: Path) -> None:
     make(
         tmp_path,

@@ -22,8 +22,8 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
 on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
 this machine wrote itself: in tests, in buffers, by `torch.save` to the same place earlier in the
-same function. What this file, or one beside it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what
-download.pytorch.org offers; functions of a script that nothing in it calls.
+same function. What this file, or one beside it, saves after `.cpu()`; checkpoints of FSDP or of one
+rank; what download.pytorch.org offers; functions of a script that nothing in it calls.
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which

@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.errors import MpslintError
 from mpslint.reading import ABSENT, sign_of
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
+_Known = TypeVar("_Known")
+_IMPORTS = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t].*")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -61,6 +63,7 @@ class Modules:
         self._contexts: dict[str, Context | None] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
+        self._imports: dict[str, frozenset[bytes]] = {}
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
@@ -117,10 +120,15 @@ class Modules:
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""
         if path not in self._words:
-            self._words[path] = frozenset(names_in(self._read(path) or b""))
-            while len(self._words) > _MOST_BESIDE:
-                del self._words[next(iter(self._words))]
-        return self._words.get(path, frozenset())
+            _keep(self._words, path, frozenset(names_in(self._read(path) or b"")), _MOST_BESIDE)
+        return self._words[path]
+
+    def imported(self, path: str) -> frozenset[bytes]:
+        """The words in the first lines of a module's imports: other modules among them."""
+        if path not in self._imports:
+            lines = b" ".join(_IMPORTS.findall(self._read(path) or b""))
+            _keep(self._imports, path, frozenset(names_in(lines)), 4 * _MOST_BESIDE)
+        return self._imports[path]
 
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""
@@ -143,9 +151,7 @@ class Modules:
         if path in self._contexts:
             context = self._contexts[path] = self._contexts.pop(path)  # used last, dropped last
             return context
-        while len(self._contexts) >= _KEPT:
-            del self._contexts[next(iter(self._contexts))]
-        self._contexts[path] = self._parsed(path, elsewhere)
+        _keep(self._contexts, path, self._parsed(path, elsewhere), _KEPT)
         return self._contexts[path]
 
     def _parsed(self, path: str, elsewhere: Elsewhere) -> Context | None:
@@ -168,6 +174,13 @@ class Modules:
                 return file.read()
         except OSError:
             return None
+
+
+def _keep(known: dict[str, _Known], path: str, value: _Known, most: int) -> None:
+    """Note `value`, and forget what was noted first where that is too much."""
+    while len(known) >= most:
+        del known[next(iter(known))]
+    known[path] = value
 
 
 def is_foreign(qualified: str) -> bool:

@@ -159,8 +159,12 @@ class Neighbours:
         sites: list[Facts] = []
         beside = self.modules.beside(path)
         self._note(tuple(beside))
-        both = {own.encode(), name.encode()}
-        users = [other for other in beside if both <= self.modules.words(other)]
+        module, word = own.encode(), name.encode()
+        users = [
+            other
+            for other in beside
+            if module in self.modules.imported(other) and word in self.modules.words(other)
+        ]
         # Who speaks of no machine asks for none.
         if any(_ASKING.isdisjoint(self.modules.words(other)) for other in users):
             return NONE

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
+_HEADS = (b"def ", b"class ", b"async def ")
+_NEXT = re.compile(rb"\n(?=[^\s#)])")
+"""A line that starts with something, but for comments and the end of parameters."""
 _Known = TypeVar("_Known")
 _IMPORTS = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t].*")
 _KEPT = 8
@@ -207,11 +210,16 @@ def package_root(path: str) -> str:
 def _definition_of(data: bytes, name: str) -> bytes | None:
     """The text that defines `name` in a module, at a glance: of a function or class its block; of
     anything else that is assigned the whole module. None where it comes from another module."""
-    word = re.escape(name.encode())
-    head = rb"(?:async[ \t]+def|def|class)[ \t]+" + word + rb"\b"
-    # To the next line that starts with something, but for the end of the parameters.
-    block = re.search(rb"(?m)^" + head + rb".*(?:\r?\n(?![^\s#)]).*)*", data)
-    if block is not None:
-        return block.group()
-    assigned = re.search(rb"(?m)^(?:[ \t]*)" + word + rb"[ \t]*[:=]", data)
-    return data if assigned is not None else None
+    word = name.encode()
+    assigned = False
+    at = data.find(word)
+    while at >= 0:
+        start, end = data.rfind(b"\n", 0, at) + 1, at + len(word)
+        head = data[start:at]
+        behind = data[end : end + 8].lstrip(b" \t")[:1]
+        if head in _HEADS and behind in (b"(", b":", b"["):
+            following = _NEXT.search(data, end)
+            return data[start : following.start() if following else None]
+        assigned = assigned or (not head.strip() and behind in (b":", b"="))
+        at = data.find(word, end)
+    return data if assigned else None

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
+_FAR = 80
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
 _Known = TypeVar("_Known")
-_IMPORTS = re.compile(rb"(?m)^[ \t]*(?:from|import)[ \t].*")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -66,7 +66,6 @@ class Modules:
         self._contexts: dict[str, Context | None] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
-        self._imports: dict[str, frozenset[bytes]] = {}
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
@@ -126,13 +125,6 @@ class Modules:
             _keep(self._words, path, frozenset(names_in(self._read(path) or b"")), _MOST_BESIDE)
         return self._words[path]
 
-    def imported(self, path: str) -> frozenset[bytes]:
-        """The words in the first lines of a module's imports: other modules among them."""
-        if path not in self._imports:
-            lines = b" ".join(_IMPORTS.findall(self._read(path) or b""))
-            _keep(self._imports, path, frozenset(names_in(lines)), 4 * _MOST_BESIDE)
-        return self._imports[path]
-
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""
         if path not in self._signs:
@@ -145,7 +137,7 @@ class Modules:
         key = (path, name, words)
         if key not in self._spoken:
             data = self._read(path) or b""
-            said = _definition_of(data, name) if name.encode() in data else b""
+            said = _definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
             self._spoken[key] = said is None or any(word in said for word in words)
         return self._spoken[key]
 
@@ -210,12 +202,13 @@ def package_root(path: str) -> str:
 def _definition_of(data: bytes, name: str) -> bytes | None:
     """The text that defines `name` in a module, at a glance: of a function or class its block; of
     anything else that is assigned the whole module. None where it comes from another module."""
-    word = name.encode()
+    word = name.encode("utf-8", "replace")
     assigned = False
     at = data.find(word)
     while at >= 0:
         start, end = data.rfind(b"\n", 0, at) + 1, at + len(word)
-        head = data[start:at]
+        # Far into a line nothing is defined, and to copy its beginning each time would take long.
+        head = data[start:at] if at - start < _FAR else b"x"
         behind = data[end : end + 8].lstrip(b" \t")[:1]
         if head in _HEADS and behind in (b"(", b":", b"["):
             following = _NEXT.search(data, end)

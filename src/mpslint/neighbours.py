@@ -78,28 +78,28 @@ class Neighbours:
             found = self._definition(path, qualified, _DEVICE)
             return exported_device(found, called=called) if found is not None else None
 
-        return self._answer(path, ("device", qualified, called), ask)
+        return self._answer(path, ("device", qualified, called), ask, None)
 
     def settled(self, path: str, qualified: str) -> Facts:
         def ask(path: str) -> Facts:
             found = self._definition(path, qualified, _MACHINE)
             return settled_by_import(found) if found is not None else NONE
 
-        return self._answer(path, ("settled", qualified), ask)
+        return self._answer(path, ("settled", qualified), ask, NONE)
 
     def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
         def ask(path: str) -> Facts:
             found = self._definition(path, qualified, _MACHINE)
             return implied_by_import(found, outcome, called=called) if found is not None else NONE
 
-        return self._answer(path, ("implied", qualified, outcome, called), ask)
+        return self._answer(path, ("implied", qualified, outcome, called), ask, NONE)
 
     def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
         def ask(path: str) -> Facts:
             found = self._definition(path, qualified, ())
             return implied_by_base(found, attribute, outcome) if found is not None else NONE
 
-        return self._answer(path, ("inherited", qualified, attribute, outcome), ask)
+        return self._answer(path, ("inherited", qualified, attribute, outcome), ask, NONE)
 
     def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
         if not may_be_device(attribute):
@@ -109,7 +109,7 @@ class Neighbours:
             found = self._definition(path, qualified, ())
             return device_of_base(found, attribute) if found is not None else None
 
-        return self._answer(path, ("inherited device", qualified, attribute), ask)
+        return self._answer(path, ("inherited device", qualified, attribute), ask, None)
 
     def entered(self, path: str, name: str) -> Facts:
         path = os.path.abspath(path)
@@ -117,7 +117,7 @@ class Neighbours:
         def ask(_: str) -> Facts:
             return self._entered(path, name)
 
-        return self._answer(path, ("entered", path, name), ask)
+        return self._answer(path, ("entered", path, name), ask, NONE)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = os.path.abspath(path), False
@@ -134,7 +134,7 @@ class Neighbours:
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         path = os.path.abspath(path)
-        parts = names_in(file_name.encode())
+        parts = names_in(_bytes(file_name))
         self._note((os.path.dirname(path),))
         found: list[bool | None] = []
         for other in self.modules.beside(path):
@@ -159,12 +159,8 @@ class Neighbours:
         sites: list[Facts] = []
         beside = self.modules.beside(path)
         self._note(tuple(beside))
-        module, word = own.encode(), name.encode()
-        users = [
-            other
-            for other in beside
-            if module in self.modules.imported(other) and word in self.modules.words(other)
-        ]
+        both = {_bytes(own), _bytes(name)}
+        users = [other for other in beside if both <= self.modules.words(other)]
         # Who speaks of no machine asks for none.
         if any(_ASKING.isdisjoint(self.modules.words(other)) for other in users):
             return NONE
@@ -179,13 +175,18 @@ class Neighbours:
                 module = qualified[: len(qualified) - len(body)] + head
                 return last == name and self.modules.find(other, module)[0] == path
 
-            sites += entered_from(context, imported)
+            # A file that has both words and no mention that can be followed may use it somehow.
+            sites += entered_from(context, imported) or [NONE]
             if sites and not common(sites):
                 return NONE
         return common(sites) & _LASTING
 
     def _answer(
-        self, path: str, question: tuple[object, ...], ask: Callable[[str], _Answer]
+        self,
+        path: str,
+        question: tuple[object, ...],
+        ask: Callable[[str], _Answer],
+        nothing: _Answer,
     ) -> _Answer:
         """What `ask` says of a file in this folder, which says the same of all others there."""
         path = os.path.abspath(path)
@@ -195,6 +196,9 @@ class Neighbours:
             self._heard.append(set())
             try:
                 answer = ask(path)
+            except RecursionError:
+                # A neighbour's depth is not the fault of the file that asks: nothing is known.
+                answer = nothing
             finally:
                 heard = self._heard.pop()
             known = self._answers[key] = (answer, frozenset(heard))
@@ -282,6 +286,10 @@ class OutOfReach:
 
     def helper_import(self, context: Context) -> str | None:
         return None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def may_be_device(qualified: str) -> bool:

@@ -58,7 +58,7 @@ def sign_of(path: str) -> tuple[int, int]:
     where it changed so shortly before that it could change again within one tick of the clock."""
     try:
         status = os.stat(path)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: no name of a file at all
         return ABSENT
     if time.time_ns() - status.st_mtime_ns < RECENT_NS:
         return UNSURE

@@ -123,7 +123,8 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
         qualified = binding.qualified
         uses = _loads(context, name)
         if imported(qualified):
-            if not uses and isinstance(binding.node, ast.ImportFrom):
+            listed = bool(context.names.module.bindings.get("__all__"))
+            if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
                 beside = [alias.asname or alias.name for alias in binding.node.names]
                 uses = [use for other in beside for use in _loads(context, other)]
             found += [context.guards.at(use) for use in uses] or [NONE]

@@ -21,7 +21,7 @@ _DEPTH = 6
 
 def picks_cuda(context: Context, node: ast.expr, depth: int = _DEPTH) -> bool:
     """Whether `node`, evaluated where CUDA is, surely names a CUDA device."""
-    if depth == 0:
+    if depth <= 0:
         return False
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and node.value.split(":")[0] == "cuda"

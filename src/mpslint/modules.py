@@ -89,8 +89,9 @@ class Modules:
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
-            candidates = [f"{base}.py"] if parts else []
-            for candidate in (*candidates, os.path.join(base, "__init__.py")):
+            # Of a package and a module of the same name Python takes the package.
+            modules = [f"{base}.py"] if parts else []
+            for candidate in (os.path.join(base, "__init__.py"), *modules):
                 looked.append(candidate)
                 if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)

@@ -187,7 +187,7 @@ def test_processes_find_what_one_finds(tmp_path: Path) -> None:
     here = check_all(targets, cache=False, jobs=1, with_fixes=False)
     there = check_all(targets, cache=False, jobs=2, with_fixes=False)
     assert here == there
-    assert len(here[1].consulted) == 1
+    assert str(tmp_path / "helper.py") in [other.path for other in here[1].consulted]
 
 
 def test_a_worker_that_cannot_see_the_module_says_so(tmp_path: Path) -> None:

@@ -363,11 +363,63 @@ def test_stdin_that_does_not_parse_comes_back_as_it_was(
     assert ran.err.startswith("error: a.py:2:7: syntax error")
 
 
-def test_two_names_of_one_file_are_both_right_after_a_fix(cli: Cli, train: Path) -> None:
+def test_two_names_of_one_file_are_left_alone_and_the_way_out_is_said(
+    cli: Cli, train: Path
+) -> None:
     os.link(train, train.parent / "twin.py")
+    (train.parent / "other.py").write_text(CUDA_ONLY)
     ran = cli("fix", "--no-verify")
-    assert ran.code == 0
-    assert train.read_text() == (train.parent / "twin.py").read_text() == PORTABLE
+    assert ran.code == 2
+    assert ran.err.count("has 2 names (hard links)") == 2
+    assert train.read_text() == (train.parent / "twin.py").read_text() == CUDA_ONLY
+    assert (train.parent / "other.py").read_text() == PORTABLE
+
+
+@pytest.mark.parametrize("command", [("fix", "--no-verify"), ("check", "--fix")])
+def test_a_link_that_leads_out_of_what_was_named_is_not_followed(
+    cli: Cli, train: Path, command: tuple[str, ...]
+) -> None:
+    outside = train.parent.parent / "library.py"
+    outside.write_text(CUDA_ONLY)
+    (train.parent / "link.py").symlink_to(outside)
+    ran = cli(*command, ".")
+    assert (outside.read_text(), train.read_text()) == (CUDA_ONLY, PORTABLE)
+    assert ran.code == 1
+    assert f"warning: link.py: not changed: a link to {outside}" in ran.err
+    assert cli("fix", "--no-verify", "--diff", ".").out == ""
+
+
+def test_a_link_that_is_named_itself_is_followed(cli: Cli, train: Path) -> None:
+    outside = train.parent.parent / "library.py"
+    outside.write_text(CUDA_ONLY)
+    (train.parent / "link.py").symlink_to(outside)
+    assert cli("fix", "--no-verify", "link.py").code == 0
+    assert outside.read_text() == PORTABLE
+
+
+def test_a_link_to_what_lies_in_another_named_folder_is_followed(cli: Cli, project: Path) -> None:
+    for name in ("one", "two"):
+        (project / name).mkdir()
+    (project / "two" / "hidden").write_text(CUDA_ONLY)
+    (project / "one" / "link.py").symlink_to("../two/hidden")
+    assert cli("fix", "--no-verify", "one").code == 1
+    assert cli("fix", "--no-verify", "one", "two").code == 0
+    assert (project / "two" / "hidden").read_text() == PORTABLE
+
+
+@pytest.mark.parametrize("way", ["../device.py", "{outside}/device.py", "link/device.py"])
+def test_no_helper_module_is_made_outside_of_the_settings_folder(
+    cli: Cli, train: Path, tmp_path: Path, way: str
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (train.parent / "link").symlink_to(tmp_path / "outside")
+    module = way.format(outside=tmp_path / "outside")
+    (train.parent / "mpslint.toml").write_text(f'style = "helper"\nhelper-module = "{module}"\n')
+    train.write_text('import torch\n\nx = torch.ones(1, device="cuda")\n')
+    ran = cli("fix", "--no-verify", ".")
+    assert ran.code == 2
+    assert ran.err.startswith(f"error: helper-module {module}: is not made outside of ")
+    assert [path.name for path in tmp_path.rglob("device.py")] == []
 
 
 def test_verify_prints_the_verdict_and_exits_by_it(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ from conftest import CUDA_ONLY, PORTABLE, Cli
 
 import mpslint.linter
 import mpslint.runner
-from mpslint.cache import FOLDER
+from mpslint import cache_folder as folders
 
 YEAR = 365 * 86400
 
@@ -22,9 +24,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     done: dict[str, list[str]] = {"read": [], "linted": []}
     read, lint = mpslint.runner.read_bytes, mpslint.linter.lint
 
-    def counted_read(path: str) -> bytes:
+    def counted_read(path: str, limit: int) -> bytes:
         done["read"].append(path)
-        return read(path)
+        return read(path, limit)
 
     def counted_lint(source: object, *rest: object, **more: object) -> object:
         done["linted"].append(source.path)  # type: ignore[attr-defined]
@@ -62,9 +64,11 @@ def test_a_warm_run_reads_no_file_and_prints_the_same(
 
 
 @pytest.mark.parametrize("style", ["json", "full", "concise", "github"])
-def test_each_format_prints_the_same_from_the_cache(cli: Cli, files: Path, style: str) -> None:
+def test_each_format_prints_the_same_from_the_cache(
+    cli: Cli, files: Path, style: str, cache_folder: Path
+) -> None:
     fresh = cli("check", "--no-cache", "--output-format", style)
-    assert not (files / FOLDER).exists()
+    assert not cache_folder.exists()
     cli("check", "--output-format", "concise")
     assert cli("check", "--output-format", style) == fresh
     assert cli("check", "--output-format", style) == fresh
@@ -139,17 +143,21 @@ def test_fixing_uses_the_cache_and_leaves_it_right(cli: Cli, files: Path) -> Non
     "content",
     ["", "{", "[]", '{"a.py": 1}', '{"a.py": [1, 2]}', '{"a.py": [0, 0, "", 3, [[1]], null]}'],
 )
-def test_a_broken_cache_costs_time_and_no_result(cli: Cli, files: Path, content: str) -> None:
+def test_a_broken_cache_costs_time_and_no_result(
+    cli: Cli, files: Path, content: str, cache_folder: Path
+) -> None:
     cold = cli("check")
-    for path in (files / FOLDER).glob("*.json"):
+    for path in cache_folder.glob("*.json"):
         path.write_text(content)
     assert cli("check") == cold
     assert cli("check") == cold
 
 
-def test_an_entry_with_records_of_another_shape_is_not_used(cli: Cli, files: Path) -> None:
+def test_an_entry_with_records_of_another_shape_is_not_used(
+    cli: Cli, files: Path, cache_folder: Path
+) -> None:
     cold = cli("check")
-    for path in (files / FOLDER).glob("*.json"):
+    for path in cache_folder.glob("*.json"):
         entries = json.loads(path.read_text())
         entries["a.py"][4] = [["MPS201", "short"]]
         path.write_text(json.dumps(entries))
@@ -162,61 +170,210 @@ def refuse(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("step", ["os.replace", "os.makedirs"])
 def test_a_cache_that_cannot_be_written_costs_nothing_else(
-    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch, step: str, cache_folder: Path
 ) -> None:
     fresh = cli("check", "--no-cache")
     monkeypatch.setattr(step, refuse)
     assert cli("check") == fresh
-    rubbish = list((files / FOLDER).glob("*.tmp")) if (files / FOLDER).exists() else []
+    rubbish = list(cache_folder.glob("*.tmp")) if cache_folder.exists() else []
     assert rubbish == []
 
 
 def test_two_processes_keep_each_others_entries(cli: Cli, files: Path) -> None:
-    from mpslint.cache import Cache
+    from mpslint.cache import Caches
     from mpslint.discovery import Target
     from mpslint.results import FileResult
     from mpslint.settings import Settings
 
     settings = Settings(root=str(files))
-    one, other = Cache(settings), Cache(settings)
-    for cache, name in ((one, "a.py"), (other, "b.py")):
+    one, other = Caches(), Caches()
+    for caches, name in ((one, "a.py"), (other, "b.py")):
         target, status = Target(str(files / name), settings, False), (files / name).stat()
-        cache.store(target, status, 2**62, "digest", FileResult(target.path), with_fixes=False)
-        cache.save()
-    both = Cache(settings)
+        result = FileResult(target.path)
+        caches.of(settings).store(target, status, 2**62, "digest", result, with_fixes=False)
+    one.save()
+    other.save()
+    both = Caches().of(settings)
     for name in ("a.py", "b.py"):
         target = Target(str(files / name), settings, False)
         assert both.by_stat(target, (files / name).stat(), with_fixes=False) is not None
 
 
 def test_the_number_of_kept_settings_is_bounded(
-    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
-    monkeypatch.setattr("mpslint.cache._MAX_FILES", 3)
+    monkeypatch.setattr(folders, "_MAX_FILES", 3)
     for number in range(6):
         cli("check", "--device-name", f"device{number}")
-    assert len(list((files / FOLDER).glob("*.json"))) == 3
+    assert len(list(cache_folder.glob("*.json"))) == 3
 
 
 def test_the_number_of_entries_is_bounded(
-    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch, cache_folder: Path
 ) -> None:
     monkeypatch.setattr("mpslint.cache._MAX_ENTRIES", 2)
     cli("check")
-    (cache,) = (files / FOLDER).glob("*.json")
+    (cache,) = cache_folder.glob("*.json")
     assert list(json.loads(cache.read_text())) == ["b.py", "c.py"]
 
 
-def test_the_cache_ignores_itself_for_git_and_clean_removes_it(cli: Cli, files: Path) -> None:
+def test_clean_removes_the_cache_and_nothing_else(
+    cli: Cli, files: Path, cache_folder: Path
+) -> None:
     cli("check")
-    assert (files / FOLDER / ".gitignore").read_text() == "*\n"
-    assert cli("clean").out == f"removed ./{FOLDER}\n"
-    assert not (files / FOLDER).exists()
+    (cache_folder / "precious.json").write_text("mine")
+    assert cli("clean").out == f"removed {cache_folder}\n"
+    assert [path.name for path in cache_folder.iterdir() if path.suffix == ".json"] == [
+        "precious.json"
+    ]
+    (cache_folder / "precious.json").unlink()
+    assert cli("clean").code == 0
+    assert not cache_folder.exists()
     assert cli("clean") == (0, "", "")
 
 
-def test_clean_removes_no_folder_that_only_has_the_name(cli: Cli, files: Path) -> None:
-    (files / FOLDER).mkdir()
-    (files / FOLDER / "precious.txt").write_text("mine")
-    cli("clean")
-    assert (files / FOLDER / "precious.txt").read_text() == "mine"
+def test_projects_with_the_same_settings_do_not_share_what_was_found(
+    cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    then = (files / "a.py").stat()
+    (files / "other").mkdir()
+    (files / "other" / "a.py").write_text("#" * (then.st_size - 1) + "\n")
+    os.utime(files / "other" / "a.py", ns=(then.st_mtime_ns, then.st_mtime_ns))
+    assert cli("check", "a.py").code == 1
+    monkeypatch.chdir(files / "other")
+    assert cli("check", "a.py").code == 0
+
+
+class TestWhoseFolder:
+    """The cache is the user's, alone."""
+
+    def test_a_project_that_is_looked_at_is_not_written_to(self, cli: Cli, files: Path) -> None:
+        before = sorted(files.rglob("*"))
+        assert cli("check").code == 1
+        assert sorted(files.rglob("*")) == before
+
+    def test_what_a_project_brings_is_neither_believed_nor_touched(
+        self, cli: Cli, files: Path, cache_folder: Path
+    ) -> None:
+        """A cache that says of every file that nothing is wrong with it, in a link to elsewhere."""
+        fresh = cli("check")
+        victim = files.parent / "victim"
+        shutil.copytree(cache_folder, victim)
+        for path in victim.glob("*.json"):
+            entries = json.loads(path.read_text())
+            path.write_text(json.dumps({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
+        for number in range(200):
+            (victim / f"{number}.json").write_text("")
+        shutil.rmtree(cache_folder)
+        (files / ".mpslint_cache").symlink_to(victim)
+        before = {path.name: path.stat().st_mtime_ns for path in victim.iterdir()}
+        assert cli("check") == fresh
+        assert cli("clean").code == 0
+        assert {path.name: path.stat().st_mtime_ns for path in victim.iterdir()} == before
+
+    def poison(self, folder: Path) -> None:
+        """Let every entry say that nothing was found."""
+        for path in folder.glob("*.json"):
+            entries = json.loads(path.read_text())
+            path.write_text(json.dumps({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
+
+    def test_a_link_is_not_the_folder(self, cli: Cli, files: Path, cache_folder: Path) -> None:
+        fresh = cli("check")
+        elsewhere = cache_folder.with_name("elsewhere")
+        cache_folder.rename(elsewhere)
+        self.poison(elsewhere)
+        cache_folder.symlink_to(elsewhere)
+        before = {path.name: path.stat().st_mtime_ns for path in elsewhere.iterdir()}
+        assert cli("check") == fresh
+        assert {path.name: path.stat().st_mtime_ns for path in elsewhere.iterdir()} == before
+        assert cli("clean") == (0, "", "")
+
+    @pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
+    def test_a_folder_that_others_may_write_to_is_not_used(
+        self, cli: Cli, files: Path, cache_folder: Path, mode: int
+    ) -> None:
+        fresh = cli("check")
+        self.poison(cache_folder)
+        cache_folder.chmod(mode)
+        assert cli("check") == fresh
+
+    def test_a_folder_of_somebody_else_is_not_used(
+        self, cli: Cli, files: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        fresh = cli("check")
+        self.poison(cache_folder)
+        other = os.geteuid() + 1
+        if os.geteuid() == 0:
+            os.chown(cache_folder, other, -1)
+        else:  # the same seen from the other side
+            monkeypatch.setattr(os, "geteuid", lambda: other)
+        assert cli("check") == fresh
+
+    def test_a_folder_without_our_tag_is_not_used(
+        self, cli: Cli, files: Path, cache_folder: Path
+    ) -> None:
+        fresh = cli("check")
+        self.poison(cache_folder)
+        (cache_folder / "CACHEDIR.TAG").write_text("Signature: of somebody\n")
+        before = {path.name: path.stat().st_mtime_ns for path in cache_folder.iterdir()}
+        assert cli("check") == fresh
+        assert cli("clean") == (0, "", "")
+        assert {path.name: path.stat().st_mtime_ns for path in cache_folder.iterdir()} == before
+
+    def test_files_that_are_not_ours_stay_in_it(
+        self, cli: Cli, files: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(folders, "_MAX_FILES", 0)
+        cli("check")
+        foreign = ["notes.json", "a.tmp", f"{'0' * 31}.json", f"{'0' * 32}.json.tmp", "x"]
+        for name in foreign:
+            (cache_folder / name).write_text("mine")
+        (cache_folder / f"{'1' * 32}.json").symlink_to("notes.json")
+        (files / "a.py").write_text(PORTABLE)
+        cli("check")
+        left = {path.name for path in cache_folder.iterdir()}
+        assert left == {*foreign, f"{'1' * 32}.json", "CACHEDIR.TAG"}
+
+    def test_what_a_crash_left_behind_goes_after_a_while(
+        self, cli: Cli, files: Path, cache_folder: Path
+    ) -> None:
+        cli("check")
+        old, new = (cache_folder / f"{'0' * 32}.json.{n * 16}.tmp" for n in "ab")
+        old.write_text("")
+        new.write_text("")
+        age(old)
+        (files / "a.py").write_text(PORTABLE)
+        cli("check")
+        assert (old.exists(), new.exists()) == (False, True)
+
+    def test_a_file_is_never_written_through_a_link(
+        self, cli: Cli, files: Path, cache_folder: Path
+    ) -> None:
+        cli("check")
+        (cache,) = cache_folder.glob("*.json")
+        precious = files.parent / "precious"
+        precious.write_text("mine")
+        cache.unlink()
+        cache.symlink_to(precious)
+        cli("check")
+        assert precious.read_text() == "mine"
+        assert not cache.is_symlink()
+
+    def test_a_relative_folder_would_be_the_projects(
+        self, cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("MPSLINT_CACHE_DIR", "cache")
+        ran = cli("check")
+        assert ran.err == "error: MPSLINT_CACHE_DIR: 'cache' must be an absolute path\n"
+        assert cli("check", "--no-cache").code == 1
+
+    @pytest.mark.skipif(sys.platform in ("darwin", "win32"), reason="they have their own places")
+    @pytest.mark.parametrize(
+        ("base", "expected"), [("/x/y", "/x/y/mpslint"), ("x", "~/.cache/mpslint")]
+    )
+    def test_without_a_name_it_lies_where_the_users_caches_do(
+        self, monkeypatch: pytest.MonkeyPatch, base: str, expected: str
+    ) -> None:
+        monkeypatch.delenv("MPSLINT_CACHE_DIR")
+        monkeypatch.setenv("XDG_CACHE_HOME", base)
+        assert folders.location() == os.path.expanduser(expected)

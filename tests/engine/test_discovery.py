@@ -23,7 +23,7 @@ def found(*paths: str, overrides: dict[str, object] | None = None) -> list[str]:
     warnings: list[str] = []
     finder = SettingsFinder(overrides)
     files = [target.path for target in targets(paths or (".",), finder, warnings.append)]
-    assert warnings == []
+    assert [line for line in warnings if "no Python file" not in line] == []
     return files
 
 

@@ -66,7 +66,8 @@ def test_fixing_twice_is_fixing_once(path: Path, unsafe: bool) -> None:
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_safe_fixes_lose_no_comment(path: Path) -> None:
     source = opened(path)
-    fixed = fix_source(source, EVERY_RULE).source
+    # MPS900 is about comments; its own fixtures say which of them go.
+    fixed = fix_source(source, EVERY_RULE._replace(ignore=("MPS900",))).source
     assert not words(source) - words(fixed)
 
 

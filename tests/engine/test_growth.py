@@ -8,6 +8,8 @@ from types import FrameType
 import pytest
 
 from mpslint.linter import lint
+from mpslint.output import Style, render
+from mpslint.results import FileResult
 from mpslint.rules.registry import all_rules
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
@@ -39,8 +41,17 @@ PROGRAMS = {
 }
 
 
-def calls(text: str) -> int:
-    """Python calls (turns of generators included) that a check of `text` makes."""
+MOVES = {
+    "moves of one model": ("m = torch.nn.Linear(1, 1)\n", "m.cuda()\n"),
+    "moves in functions": ("", "def f{n}(x):\n    return x.cuda()\n"),
+    "devices in functions": ("", "def f{n}():\n    return torch.zeros(3, device='cuda')\n"),
+}
+"""Programs with a fix a line, each of which needs the file's one selection."""
+
+
+def calls(text: str, *, fixes: bool = False) -> int:
+    """Python calls (turns of generators included) that a check of `text` makes, its `full` report
+    included where fixes are asked for."""
     count = 0
 
     def event(frame: FrameType, kind: str, argument: object) -> None:
@@ -50,7 +61,11 @@ def calls(text: str) -> int:
     source = SourceFile.from_text("import torch\n" + text)
     sys.setprofile(event)
     try:
-        lint(source, Settings(select=("ALL",)))
+        findings = lint(source, Settings(select=("ALL",)))
+        if fixes:
+            style = Style(read=lambda _: source.text)
+            assert render("full", [FileResult("a.py", tuple(findings))], style)
+            assert render("json", [FileResult("a.py", tuple(findings))], style)
     finally:
         sys.setprofile(None)
     return count
@@ -66,3 +81,16 @@ def test_twice_the_code_is_twice_the_work(name: str) -> None:
     )
     assert once > 1000
     assert twice < 2.4 * once
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_twice_the_fixes_are_twice_the_work(name: str) -> None:
+    for rule in all_rules():
+        assert rule.check
+    head, body = MOVES[name]
+    once, twice = (
+        calls(head + "".join(body.format(n=n) for n in range(count)), fixes=True)
+        for count in (100, 200)
+    )
+    assert once > 10_000
+    assert twice < 2.2 * once

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
+import signal
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from mpslint.errors import CannotWrite
-from mpslint.writer import replace
+from mpslint.writer import create, replace
 
 BEFORE, AFTER = b"before\n", b"after, and longer\n"
 
@@ -49,18 +52,13 @@ def test_a_symlink_stays_and_its_target_changes(file: Path) -> None:
     assert file.read_bytes() == AFTER
 
 
-def test_every_hard_link_sees_the_change(file: Path) -> None:
-    other = file.parent / "other.py"
-    os.link(file, other)
-    replace(str(file), BEFORE, AFTER)
-    assert other.read_bytes() == AFTER
-    assert other.stat().st_ino == file.stat().st_ino
-
-
-def test_a_shorter_text_leaves_nothing_of_the_longer_behind_a_hard_link(file: Path) -> None:
+def test_a_file_with_several_names_is_refused(file: Path) -> None:
+    """Written in place it would be torn by whatever ends mpslint meanwhile."""
     os.link(file, file.parent / "other.py")
-    replace(str(file), BEFORE, b"x")
-    assert file.read_bytes() == b"x"
+    with pytest.raises(CannotWrite, match=r"has 2 names \(hard links\).*; the file is unchanged"):
+        replace(str(file), BEFORE, AFTER)
+    assert (file.read_bytes(), (file.parent / "other.py").read_bytes()) == (BEFORE, BEFORE)
+    assert listing(file.parent) == ["other.py", "train.py"]
 
 
 def test_a_file_that_changed_since_it_was_read_is_left_alone(file: Path) -> None:
@@ -105,22 +103,87 @@ def test_a_failure_at_any_step_leaves_the_file_and_no_rubbish(
     assert listing(file.parent) == ["train.py"]
 
 
-def test_a_hard_linked_file_is_put_back_when_the_disk_fills_up(
-    file: Path, monkeypatch: pytest.MonkeyPatch
+KILLED = """
+import importlib, os, signal, sys
+from mpslint import writer
+step, path = sys.argv[1:]
+module, _, name = step.rpartition(".")
+die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+setattr(importlib.import_module(module), name, die)
+before = open(path, "rb").read() if os.path.exists(path) else None
+if before is None:
+    writer.create(path, b"new" * 1000)
+else:
+    writer.replace(path, before, before * 1000)
+"""
+
+
+def killed_at(step: str, path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", KILLED, step, str(path)])
+    assert ran.returncode == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "os.chmod", "os.replace"])
+def test_a_run_that_is_killed_leaves_the_file_and_the_next_one_clears_up(
+    file: Path, step: str
 ) -> None:
-    os.link(file, file.parent / "other.py")
-    real, calls = os.fsync, []
-
-    def full_once(handle: int) -> None:
-        calls.append(handle)
-        if len(calls) == 1:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", full_once)
-    with pytest.raises(CannotWrite, match="no space left on device"):
-        replace(str(file), BEFORE, AFTER)
+    killed_at(step, file)
     assert file.read_bytes() == BEFORE
+    assert len(listing(file.parent)) == 2
+    (file.parent / "b.py").write_bytes(BEFORE)
+    replace(str(file.parent / "b.py"), BEFORE, AFTER)
+    assert listing(file.parent) == ["b.py", "train.py"]
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "os.chmod", "os.link"])
+def test_a_new_file_is_there_as_a_whole_or_not_at_all(tmp_path: Path, step: str) -> None:
+    killed_at(step, tmp_path / "new.py")
+    assert not (tmp_path / "new.py").exists()
+    create(str(tmp_path / "new.py"), b"new")
+    assert (tmp_path / "new.py").read_bytes() == b"new"
+    assert listing(tmp_path) == ["new.py"]
+
+
+def test_a_new_file_does_not_take_the_place_of_one_that_is_there(file: Path) -> None:
+    with pytest.raises(CannotWrite, match="was made meanwhile"):
+        create(str(file), AFTER)
+    assert (file.read_bytes(), listing(file.parent)) == (BEFORE, ["train.py"])
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_new_file_has_the_mode_that_the_user_gives_new_files(tmp_path: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        create(str(tmp_path / "new.py"), b"new")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new.py").stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_new_file_on_a_disk_without_hard_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "link", refuse(errno.EPERM))
+    create(str(tmp_path / "new.py"), b"new")
+    assert (tmp_path / "new.py").read_bytes() == b"new"
+    with pytest.raises(CannotWrite, match="was made meanwhile"):
+        create(str(tmp_path / "new.py"), b"newer")
+
+
+def test_what_another_run_is_writing_and_what_is_not_ours_stays(file: Path) -> None:
+    folder = file.parent
+    busy = folder / ".a.py.abcdefgh.mpslint"
+    foreign = [".a.py.abc.mpslint", "a.py.abcdefgh.mpslint", ".a.py.abcdefgh.txt"]
+    for name in foreign:
+        (folder / name).write_text("mine")
+    (folder / ".b.py.abcdefgh.mpslint").symlink_to(foreign[0])
+    with open(busy, "wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        replace(str(file), BEFORE, AFTER)
+        expected = sorted([*foreign, busy.name, ".b.py.abcdefgh.mpslint", "train.py"])
+        assert listing(folder) == expected
+    replace(str(file), AFTER, BEFORE)
+    assert not busy.exists()
 
 
 @pytest.fixture
@@ -139,12 +202,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-@pytest.mark.parametrize("links", [1, 2])
-def test_a_really_full_disk_leaves_the_file(small_disk: Path, links: int) -> None:
+def test_a_really_full_disk_leaves_the_file(small_disk: Path) -> None:
     file = small_disk / "train.py"
     file.write_bytes(BEFORE)
-    if links == 2:
-        os.link(file, small_disk / "other.py")
     with open(small_disk / "filler", "wb", buffering=0) as filler:
         while True:
             try:

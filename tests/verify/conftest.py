@@ -10,16 +10,19 @@ from typing import Any
 
 import pytest
 
+from mpslint.verify.isolation import describe
 from mpslint.verify.launch import Launch
 from mpslint.verify.sandbox import process
 from mpslint.verify.sandbox.process import SHARED_SCRATCH, Ended, Limits, Places
 
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the isolation of Linux")
+both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "fallback"])
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "verify"
 LIMIT = 60.0
 
 
 def ended(**changes: Any) -> Ended:
-    plain = Ended(0, None, None, 3.0, 0, "", "", 0, {"nothing_left": True})
+    plain = Ended(0, None, None, 3.0, 0, "", "", 0, "", {"nothing_left": True})
     return plain._replace(**changes)
 
 
@@ -47,9 +50,20 @@ def launch(device: str = "mps", *, ending: Ended | None = None, **report: Any) -
 
 
 def raised(kind: str, message: str, **more: Any) -> dict[str, Any]:
-    """The part of a report that tells of an exception at train.py:7."""
-    error = {"type": kind, "message": message, "file": "train.py", "line": 7, "traceback": ""}
+    """The part of a report that tells of an exception at train.py:7 (or another `line`)."""
+    line = more.pop("line", 7)
+    error = {"type": kind, "message": message, "file": "train.py", "line": line, "traceback": ""}
     return {"outcome": "error", "exit_code": 1, "error": error, **more}
+
+
+def contained(run: Ended, what: str) -> bool:
+    """Whether the sandbox claims that this is out of reach: the tests hold it to its claims."""
+    assert run.broken is None, run.broken
+    if run.isolation.get(what):
+        return True
+    told = " ".join(describe(run.isolation, 1, 1, 1, 1).missing)
+    assert told, f"{what} is not isolated, and the report does not say so"
+    return False
 
 
 class Sandboxed:
@@ -79,9 +93,10 @@ class Sandboxed:
         places = Places(
             writable=writable,
             hidden=[str(self.user)],
-            keep=list(needed),
+            keep=[*needed, str(self.outside)],
             scratch={p: str(self.base / "tmp") for p in SHARED_SCRATCH if os.path.isdir(p)},
             guarded=[str(self.outside), *guarded],
+            private=[str(self.user)],
         )
         env = {
             "HOME": str(self.base / "home"),

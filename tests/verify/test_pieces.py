@@ -14,7 +14,16 @@ from typing import Any
 
 import pytest
 
-from mpslint.verify import environment, interpreter, isolation, mutant, numbers, saved, snapshot
+from mpslint.verify import (
+    environment,
+    interpreter,
+    isolation,
+    mutant,
+    numbers,
+    saved,
+    snapshot,
+    storages,
+)
 from mpslint.verify.report import Report, Run, overall
 from mpslint.verify.request import BadRequest, Request
 
@@ -27,10 +36,52 @@ class TestPrintedNumbers:
 
     @pytest.mark.parametrize(
         "line",
-        ["took 3.2 s", "12:03:44 start", "memory 12.5 MB", "using cuda 0", "speed 100 it/s", "5ms"],
-    )
-    def test_lines_about_the_machine_are_left_out(self, line: str) -> None:
+        [
+            "took 3.2 s", "12:03:44 start", "memory 12.5 MB", "using cuda 0", "speed 100 it/s",
+            "5ms", "Number of GPUs: 1", "GPU 0: NVIDIA GeForce RTX 3090, 24.0 GB", "eta: 120",
+            "Time for epoch 3: 12.5", "samples/sec 300.2", "4 workers", "at 0x7f12ab34",
+            "allocated 12.0 / 16.0 GB", "step_time: 0.12", "2026-11-22 12:22:38,123 start",
+        ],
+    )  # fmt: skip
+    def test_what_is_said_about_the_machine_is_left_out(self, line: str) -> None:
         assert numbers.of(line) == []
+
+    @pytest.mark.parametrize(
+        ("line", "left"),
+        [
+            ("training on cuda:0 for 4 steps", [4]),
+            ("training on cpu for 4 steps", [4]),
+            ("epoch 3 | loss 0.5 | time 3.2 | 1.25 GB", [3, 0.5]),
+            ("epoch 3 loss 0.5 (12.3 ms)", [3, 0.5]),
+            ('{"loss": 0.5, "seconds": 12.5, "accuracy": 0.9}', [0.5, 0.9]),
+            ("[2026-11-22 12:22:38,123] INFO step 4 loss 0.25", [4, 0.25]),
+            ("loss 0.5 mem: 12.0 / 16.0 GB acc 0.7", [0.5, 0.7]),
+            ("throughput: 1234.5 samples/s, loss 0.3", [0.3]),
+            ("cuda: 0.531", [0.531]),
+            ("timestep 5", [5]),
+        ],
+    )
+    def test_the_rest_of_such_a_line_is_compared(self, line: str, left: list[float]) -> None:
+        assert [number.value for numbers_ in numbers.of(line) for number in numbers_] == left
+
+    @pytest.mark.parametrize("text", ["1e999", "commit 7e999123", "0e999", "1e" + "9" * 5000])
+    def test_a_number_that_no_float_can_hold_is_near_to_no_other(self, text: str) -> None:
+        assert numbers.different_line(numbers.of(text), numbers.of("7"), 1e-5) is not None
+        assert numbers.different_line(numbers.of(text), numbers.of(text), 0.0) is None
+
+    def test_a_key_of_many_digits_is_no_number(self) -> None:
+        assert numbers.of("9" * 40_000) == []
+
+    @pytest.mark.parametrize(
+        ("one", "two"),
+        [
+            ("(1+2j)", "(1-2j)"), ("(1+2j)", "(1+3j)"), ("(1+nanj)", "(1+2j)"), ("inf", "-inf"),
+            ("tensor([2.-3.j])", "tensor([2.+3.j])"), ("(nan+1j)", "(nan+nanj)"),
+        ],
+    )  # fmt: skip
+    def test_both_parts_of_a_complex_number_count(self, one: str, two: str) -> None:
+        assert numbers.different_line(numbers.of(one), numbers.of(two), 1e-5) is not None
+        assert numbers.different_line(numbers.of(one), numbers.of(one), 1e-5) is None
 
     def test_versions_and_words_with_digits_are_no_numbers(self) -> None:
         assert numbers.of("resnet18 on torch-2.13.0") == []
@@ -50,6 +101,17 @@ class TestPrintedNumbers:
     def test_nan_equals_nan(self) -> None:
         assert numbers.close(float("nan"), float("nan"), 0.0)
         assert not numbers.close(float("nan"), 1.0, 0.1)
+
+
+def make_deep(folder: Path, levels: int = 1500) -> None:
+    """Folders within folders, deeper than Python calls functions."""
+    here = os.open(folder, os.O_RDONLY)
+    for _ in range(levels):
+        os.mkdir("d", dir_fd=here)
+        below = os.open("d", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
 
 
 def pickle_of(kind: str, device: str) -> bytes:
@@ -97,6 +159,37 @@ class TestTensorFiles:
             self.differ(tmp_path, one, two, kind) == "a.pt holds other tensors than the original's"
         )
 
+    @pytest.mark.parametrize(
+        ("kind", "form"), [("ComplexFloatStorage", "f"), ("ComplexDoubleStorage", "d")]
+    )
+    def test_a_nan_in_complex_numbers_is_noticed(
+        self, tmp_path: Path, kind: str, form: str
+    ) -> None:
+        one = struct.pack(f"<4{form}", 1, 2, 0, 4)
+        two = struct.pack(f"<4{form}", 1, 2, float("nan"), 4)
+        assert self.differ(tmp_path, one, one, kind) is None
+        assert self.differ(tmp_path, two, two, kind) is None
+        assert self.differ(tmp_path, one, two, kind) is not None
+
+    @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
+    def test_a_number_that_is_none_is_no_zero(self, tmp_path: Path, value: str) -> None:
+        one, two = struct.pack("<2f", 1, 0), struct.pack("<2f", 1, float(value))
+        assert self.differ(tmp_path, one, two) is not None
+
+    def test_numbers_whose_squares_overflow_are_compared(self, tmp_path: Path) -> None:
+        one, two = struct.pack("<2d", 1e200, 1), struct.pack("<2d", 2e200, 1)
+        assert self.differ(tmp_path, one, one, "DoubleStorage") is None
+        assert self.differ(tmp_path, one, two, "DoubleStorage") is not None
+
+    def test_complex_arrays_are_compared(self, tmp_path: Path) -> None:
+        import numpy
+
+        found = []
+        for value in (1 + 2j, complex(1, float("nan"))):
+            numpy.save(tmp_path / "z.npy", numpy.array([value, 3j], dtype="complex64"))
+            found.append(saved.collect(str(tmp_path), {}))
+        assert saved.difference(*found, 1e-5) is not None
+
     def test_the_last_bit_of_a_float_is_the_devices_business(self, tmp_path: Path) -> None:
         one, two = struct.pack("<f", 1.0), struct.pack("<I", 0x3F800001)
         assert self.differ(tmp_path, one, two) is None
@@ -130,7 +223,7 @@ class TestTensorFiles:
         assert saved.difference(one, far, 1e-5, {"result.json"}) is None
 
     def test_a_file_that_is_not_written_is_noticed(self) -> None:
-        part = {"data/0": saved.Part(4, "x", 1.0, 1.0)}
+        part = {"data/0": saved.Part(4, "x", storages.UNKNOWN)}
         assert saved.difference({"a.pt": part}, {}, 1e-5) is not None
 
     def test_files_that_were_there_before_are_not_the_scripts(self, tmp_path: Path) -> None:
@@ -186,6 +279,88 @@ class TestSnapshot:
         taken = snapshot.take(str(folder), str(folder / "train.py"), [], str(tmp_path / "copy"))
         assert taken.left_out == ("link (a symbolic link to outside)",)
         assert self.files(tmp_path / "copy") == {"train.py"}
+
+    def test_what_git_tracks_behind_a_folder_that_is_now_a_link_is_left_out(
+        self, tmp_path: Path
+    ) -> None:
+        project = self.project(tmp_path / "p")
+        (project / "keys").mkdir()
+        (project / "keys" / "token").write_text("")
+        self.git(project, "add", "keys/token")
+        (project / "keys" / "token").unlink()
+        (project / "keys").rmdir()
+        (tmp_path / "private").mkdir()
+        (tmp_path / "private" / "token").write_text("secret")
+        (project / "keys").symlink_to(tmp_path / "private")
+        taken = snapshot.take(
+            str(project), str(project / "train.py"), ["keys"], str(tmp_path / "copy")
+        )
+        assert "keys/token (a symbolic link to outside)" in taken.left_out
+        assert "token" not in {name.rpartition("/")[2] for name in self.files(tmp_path / "copy")}
+
+    def test_a_tracked_link_to_a_folder_outside_is_left_out_as_one(self, tmp_path: Path) -> None:
+        project = self.project(tmp_path / "p")
+        (tmp_path / "private").mkdir()
+        (tmp_path / "private" / "token").write_text("secret")
+        (project / "keys").symlink_to(tmp_path / "private")
+        self.git(project, "add", "keys")
+        taken = snapshot.take(str(project), str(project / "train.py"), [], str(tmp_path / "copy"))
+        assert taken.left_out == ("keys (a symbolic link to outside)",)
+
+    def test_a_repositorys_own_files_are_not_copied_through_a_link(self, tmp_path: Path) -> None:
+        project = self.project(tmp_path / "p")
+        (project / "settings").symlink_to(project / ".git" / "config")
+        taken = snapshot.take(str(project), str(project / "train.py"), [], str(tmp_path / "copy"))
+        assert taken.left_out == ("settings (a symbolic link into a repository's own files)",)
+
+    def test_ignored_files_that_git_tracks_are_copied_and_others_not(self, tmp_path: Path) -> None:
+        project = self.project(tmp_path / "p")
+        (project / "kept.log").write_text("")
+        self.git(project, "add", "-f", "kept.log")
+        (project / "pkg").mkdir()
+        (project / "pkg" / ".gitignore").write_text("local.py\n")
+        for name in ("local.py", "new.py"):
+            (project / "pkg" / name).write_text("")
+        snapshot.take(str(project), str(project / "train.py"), [], str(tmp_path / "copy"))
+        assert self.files(tmp_path / "copy") == {
+            "train.py", "model.py", "data/train.bin", ".gitignore", "kept.log", "pkg/.gitignore",
+            "pkg/new.py",
+        }  # fmt: skip
+
+    def test_a_repository_in_the_project_is_copied_without_what_git_keeps(
+        self, tmp_path: Path
+    ) -> None:
+        project = self.project(tmp_path / "p")
+        (project / "vendored").mkdir()
+        (project / "vendored" / "lib.py").write_text("")
+        self.git(project / "vendored", "init", "-q")
+        snapshot.take(str(project), str(project / "train.py"), [], str(tmp_path / "copy"))
+        assert {name for name in self.files(tmp_path / "copy") if "vendored" in name} == {
+            "vendored/lib.py"
+        }
+
+    def test_folders_below_each_other_without_end_are_walked(self, tmp_path: Path) -> None:
+        folder = tmp_path / "p"
+        folder.mkdir()
+        (folder / "train.py").write_text("")
+        make_deep(folder)
+        try:
+            taken = snapshot.take(str(folder), str(folder / "train.py"), [], str(tmp_path / "copy"))
+        finally:
+            # What pytest would do it with calls itself for each level.
+            subprocess.run(["rm", "-rf", str(folder)], check=True)
+        assert taken.root == os.path.realpath(folder)
+        assert (tmp_path / "copy" / "train.py").exists()
+
+    @pytest.mark.parametrize("name", [".gitignore", "data.txt", "pipe.py"])
+    def test_a_pipe_in_a_project_makes_nobody_wait(self, tmp_path: Path, name: str) -> None:
+        project = self.project(tmp_path / "p")
+        (project / name).unlink(missing_ok=True)
+        os.mkfifo(project / name)
+        script = str(project / "train.py")
+        assert snapshot.find_root(script) == os.path.realpath(project)
+        taken = snapshot.take(str(project), script, [], str(tmp_path / "copy"))
+        assert any(name in told and "not a regular file" in told for told in taken.left_out)
 
     def test_what_is_over_the_cap_is_left_out_and_told(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -272,7 +447,7 @@ class TestReport:
 
     def test_what_is_not_isolated_is_said(self) -> None:
         measured = {"network": None, "writes": "Landlock", "home": None, "refused": "not permitted"}
-        told = isolation.describe(measured, 1 << 30, 60, 100)
+        told = isolation.describe(measured, 1 << 30, 60, 100, 1 << 30)
         assert any(text.startswith("network (not permitted)") for text in told.missing)
         assert any("only the copy can be written (Landlock)" in text for text in told.in_force)
         text = Report("t.py", (), "skipped", "", told).to_text()
@@ -293,8 +468,8 @@ class TestRequest:
 class TestInterpreter:
     def test_a_relative_python_path_does_not_make_the_whole_disk_needed(self) -> None:
         asked = interpreter.ask(sys.executable, {"PYTHONPATH": ".." + os.pathsep + "."})
-        assert "/" not in asked.folders
-        assert os.path.realpath(sys.base_prefix) in asked.folders
+        assert "/" not in asked.path
+        assert os.path.realpath(sys.base_prefix) in map(os.path.realpath, asked.prefixes)
 
     def test_something_that_is_no_python_is_named(self) -> None:
         with pytest.raises(BadRequest, match="/nowhere/python: cannot be run as Python"):

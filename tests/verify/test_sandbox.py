@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 from typing import Any
 
 import pytest
 
-from mpslint.verify.isolation import describe
 from mpslint.verify.sandbox.process import SHARED_SCRATCH
 
-linux = pytest.mark.skipif(sys.platform != "linux", reason="the isolation of Linux")
-both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "fallback"])
-
-
-def contained(run: Any, what: str) -> bool:
-    """Whether the sandbox claims that this is out of reach: the tests hold it to its claims."""
-    assert run.broken is None, run.broken
-    if run.isolation.get(what):
-        return True
-    told = " ".join(describe(run.isolation, 1, 1, 1).missing)
-    assert told, f"{what} is not isolated, and the report does not say so"
-    return False
+from .conftest import both_ways, contained, linux
 
 
 @both_ways

@@ -80,6 +80,31 @@ def test_a_new_device_error_fails_although_the_original_lacks_data() -> None:
     assert verdict.judge(patched, basis(None, original)).verdict == "fail"
 
 
+MIXED = "Expected all tensors to be on the same device, but found at least two devices, {} and cpu!"
+
+
+def test_the_originals_own_device_error_is_not_new_in_another_line() -> None:
+    original = launch("cuda", **raised("RuntimeError", MIXED.format("cuda:0")))
+    patched = launch("cuda", **raised("RuntimeError", MIXED.format("cuda:0"), line=12))
+    judged = verdict.judge(patched, basis(None, original))
+    assert judged.verdict == "inconclusive"
+    assert "the original cannot run here" in judged.reason
+
+
+def test_the_originals_own_device_error_is_not_new_on_another_device() -> None:
+    original = launch("cuda", **raised("RuntimeError", MIXED.format("cuda:0")))
+    patched = launch("mps", **raised("RuntimeError", MIXED.format("mps:0")))
+    assert verdict.judge(patched, basis(None, original)).verdict == "inconclusive"
+
+
+def test_a_script_that_fails_on_the_plain_cpu_too_is_not_blamed_on_the_device() -> None:
+    peer = launch("cpu", **raised("ValueError", "no data in train.py:3"))
+    alone = launch("mps", **raised("ValueError", "no data in train.py:5", line=9))
+    judged = verdict.judge_alone(alone, peer, basis(peer), trains=True)
+    assert judged.verdict == "inconclusive"
+    assert "the same on the plain CPU" in judged.reason
+
+
 def test_without_a_run_of_the_original_nothing_passes() -> None:
     original = launch("cuda", outcome="limit", limits=["CUDA graphs"])
     judged = verdict.judge(launch("mps"), basis(None, original))
@@ -226,6 +251,16 @@ def test_other_printed_numbers_are_noticed() -> None:
     reference = launch("cuda", ending=ended(stdout="accuracy 0.512\n"))
     patched = launch("mps", ending=ended(stdout="accuracy 0.519\n"))
     assert judge(patched, reference).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize("device", ["mps", "cpu"])
+def test_a_line_that_names_the_device_is_compared_without_the_name(device: str) -> None:
+    said = "training on {} for 4 steps\naccuracy 0.5\n"
+    reference = launch("cuda", ending=ended(stdout=said.format("cuda:0")))
+    patched = launch(device, ending=ended(stdout=said.format(device)))
+    assert judge(patched, reference).verdict == "pass"
+    other = launch(device, ending=ended(stdout=said.format(device).replace("4 steps", "3 steps")))
+    assert judge(other, reference).verdict == "inconclusive"
 
 
 def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:

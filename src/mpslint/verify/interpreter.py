@@ -48,10 +48,6 @@ print(json.dumps(bad))
 """
 
 
-# Folders that must not count as needed, or nothing below them could be hidden.
-_TOO_WIDE = ("", "/", "/home", "/root", "/Users")
-
-
 class Interpreter(NamedTuple):
     """A Python: its absolute path, version, torch version (None: no torch), and the folders it
     needs to work.
@@ -65,21 +61,16 @@ class Interpreter(NamedTuple):
     user_base: str
 
     @property
-    def folders(self) -> list[str]:
-        """Every folder that must stay readable, the symbolic links on the way to the executable
-        included.
-        """
-        found = [*self.prefixes, *self.path, os.path.dirname(self.executable)]
+    def program_folders(self) -> list[str]:
+        """The executable's folder, and those of the symbolic links on the way to it."""
+        found = [os.path.dirname(self.executable)]
         link = self.executable
         for _ in range(40):
             if not os.path.islink(link):
                 break
             link = os.path.join(os.path.dirname(link), os.readlink(link))
             found.append(os.path.dirname(os.path.normpath(link)))
-        found += [os.path.realpath(path) for path in found]
-        return [
-            path for path in dict.fromkeys(found) if path not in _TOO_WIDE and os.path.exists(path)
-        ]
+        return list(dict.fromkeys(found))
 
 
 def _child(python: str, code: str, env: Mapping[str, str], data: str = "") -> str:

@@ -10,7 +10,9 @@ from mpslint.verify.saved import Saved
 
 
 class Launch(NamedTuple):
-    """`report` is the harness's own report (None: the process died before it could write one)."""
+    """`report` is the harness's own report (None: the process died before it could tell one, or
+    `distrusted` says why it is not believed); `status` the exit status that it announced.
+    """
 
     device: str
     kind: str  # "simulated", "real" or "cpu"
@@ -18,6 +20,8 @@ class Launch(NamedTuple):
     report: Mapping[str, Any] | None
     saved: Mapping[str, Saved]
     limit: float  # seconds it was given
+    status: int | None = 0
+    distrusted: str = ""
 
     @property
     def seconds(self) -> float:

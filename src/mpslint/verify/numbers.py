@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import sys
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from mpslint.verify.machine_words import without_machine
+
+# No longer than a float can tell apart: what is longer is a hash or a key.
+_REAL = r"(?:\d{1,400}\.\d{0,400}|\.\d{1,400}|\d{1,400})(?:[eE][-+]?\d{1,6})?"
+# A sign belongs to a number unless something stands before it (7-3); the imaginary part of a
+# complex number always has one.
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?(?![\w.])|\b(?:nan|inf)\b"
-)
-# Words and units around numbers that tell about the machine, not about the model.
-_MACHINE = re.compile(
-    r"\b(time|took|elapsed|seconds?|secs?|ms|us|eta|it/s|s/it|samples/s\w*|tok(en)?s?/s\w*|throughput|speed|fps"
-    r"|tflops?|gflops?|mfu|mem(ory)?|[kmg]i?b|gpu|cuda|mps|device|pid|date|version|threads?|cores?|workers?)\b"
-    r"|\d(ms|s|us|ns|GB|MB|KB|GiB|MiB)\b|\d+:\d\d|\d{4}-\d\d-\d\d|0x[0-9a-f]+",
-    re.IGNORECASE,
+    rf"((?<=[\w.])[-+](?:{_REAL}|nan|inf)j(?![\w.])|(?<![\w.])[-+]?(?:{_REAL}|nan|inf)j?(?![\w.]))"
 )
 
 
@@ -33,20 +33,22 @@ Line = tuple[Printed, ...]
 
 
 def _printed(text: str) -> Printed:
+    text = text.rstrip("j")
     mantissa, _, exponent = text.lower().partition("e")
-    decimals = len(mantissa.partition(".")[2])
+    value = float(text)
     if "." not in text and not exponent:
-        return Printed(float(text), 0.0)
-    return Printed(float(text), 10.0 ** (int(exponent or 0) - decimals))
+        return Printed(value, 0.0)
+    power = int(exponent or 0) - len(mantissa.partition(".")[2])
+    # 1e999 is infinite, and nothing is near that.
+    near = math.isfinite(value) and power <= sys.float_info.max_10_exp
+    return Printed(value, 10.0**power if near else 0.0)
 
 
 def of(text: str) -> list[Line]:
-    """The numbers of each line that has some and does not speak of time, memory or the machine."""
+    """The numbers of each line that has some, but for those about time, memory and the machine."""
     found = []
     for line in text.splitlines():
-        if _MACHINE.search(line):
-            continue
-        numbers = tuple(_printed(number) for number in _NUMBER.findall(line))
+        numbers = tuple(_printed(number) for number in _NUMBER.findall(without_machine(line)))
         if numbers:
             found.append(numbers)
     return found

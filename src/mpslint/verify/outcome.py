@@ -26,13 +26,34 @@ class Way(Enum):
     BROKEN = "the check itself failed"
 
 
+_LINE = re.compile(r"(?<=\.py)[\"']?(?::|, line )\d+|\b[Ll]ine \d+")
+_DEVICE = re.compile(r"\b(?:cuda|mps)(?::\d+)?\b")
+
+
 class Outcome(NamedTuple):
+    """How it ended, what it said, and where in the user's code (` at file:line`, or nothing)."""
+
     way: Way
-    reason: str
+    said: str
+    where: str = ""
 
     @property
     def ok(self) -> bool:
         return self.way is Way.OK
+
+    @property
+    def reason(self) -> str:
+        return self.said + self.where
+
+    def is_like(self, other: Outcome) -> bool:
+        """The same end, whatever the line and the device: a rewrite moves the one, and its runs
+        are on another of the others.
+        """
+        return self.way is other.way and _anywhere(self.said) == _anywhere(other.said)
+
+
+def _anywhere(said: str) -> str:
+    return _LINE.sub("", _DEVICE.sub("the device", said))
 
 
 _DEVICE_MESSAGE = re.compile(
@@ -80,8 +101,27 @@ def classify(launch: Launch) -> Outcome:
         return Outcome(Way.BROKEN, f"the sandbox could not start the script: {ended.broken}")
     if ended.stopped:
         return _stopped(launch)
+    if launch.distrusted:
+        return Outcome(Way.BROKEN, f"the report is not believed: {launch.distrusted}")
     if launch.report is None:
         return _died(launch)
+    told = _told(launch)
+    return (told.ok and _unlike_told(launch)) or told
+
+
+def _unlike_told(launch: Launch) -> Outcome | None:
+    """A process that announced its end, and then ended otherwise, did not run well."""
+    code = launch.ended.code
+    if code == launch.status:
+        return None
+    if code is None or code < 0:
+        name = _signal_name(-code) if code else "a signal"
+        return Outcome(Way.SIGNAL, f"killed by {name} after its end")
+    return Outcome(Way.BROKEN, f"exits {code}, but announced {launch.status}")
+
+
+def _told(launch: Launch) -> Outcome:
+    """The outcome as the launcher told it."""
     limits = launch.value("limits", [])
     if launch.outcome == "unavailable":
         return Outcome(Way.UNAVAILABLE, _unavailable(launch))
@@ -189,9 +229,9 @@ def _error(error: dict[str, Any]) -> Outcome:
     if kind in _MISSING_TYPES:
         return Outcome(Way.ENVIRONMENT, f"data is missing ({said})")
     if _DEVICE_MESSAGE.search(message):
-        return Outcome(Way.DEVICE, f"{said}{place(error)}")
+        return Outcome(Way.DEVICE, said, place(error))
     if _MISSING.search(message):
         return Outcome(Way.ENVIRONMENT, f"data is missing ({said})")
     if kind in ("RuntimeError", "BlockingIOError", "OSError") and _THREADS.search(message):
         return Outcome(Way.RESOURCES, f"met the limit on processes ({said})")
-    return Outcome(Way.ERROR, f"{said}{place(error)}")
+    return Outcome(Way.ERROR, said, place(error))

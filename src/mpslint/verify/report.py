@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.printable import printable
+
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
 _WORST_FIRST = (FAIL, INCONCLUSIVE, SKIPPED, PASS)
 SIMULATED = (
@@ -105,7 +107,7 @@ class Report:
             lines.append("  isolated: " + "; ".join(self.isolation.in_force))
         lines += [f"  not isolated: {text}" for text in self.isolation.missing]
         lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
 
 def _costs(run: Run) -> list[str]:

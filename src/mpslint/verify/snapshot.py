@@ -12,15 +12,17 @@ import os
 import re
 import shutil
 import stat
-import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from mpslint import git, gitignore
+from mpslint.files import files_below, read_regular
 from mpslint.verify.sandbox.process import SHARED_SCRATCH
 
 SIZE_CAP = 2 << 30
 _COUNT_CAP = 50_000
+_SCRIPT_CAP = 16 << 20
 _NEVER = {
     ".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "env", "node_modules", ".tox", ".nox",
     ".mypy_cache", ".ruff_cache", ".pytest_cache", ".cache", "wandb", "mlruns", ".idea", ".vscode",
@@ -40,22 +42,38 @@ def find_root(script: str, python_path: Sequence[str] = ()) -> str:
     `../`, else its folder.
     """
     folder = os.path.dirname(os.path.realpath(script))
-    top = _git(folder, "rev-parse", "--show-toplevel").strip()
-    if not top:
+    repository = git.find(folder)
+    tracked = None if repository is None else _tracked(repository)
+    if repository is None or tracked is None:
         around = [os.path.realpath(path) for path in python_path] + [_reached_from(script)]
         around = [path for path in around if (folder + os.sep).startswith(path + os.sep)]
         return min({*around} - _wide_folders(), key=len, default=folder)
-    top = os.path.realpath(top)
-    ignored = _git(folder, "check-ignore", "--", os.path.realpath(script))
-    return folder if ignored or top in _wide_folders() else top
+    ignored = os.path.relpath(os.path.realpath(script), repository.top) not in tracked
+    if ignored:
+        known = gitignore.above(folder, _silent)
+        known = gitignore.extended(known, folder, _silent)
+        ignored = known is not None and known.ignored(os.path.realpath(script), False)
+    return folder if ignored or repository.top in _wide_folders() else repository.top
+
+
+def _silent(_: str) -> None:
+    """The copy is made of the same ignore files, and says then which it could not read."""
+
+
+def _tracked(repository: git.Repository) -> set[str] | None:
+    """What git tracks; None where it does not answer, so that there is no repository for us."""
+    try:
+        return set(repository.tracked())
+    except git.GitFailed:
+        return None
 
 
 def _reached_from(script: str) -> str:
     """The outermost folder that a script names by `../` in its texts; its own where it does not."""
     folder = os.path.dirname(os.path.realpath(script))
     try:
-        with open(script, encoding="utf-8", errors="replace") as file:
-            texts = re.findall(r"""["']((?:\.\./)+)""", file.read())
+        text = read_regular(script, _SCRIPT_CAP).decode("utf-8", "replace")
+        texts = re.findall(r"""["']((?:\.\./)+)""", text)
     except OSError:
         return folder
     up = max((text.count("../") for text in texts), default=0)
@@ -81,7 +99,7 @@ def take(root: str, script: str, args: Sequence[str], target: str) -> Snapshot:
     left_out: list[str] = []
     os.makedirs(target)
     size = count = 0
-    for relative in _wanted(root, script, args):
+    for relative in _wanted(root, script, args, left_out.append):
         source = os.path.join(root, relative)
         reason = _refuse(source, root)
         if reason is None:
@@ -106,18 +124,20 @@ def take(root: str, script: str, args: Sequence[str], target: str) -> Snapshot:
 def _refuse(source: str, root: str) -> str | None:
     try:
         real = os.path.realpath(source)
-        if os.path.islink(source) and not real.startswith(root + os.sep):
+        # The link can be a folder on the way: git tracks what lay there when it was none.
+        if not real.startswith(root.rstrip(os.sep) + os.sep):
             return "a symbolic link to outside"
+        if ".git" in os.path.relpath(real, root).split(os.sep):
+            return "a symbolic link into a repository's own files"
         return None if stat.S_ISREG(os.stat(source).st_mode) else "not a regular file"
     except OSError as error:
         return error.strerror or "unreadable"
 
 
-def _wanted(root: str, script: str, args: Sequence[str]) -> list[str]:
-    listing = _git(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-    if not listing:
+def _wanted(root: str, script: str, args: Sequence[str], warn: Callable[[str], None]) -> list[str]:
+    found = _not_ignored(root, warn)
+    if not found:
         return _without_git(root, script, args)
-    found = {name for name in listing.split("\0") if name}
     script = os.path.realpath(script)
     found.add(os.path.relpath(script, root))
     for named in _named_paths(root, script, args):
@@ -125,9 +145,41 @@ def _wanted(root: str, script: str, args: Sequence[str]) -> list[str]:
     # A submodule or a nested repository is listed as one folder.
     nested = [name for name in found if os.path.isdir(os.path.join(root, name))]
     for name in nested:
-        found.discard(name)
-        found.update(_walk(root, name.rstrip("/")))
+        if _refuse(os.path.join(root, name), root) == "not a regular file":
+            found.discard(name)
+            found.update(_walk(root, name))
     return sorted(found)
+
+
+def _not_ignored(root: str, warn: Callable[[str], None]) -> set[str]:
+    """What git tracks below `root`, and what it neither tracks nor ignores; nothing where there is
+    no repository. Nested repositories are named as folders."""
+    repository = git.find(root)
+    tracked = None if repository is None else _tracked(repository)
+    if repository is None or tracked is None:
+        return set()
+    paths = (os.path.join(repository.top, name) for name in tracked)
+    found = {os.path.relpath(path, root) for path in paths if path.startswith(root + os.sep)}
+    ignores = {root: gitignore.extended(gitignore.above(root, warn), root, warn)}
+
+    def enter(folder: str) -> bool:
+        if os.path.basename(folder) == ".git" or _ignored(ignores, folder, True):
+            return False
+        if os.path.lexists(os.path.join(folder, ".git")):
+            found.add(os.path.relpath(folder, root))
+            return False
+        ignores[folder] = gitignore.extended(ignores[os.path.dirname(folder)], folder, warn)
+        return True
+
+    for path in itertools.islice(files_below(root, enter), 2 * _COUNT_CAP):
+        if os.path.basename(path) != ".git" and not _ignored(ignores, path, False):
+            found.add(os.path.relpath(path, root))
+    return found
+
+
+def _ignored(ignores: dict[str, gitignore.Ignores | None], path: str, is_folder: bool) -> bool:
+    known = ignores[os.path.dirname(path)]
+    return known is not None and known.ignored(path, is_folder)
 
 
 def _without_git(root: str, script: str, args: Sequence[str]) -> list[str]:
@@ -154,9 +206,8 @@ def _named_paths(root: str, script: str, args: Iterable[str]) -> set[str]:
     """Existing paths below root that the script's text constants or its arguments name."""
     words = {part for arg in args for part in (arg, arg.partition("=")[2]) if part}
     try:
-        with open(script, "rb") as file:
-            tree = ast.parse(file.read())
-    except (SyntaxError, ValueError, OSError):
+        tree = ast.parse(read_regular(script, _SCRIPT_CAP))
+    except (SyntaxError, ValueError, OSError, RecursionError, MemoryError):
         tree = ast.Module([], [])
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -177,29 +228,18 @@ def _walk(root: str, below: str = "") -> Iterable[str]:
     if os.path.isfile(top):
         yield below
         return
-    for folder, folders, files in os.walk(top):
-        folders[:] = [
-            name
-            for name in folders
-            if name not in _NEVER and not os.path.exists(os.path.join(folder, name, "pyvenv.cfg"))
-        ]
-        for name in files:
-            yield os.path.relpath(os.path.join(folder, name), root)
+    for path in files_below(top, _is_own):
+        yield os.path.relpath(path, root)
 
 
-def _git(folder: str, *args: str) -> str:
-    """What git says, or nothing; settings of the repository that would run a program are switched
-    off.
-    """
-    safe = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.pager=cat"]
-    try:
-        done = subprocess.run(
-            ["git", "-C", folder, *safe, *args],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return os.fsdecode(done.stdout) if done.returncode == 0 else ""
+def _is_own(folder: str) -> bool:
+    """Whether a folder is none that tools make."""
+    name = os.path.basename(folder)
+    return name not in _NEVER and not os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+
+
+def special_files(folder: str, names: list[str]) -> list[str]:
+    """Pipes, sockets and devices among `names`, which cannot be copied (for `shutil.copytree`)."""
+    kinds = {name: os.lstat(os.path.join(folder, name)).st_mode for name in names}
+    plain = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+    return [name for name, mode in kinds.items() if stat.S_IFMT(mode) not in plain]

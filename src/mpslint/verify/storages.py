@@ -13,6 +13,7 @@ import struct
 import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 _TYPES = {
     "FloatStorage": "f",
@@ -25,23 +26,54 @@ _TYPES = {
     "CharStorage": "b",
     "ByteStorage": "B",
     "BoolStorage": "B",
+    # A complex number is two real ones.
+    "ComplexHalfStorage": "e",
+    "ComplexFloatStorage": "f",
+    "ComplexDoubleStorage": "d",
 }
-_NUMPY = {"f2": "e", "f4": "f", "f8": "d", "i8": "q", "i4": "i", "i2": "h", "i1": "b"}
+_NUMPY = {
+    "f2": "e", "f4": "f", "f8": "d", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
+    "u4": "I", "u2": "H", "u1": "B", "b1": "B", "c8": "f", "c16": "d",
+}  # fmt: skip
 _NUMPY_MAGIC = b"\x93NUMPY"
+_MOST_HEADER = 64 << 10
+_MOST_PICKLED = 4 << 20
 _GETS = ("BINGET", "LONG_BINGET", "GET")
 _PUTS = ("BINPUT", "LONG_BINPUT", "PUT")
 _TEXTS = ("BINUNICODE", "SHORT_BINUNICODE", "UNICODE")
 
 
-def norm_and_sum(data: bytes, kind: str | None) -> tuple[float, float]:
-    """L2 norm and sum of the finite values in little-endian `data`; NaN where `kind` is None."""
+class Summary(NamedTuple):
+    """What is told of many values: the L2 norm and the sum of the finite ones (NaN when the values
+    are not known), and how many are NaN, infinite and minus infinite.
+    """
+
+    norm: float
+    total: float
+    not_finite: tuple[int, int, int]
+
+    @property
+    def is_known(self) -> bool:
+        return not math.isnan(self.norm)
+
+
+UNKNOWN = Summary(math.nan, math.nan, (0, 0, 0))
+
+
+def summary(data: bytes, kind: str | None) -> Summary:
+    """The summary of little-endian `data`; `UNKNOWN` where `kind` is None or does not fit."""
     if kind is None or len(data) % (2 if kind == "bf16" else struct.calcsize(f"<{kind}")):
-        return math.nan, math.nan
-    values = [value for value in _values(data, kind) if math.isfinite(value)]
-    try:
-        return math.sqrt(math.fsum(value * value for value in values)), math.fsum(values)
-    except OverflowError:
-        return math.nan, math.nan
+        return UNKNOWN
+    values = list(_values(data, kind))
+    finite = [value for value in values if math.isfinite(value)]
+    odd = (
+        [value for value in values if not math.isfinite(value)] if len(finite) < len(values) else []
+    )
+    counts = (sum(map(math.isnan, odd)), odd.count(math.inf), odd.count(-math.inf))
+    # Scaled, so that no square of a large number is infinite.
+    largest = max(map(abs, finite), default=0) or 1
+    norm = largest * math.sqrt(math.fsum((value / largest) ** 2 for value in finite))
+    return Summary(norm, largest * math.fsum(value / largest for value in finite), counts)
 
 
 def _values(data: bytes, kind: str) -> Iterable[float]:
@@ -64,9 +96,11 @@ def numpy_kind(data: bytes) -> tuple[str | None, bytes]:
     wide = data[6] > 1
     start = 12 if wide else 10
     end = start + int.from_bytes(data[8:start], "little")
+    if end - start > _MOST_HEADER:
+        return None, data
     try:
         described = ast.literal_eval(data[start:end].decode("latin-1").strip())["descr"]
-    except (ValueError, SyntaxError, KeyError, TypeError):
+    except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError):
         return None, data
     if not isinstance(described, str) or described[:1] not in "<|":
         return None, data
@@ -78,6 +112,8 @@ def storage_kinds(pickled: bytes) -> Mapping[str, str]:
 
     Source: torch/serialization.py (`persistent_id`: ("storage", type, key, location, numel)).
     """
+    if len(pickled) > _MOST_PICKLED:
+        return {}
     kinds: dict[str, str] = {}
     memo: dict[object, object] = {}
     last: object = None
@@ -105,5 +141,5 @@ def _operations(pickled: bytes) -> Iterator[tuple[pickletools.OpcodeInfo, object
     """The operations of a pickle, as far as it is one."""
     try:
         yield from pickletools.genops(pickled)
-    except ValueError:
+    except (ValueError, OverflowError, IndexError, AssertionError):
         return

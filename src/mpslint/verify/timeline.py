@@ -44,6 +44,8 @@ class Event(NamedTuple):
 class Step(NamedTuple):
     title: str
     events: tuple[Event, ...]
+    follows: bool = False
+    """Another step came before, whose last work the device still has in its queue."""
 
 
 class Span(NamedTuple):
@@ -72,27 +74,31 @@ def events_of(rows: Iterable[Mapping[str, Any]]) -> list[Event]:
     ]
 
 
-def last_step(events: Sequence[Event]) -> Step:
+def last_step(events: Sequence[Event], *, ended: bool = True) -> Step:
     """From the end of the last step but one to the end of the last; all events when none ended.
 
-    The last step is taken because the first ones also pay for moving the model.
+    The last step is taken because the first ones also pay for moving the model. `ended`: the
+    script came to its own end.
     """
     ends = [index for index, event in enumerate(events) if event.kind == "step"]
     if not ends:
-        return Step("the whole run (no optimizer step)", tuple(events))
+        what = "the whole run" if ended else "what ran before the script failed"
+        return Step(f"{what} (no optimizer step)", tuple(events))
     first = ends[-2] + 1 if len(ends) > 1 else 0
     number = events[ends[-1]].step
     begin = f"the end of step {number - 1}" if number > 1 else "the start"
-    return Step(f"step {number}, from {begin} to its own end", tuple(events[first : ends[-1] + 1]))
+    shown = tuple(events[first : ends[-1] + 1])
+    return Step(f"step {number}, from {begin} to its own end", shown, number > 1)
 
 
-def lay_out(events: Sequence[Event]) -> list[Span]:
+def lay_out(step: Step) -> list[Span]:
     """The bars of both lanes by the model described above.
 
     Steps follow each other: the device begins with what the step before left in its queue.
     """
+    events = step.events
     _, host, device = _fill(events, 0.0)
-    backlog = max(0.0, device - host)
+    backlog = max(0.0, device - host) if step.follows else 0.0
     spans, _, _ = _fill(events, backlog)
     if backlog and events:
         before = events[0]._replace(kind="op", name="work queued by the step before")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from mpslint.printable import printable
 from mpslint.verify.report import SIMULATED
 from mpslint.verify.timeline import Event
 
@@ -28,7 +29,7 @@ _MOST_LINES = 15
 
 
 def render(trace: Trace) -> str:
-    return "\n".join(_sections(trace))
+    return "\n".join(printable(line.expandtabs()) for line in _sections(trace))
 
 
 def _sections(trace: Trace) -> Iterator[str]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import linecache
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from mpslint import pages
+from mpslint.files import read_regular
 from mpslint.verify import interpreter, isolation
 from mpslint.verify.outcome import classify
 from mpslint.verify.report import Isolation
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.timeline import Event, Step, events_of, last_step
 from mpslint.verify.workshop import Workshop
+
+_MOST_SOURCE = 10 << 20
 
 
 class Finding(Protocol):
@@ -58,26 +61,13 @@ class Line:
 
     def in_words(self) -> str:
         parts = [
-            _count(self.fallbacks, "fallback"),
-            _count(self.waits, "wait"),
-            _count(self.copies, "copy", "copies")
-            + (f" ({size(self.bytes)})" if self.bytes else ""),
-            _count(self.operations, "operation"),
+            pages.count(self.fallbacks, "fallback"),
+            pages.count(self.waits, "wait"),
+            pages.count(self.copies, "copy", "copies")
+            + (f" ({pages.size(self.bytes)})" if self.bytes else ""),
+            pages.count(self.operations, "operation"),
         ]
         return ", ".join(part for part in parts if not part.startswith("0 "))
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def size(number: float) -> str:
-    """Bytes for people."""
-    for unit in ("B", "kB", "MB"):
-        if number < 1000:
-            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
-        number /= 1000
-    return f"{number:.1f} GB"
 
 
 @dataclass(frozen=True)
@@ -90,6 +80,8 @@ class Trace:
     ok: bool
     reason: str
     step: Step
+    operations: int = 0
+    """What the device ran in that step, copies and reads of numbers included."""
     lines: tuple[Line, ...] = ()
     steps: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
@@ -99,22 +91,28 @@ class Trace:
     def name(self) -> str:
         return self.device if self.device == "cpu" else f"{self.kind} {self.device}"
 
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "script": self.script,
-                "device": self.device,
-                "kind": self.kind,
-                "ok": self.ok,
-                "reason": self.reason,
-                "steps": list(self.steps),
-                "step": self.step.title,
-                "lines": [vars(line) for line in self.lines],
-                "events": [event._asdict() for event in self.step.events],
-                "notes": list(self.notes),
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "script": self.script,
+            "device": self.device,
+            "kind": self.kind,
+            "ok": self.ok,
+            "reason": self.reason,
+            "steps": list(self.steps),
+            "step": self.step.title,
+            "follows": self.step.follows,
+            "operations": self.operations,
+            "lines": [vars(line) for line in self.lines],
+            "events": [event._asdict() for event in self.step.events],
+            "notes": list(self.notes),
+            "isolation": {
+                "in_force": list(self.isolation.in_force),
+                "not_isolated": list(self.isolation.missing),
             },
-            indent=2,
-        )
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), indent=2)
 
     def to_text(self) -> str:
         from mpslint.verify.trace_text import render
@@ -122,7 +120,14 @@ class Trace:
         return render(self)
 
     def to_html(self) -> str:
-        from mpslint.verify.trace_html import render
+        """The page. Raises `mpslint.pages.NoTemplates`."""
+        from mpslint.verify.trace_page import render
+
+        return render(self)
+
+    def to_chrome(self) -> str:
+        """For Perfetto and the viewers of torch.profiler."""
+        from mpslint.verify.trace_chrome import render
 
         return render(self)
 
@@ -147,7 +152,9 @@ def trace(
     with Workshop(request, python) as workshop:
         launch = workshop.launch(request.patched, device, real=request.real, options=("--trace",))
         outcome = classify(launch)
-        step = last_step(events_of(launch.value("events", [])))
+        step = last_step(events_of(launch.value("events", [])), ended=outcome.ok)
+        steps = tuple(launch.value("step_costs", []))
+        operations = steps[-1].get("device_ops", 0) if steps else launch.value("device_ops", 0)
         return Trace(
             script=request.script,
             device=device,
@@ -155,22 +162,59 @@ def trace(
             ok=outcome.ok,
             reason=outcome.reason,
             step=step,
-            lines=_lines(step.events, findings_for),
-            steps=tuple(launch.value("step_costs", [])),
+            operations=int(operations),
+            lines=_lines(step.events, _Sources((workshop.root, *python.path)), findings_for),
+            steps=steps,
             notes=tuple(map(str, launch.value("notes", []))),
             isolation=isolation.describe(
-                workshop.isolation, request.memory, request.timeout, workshop.processes
+                workshop.isolation,
+                request.memory,
+                request.timeout,
+                workshop.processes,
+                workshop.disk,
             ),
         )
 
 
-def _lines(events: Sequence[Event], findings_for: FindingsFor | None) -> tuple[Line, ...]:
+class _Sources:
+    """Lines of Python files of the project and the libraries: which ones, a run says, and it may
+    say the name of any file."""
+
+    def __init__(self, folders: Iterable[str]) -> None:
+        self._folders = tuple(os.path.join(os.path.realpath(folder), "") for folder in folders)
+        self._known: dict[str, list[str]] = {}
+
+    def __contains__(self, file: str) -> bool:
+        return (
+            file.endswith(".py")
+            and "\0" not in file
+            and os.path.realpath(file).startswith(self._folders)
+        )
+
+    def line(self, file: str, number: int) -> str:
+        """The text of a line; nothing where there is none to show."""
+        if file not in self._known:
+            try:
+                data = read_regular(file, _MOST_SOURCE) if file in self else b""
+            except OSError:
+                data = b""
+            self._known[file] = data.decode("utf-8", "replace").splitlines()
+        lines = self._known[file]
+        return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def _lines(
+    events: Sequence[Event], sources: _Sources, findings_for: FindingsFor | None
+) -> tuple[Line, ...]:
     places: dict[tuple[str, int], list[Event]] = {}
     for event in events:
         if event.kind != "step":
             places.setdefault((event.file, event.line), []).append(event)
-    advice = _advice({file for file, _ in places}, findings_for)
-    lines = [_line(place, rows, advice.get(place, ())) for place, rows in places.items()]
+    advice = _advice({file for file, _ in places if file in sources}, findings_for)
+    lines = [
+        _line(place, rows, sources.line(*place), advice.get(place, ()))
+        for place, rows in places.items()
+    ]
     return tuple(sorted(lines, key=_dearest_first))
 
 
@@ -178,14 +222,16 @@ def _dearest_first(line: Line) -> tuple[int, int, int, str, int]:
     return -line.weight, -line.bytes, -line.operations, line.file, line.line
 
 
-def _line(place: tuple[str, int], events: list[Event], advice: tuple[str, ...]) -> Line:
+def _line(
+    place: tuple[str, int], events: list[Event], source: str, advice: tuple[str, ...]
+) -> Line:
     kinds = Counter(event.kind for event in events)
     copies = [event for event in events if event.kind in ("h2d", "d2h")]
     words = Counter(event.in_words() for event in events if event.kind not in ("op", "d2d"))
     return Line(
         file=place[0],
         line=place[1],
-        source=linecache.getline(*place).strip(),
+        source=source,
         waits=kinds["sync"],
         copies=len(copies),
         bytes=sum(event.bytes for event in copies),

@@ -339,12 +339,11 @@ class _Verification:
         notes = list(self.notes)
         if any(run.kind == "simulated" and run.seconds for run in runs):
             notes.append(SIMULATED)
-        if self.workshop.left_out:
-            some = ", ".join(self.workshop.left_out[:5])
-            notes.append(
-                f"left out of the copy: {some}"
-                + (" ..." if len(self.workshop.left_out) > 5 else "")
-            )
+        lists = {"left out of the copy": self.workshop.left_out}
+        lists["not compared"] = tuple(self.workshop.unread)
+        for what, names in lists.items():
+            if names:
+                notes.append(f"{what}: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}")
         return Report(
             self.request.script,
             tuple(runs),
@@ -362,6 +361,7 @@ class _Verification:
             self.request.memory,
             self.request.timeout,
             self.workshop.processes,
+            self.workshop.disk,
         )
 
 

@@ -7,16 +7,17 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import pwd
 import shutil
-import tempfile
-from collections.abc import Mapping
+import stat
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mpslint.verify import environment, saved, snapshot
+from mpslint.verify import environment, places, saved, snapshot, temporary
+from mpslint.verify.harness import channel
 from mpslint.verify.interpreter import Interpreter
 from mpslint.verify.launch import Launch
+from mpslint.verify.listener import Listener
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.sandbox import process
 
@@ -35,7 +36,7 @@ class Workshop:
 
     def __init__(self, request: Request, python: Interpreter) -> None:
         self.request, self.python = request, python
-        self.base = os.path.realpath(tempfile.mkdtemp(prefix="mpslint-verify-"))
+        self.base = ""
         self.users_path = _users_python_path(request)
         found = request.root or snapshot.find_root(request.script, self.users_path)
         self.root = os.path.realpath(found)
@@ -44,11 +45,17 @@ class Workshop:
             raise BadRequest(f"{request.script}: lies outside the folder to copy, {self.root}")
         self.isolation: dict[str, Any] = {}
         self.left_out: tuple[str, ...] = ()
+        self.unread: dict[str, None] = {}
+        """Files of the runs that were not looked into, each once."""
 
     def __enter__(self) -> Workshop:
-        self._install_harness()
-        taken = snapshot.take(self.root, self.script, self.request.args, self._in("pristine"))
-        self.left_out = taken.left_out
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(temporary.cleaned_up_when_asked_to_end())
+            self.base = stack.enter_context(temporary.folder())
+            self._install_harness()
+            taken = snapshot.take(self.root, self.script, self.request.args, self._in("pristine"))
+            self.left_out = taken.left_out
+            self._cleaning_up = stack.pop_all()
         return self
 
     def __exit__(
@@ -56,8 +63,8 @@ class Workshop:
         kind: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
-    ) -> None:
-        shutil.rmtree(self.base, ignore_errors=True)
+    ) -> bool | None:
+        return self._cleaning_up.__exit__(kind, error, trace)
 
     def _in(self, *names: str) -> str:
         return os.path.join(self.base, *names)
@@ -79,8 +86,9 @@ class Workshop:
         self._fresh({})
         argv = ["/bin/sh", "-c", command]
         ended = self._sandboxed(argv, self.request.timeout, address_space=0)
-        shutil.rmtree(self._in("pristine"))
-        shutil.copytree(self._in("run", "project"), self._in("pristine"), symlinks=True)
+        self._remove(self._in("pristine"))
+        project, pristine = self._in("run", "project"), self._in("pristine")
+        shutil.copytree(project, pristine, symlinks=True, ignore=snapshot.special_files)
         return ended
 
     def launch(
@@ -95,38 +103,66 @@ class Workshop:
         """Run the script on one device, in a fresh copy with `files` laid over it."""
         self._fresh(files)
         limit = timeout or self.request.timeout
-        report = self._in("run", "out", "report.json")
         argv = [self.python.executable, "-m", "mpslint_harness", "--device", device]
-        argv += ["--report", report, "--steps", str(self.request.steps if steps is None else steps)]
+        argv += ["--steps", str(self.request.steps if steps is None else steps)]
         argv += ["--seconds", f"{limit * _EARLY:.1f}"]
         if real:
             argv.append("--real")
         if self.request.torch_version:
             argv += ["--torch-version", self.request.torch_version]
-        argv += [*options, self.inside(self.script), *map(self._inside_argument, self.request.args)]
+        script = [self.inside(self.script), *map(self._inside_argument, self.request.args)]
         before = saved.states(self._in("run", "project"))
         space = 0 if real else self.request.memory + _LIBRARIES
-        ended = self._sandboxed(argv, limit, space)
+        with Listener() as listener:
+            argv += ["--channel", str(listener.handle), *options, *script]
+            ended = self._sandboxed(argv, limit, space, [listener.handle])
         kind = "cpu" if device == "cpu" else "real" if real else "simulated"
         left = saved.collect(self._in("run", "project"), before)
-        return Launch(device, kind, ended, self._read(report), left, limit)
+        self.unread.update(dict.fromkeys(saved.unread(left)))
+        try:
+            told = listener.told()
+        except channel.Forged as error:
+            return Launch(device, kind, ended, None, left, limit, None, str(error))
+        return Launch(device, kind, ended, self._outside(told.report), left, limit, told.status)
 
-    processes = _PROCESSES
+    processes, disk = _PROCESSES, _DISK
 
     def lay_out(self, files: Files) -> None:
         """A fresh copy of the snapshot with `files` laid over it, without running anything."""
         self._fresh(files)
 
     def _fresh(self, files: Files) -> None:
-        shutil.rmtree(self._in("run"), ignore_errors=True)
+        self._remove(self._in("run"))
         for name in ("home", "tmp", "out"):
             os.makedirs(self._in("run", name))
         shutil.copytree(self._in("pristine"), self._in("run", "project"), symlinks=True)
         for path, data in files.items():
-            target = self.inside(os.path.realpath(path))
-            os.makedirs(os.path.dirname(target), exist_ok=True)
-            with open(target, "wb") as file:
+            self._lay(path, data)
+
+    def _lay(self, path: str, data: bytes) -> None:
+        """Write a file of the copy; what a set-up command made of its place is not followed."""
+        target = self.inside(os.path.realpath(path))
+        project = os.path.join(os.path.realpath(self._in("run", "project")), "")
+        folder = os.path.realpath(os.path.dirname(target))
+        if not os.path.join(folder, "").startswith(project):
+            raise BadRequest(f"{path}: the set-up command put a link to outside in its way")
+        target = os.path.join(folder, os.path.basename(target))
+        try:
+            os.makedirs(folder, exist_ok=True)
+            before = os.lstat(target) if os.path.lexists(target) else None
+            if before is not None:
+                os.unlink(target)
+            with open(target, "xb") as file:
                 file.write(data)
+            if before is not None and stat.S_ISREG(before.st_mode):
+                os.chmod(target, stat.S_IMODE(before.st_mode) | stat.S_IRUSR | stat.S_IWUSR)
+        except OSError as error:
+            why = f"the set-up command put something in its way ({error.strerror})"
+            raise BadRequest(f"{path}: {why}") from None
+
+    def _remove(self, path: str) -> None:
+        if not temporary.remove(path):
+            raise BadRequest(f"{path}: what the last run left there cannot be removed")
 
     def _inside_argument(self, argument: str) -> str:
         """Absolute paths into the project mean the copy."""
@@ -151,7 +187,9 @@ class Workshop:
         installed = "site-packages" in path or "dist-packages" in path
         return self.covers(path) and not installed and os.path.isdir(path)
 
-    def _sandboxed(self, argv: list[str], timeout: float, address_space: int) -> process.Ended:
+    def _sandboxed(
+        self, argv: list[str], timeout: float, address_space: int, handles: Sequence[int] = ()
+    ) -> process.Ended:
         env = environment.build(
             {**os.environ},
             self._in("run", "home"),
@@ -164,7 +202,7 @@ class Workshop:
         folder = self.request.cwd or os.path.dirname(self.script)
         cwd = self.inside(os.path.realpath(folder)) if self.covers(folder) else folder
         os.makedirs(cwd, exist_ok=True)
-        ended = process.run(argv, cwd, env, self._places(), limits)
+        ended = process.run(argv, cwd, env, self._places(), limits, handles)
         self.isolation = ended.isolation or self.isolation
         here, there = self._in("run", "project"), self.root
         return ended._replace(
@@ -172,62 +210,28 @@ class Workshop:
         )
 
     def _places(self) -> process.Places:
-        writable = [self._in("run", name) for name in ("project", "home", "tmp", "out")]
-        search = os.environ.get("PATH", "").split(os.pathsep)
-        keep = [*self.python.folders, *search, *self.users_path, self.base]
-        keep = [path for path in keep if os.path.isabs(path) and os.path.isdir(path)]
-        hidden = [path for path in _private_folders() if not any(_holds(k, path) for k in keep)]
-        keep = [
-            path
-            for path in keep
-            if path == self.base or any(_holds(h, path) for h in _covered(hidden))
-        ]
-        tmp = self._in("run", "tmp")
-        scratch = {path: tmp for path in process.SHARED_SCRATCH if _is_own_folder(path)}
-        guarded = [self.root, os.path.dirname(self.root), "/", os.path.expanduser("~")]
-        guarded += [self.base, self._in("python")]
-        return process.Places(
-            writable, hidden, keep, scratch, [p for p in guarded if os.path.isdir(p)]
-        )
+        return places.lay_out(
+            self.python,
+            os.environ.get("PATH", "").split(os.pathsep),
+            self.users_path,
+            self.base,
+            [self._in("run", name) for name in ("project", "home", "out", "tmp")],
+            [
+                self.root, os.path.dirname(self.root), "/", os.path.expanduser("~"), self.base,
+                self._in("python"),
+            ],
+        )  # fmt: skip
 
-    def _read(self, path: str) -> dict[str, Any] | None:
-        try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-        except OSError:
+    def _outside(self, report: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The report with the user's own paths instead of those of the copy."""
+        if report is None:
             return None
         inside, outside = json.dumps(self._in("run", "project"))[1:-1], json.dumps(self.root)[1:-1]
-        report: dict[str, Any] = json.loads(text.replace(inside, outside))
-        return report
+        mapped: dict[str, Any] = json.loads(json.dumps(report).replace(inside, outside))
+        return mapped
 
 
 def _users_python_path(request: Request) -> list[str]:
     """The user's PYTHONPATH; relative entries mean what they mean where the user stands."""
     named = request.env.get("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     return [os.path.abspath(path) for path in named.split(os.pathsep) if path]
-
-
-def _holds(folder: str, path: str) -> bool:
-    return (path.rstrip(os.sep) + os.sep).startswith(folder.rstrip(os.sep) + os.sep)
-
-
-def _is_own_folder(path: str) -> bool:
-    return os.path.isdir(path) and os.path.realpath(path) == path
-
-
-def _covered(hidden: list[str]) -> list[str]:
-    return [*hidden, *process.SHARED_SCRATCH, "/dev/shm"]
-
-
-def _private_folders() -> list[str]:
-    """Where people and systems keep what a script must not see: homes, sockets and run-time
-    secrets.
-    """
-    homes = [os.path.expanduser("~")]
-    with contextlib.suppress(KeyError):
-        homes.append(pwd.getpwuid(os.getuid()).pw_dir)
-    if os.getuid() == 0:
-        homes += ["/root", "/home"]
-    real = dict.fromkeys(os.path.realpath(path) for path in [*homes, "/run"])
-    shared = ("/", *process.SHARED_SCRATCH)
-    return [path for path in real if os.path.isdir(path) and path not in shared]

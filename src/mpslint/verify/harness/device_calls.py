@@ -7,14 +7,13 @@ Two programs that make the same calls here treat the device alike, however they 
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
 
-from .frames import is_user_code
+from .frames import called_by_user
 from .recorder import RECORDER
 
 # Functions that act on a device. Questions (is_available, device_count ...) choose nothing
@@ -57,7 +56,7 @@ def _text(args: Any, kwargs: Any) -> str:
 def _recorded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if is_user_code(sys._getframe(1).f_code):
+        if called_by_user():
             RECORDER.call(name, _text(args, kwargs))
         return function(*args, **kwargs)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import sysconfig
+from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 
 Location = tuple[str, int]
@@ -14,9 +16,13 @@ NOWHERE: Location = ("<unknown>", 0)
 _INTERNAL, _LIBRARY, _USER = 0, 1, 2
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
+_SIMULATOR = os.path.join(_HERE, "simulator") + os.sep
+_WAITS_IN_C = ("_engine_run_backward", "__del__")
 _STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 _ranks: dict[CodeType, int] = {}
 _torch_folder: str | None = None
+# innermost last; several threads may each run a backward pass
+_waiting_for_autograd: list[Location] = []
 
 
 def _rank(code: CodeType) -> int:
@@ -48,13 +54,14 @@ def is_user_code(code: CodeType) -> bool:
     return (_rank(code) if rank is None else rank) == _USER
 
 
-def user_location(depth: int = 1) -> Location:
-    """File and line of the innermost frame of the user's project above the caller.
+def user_location() -> Location:
+    """File and line of the innermost frame of the user's project.
 
-    Falls back to the innermost frame of an installed library, then to :data:`NOWHERE` (autograd's
-    device thread has no Python frames of the user at all).
+    Falls back to the innermost frame of an installed library, then to the line that waits for
+    autograd (whose device thread calls a kernel with no Python frame around it), then to
+    :data:`NOWHERE`.
     """
-    frame: FrameType | None = sys._getframe(depth)
+    frame: FrameType | None = sys._getframe()
     library: Location | None = None
     while frame is not None:
         code = frame.f_code
@@ -66,7 +73,42 @@ def user_location(depth: int = 1) -> Location:
         if rank == _LIBRARY and library is None:
             library = (code.co_filename, frame.f_lineno)
         frame = frame.f_back
-    return library or NOWHERE
+    if library is not None:
+        return library
+    return _waiting_for_autograd[-1] if _waiting_for_autograd else NOWHERE
+
+
+@contextlib.contextmanager
+def waiting_for_autograd() -> Iterator[None]:
+    """Within, what no frame of the user's accounts for is put down to the line that is here now."""
+    place = user_location()
+    _waiting_for_autograd.append(place)
+    try:
+        yield
+    finally:
+        _waiting_for_autograd.remove(place)
+
+
+def called_by_user() -> bool:
+    """Whether the function that asks was called by code of the user's project itself.
+
+    Python itself calls functions, too, with no frame below them (``atexit``, for one).
+    """
+    asking = sys._getframe().f_back
+    caller = asking.f_back if asking is not None else None
+    return caller is not None and is_user_code(caller.f_code)
+
+
+def in_operation(frame: FrameType | None) -> bool:
+    """Whether torch's C++ code waits for what runs in ``frame``: a kernel, a hook of autograd, a
+    destructor. An exception that comes from nowhere ends badly there, or is lost.
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(_SIMULATOR) or code.co_name in _WAITS_IN_C:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def traceback_location(traceback: TracebackType | None) -> Location:

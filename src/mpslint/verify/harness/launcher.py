@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import traceback
@@ -11,12 +12,18 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import bootstrap, stopping
+from . import bootstrap, channel, children, guarded, stopping
 from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
 from .recorder import RECORDER
 from .report import ReportWriter, describe_error, without_harness
 
 Ending = tuple[str, int, dict[str, Any] | None]
+
+_NO_ANSWER = re.compile(
+    r"EOFError|BrokenPipe|Broken pipe|Connection(Reset|Refused|Aborted)?Error|Connection reset"
+    r"|Connection closed by peer|^Empty\b|queue\.Empty|BrokenProcessPool|BrokenExecutor"
+    r"|Timed out|Timeout"
+)
 
 _SIGNALS = ("SIGTERM", "SIGHUP", "SIGXCPU", "SIGQUIT")
 
@@ -49,9 +56,9 @@ def _exit_status(error: SystemExit) -> int:
 class Run:
     """One run of one script: from the first line to the report."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, send: channel.Send | None = None) -> None:
         self.options = options
-        self.writer = ReportWriter(options)
+        self.writer = ReportWriter(options, send)
         self.stopper = stopping.Stopper(options.steps, options.seconds, self.finish_hard)
         self._real_exit: Callable[[int], NoReturn] = os._exit
 
@@ -59,6 +66,8 @@ class Run:
         """Run the script; returns the exit code of the harness."""
         self._catch_hard_exits()
         stopping.install(self.stopper)
+        self.stopper.begun_in_child = lambda: children.announce(self.options, self.finish_hard)
+        children.watch(self.options, self.stopper.stop_waiting, self.finish_failed)
         try:
             bootstrap.watch_import_of_torch(self.options)
             run_as_main(self.options.script, self.options.args)
@@ -73,6 +82,7 @@ class Run:
         except BaseException as error:
             traceback.print_exception(type(error), error, without_harness(error.__traceback__))
             ending = ("error", 1, describe_error(error))
+        self.stopper.close()
         return self.conclude(*self._judge(*ending))
 
     def _judge(self, outcome: str, code: int, error: dict[str, Any] | None) -> Ending:
@@ -82,28 +92,45 @@ class Run:
             RECORDER.limit("compressed sparse tensors are not simulated")
         if RECORDER.limits:
             return "limit", EXIT_LIMIT, error
-        if self.stopper.requested:
+        if self.stopper.requested or (error and self._misses_a_stopped_child(error)):
             return "stopped", 0, None
         if "torch" not in sys.modules and code == 0:
             return "no-torch", EXIT_NO_TORCH, error
         return outcome, code, error
 
+    def _misses_a_stopped_child(self, error: dict[str, Any]) -> bool:
+        """The script broke off since a worker, which the harness had ended, did not answer."""
+        said = f"{error['type']}: {error['message']}"
+        return children.any_stopped(self.options) and _NO_ANSWER.search(said) is not None
+
     def conclude(self, outcome: str, code: int, error: dict[str, Any] | None) -> int:
         """Write the report and hand back the exit code."""
-        bootstrap.merge_children(self.options)
+        children.merge(self.options)
         script_code = None if outcome in ("unavailable", "no-torch", "limit") else code
         if outcome == "limit" and error is not None:
             script_code = 1
-        self.writer.write(outcome, script_code, error)
+        self.writer.write(outcome, script_code, error, code)
         return code
 
     def finish_hard(self) -> None:
         """End the process now: the script did not let go by itself."""
         if os.getpid() != self.writer.process:
-            bootstrap.leave_child_record(self.options)
+            children.say_stopped(self.options)
+            children.leave_record(self.options)
             self._leave(0)
         code = self.conclude(*self._judge("stopped", 0, None))
         self._leave(code)
+
+    def finish_failed(self) -> None:
+        """End the process now: it waits for a worker that has failed."""
+        error = {
+            "type": "WorkerFailed",
+            "message": "a worker process failed, and the script waits for it for ever",
+            "file": "",
+            "line": 0,
+            "traceback": "",
+        }
+        self._leave(self.conclude(*self._judge("error", 1, error)))
 
     def _leave(self, code: int) -> NoReturn:
         for stream in (sys.stdout, sys.stderr):
@@ -118,7 +145,8 @@ class Run:
             if os.getpid() == process:
                 self.conclude(*self._judge("exit", status, None))
             else:
-                bootstrap.leave_child_record(self.options)
+                children.say_failed(self.options, status)
+                children.leave_record(self.options)
             self._real_exit(status)
 
         os._exit = leave_with_report
@@ -149,9 +177,13 @@ def main(argv: list[str]) -> int:
         print(f"mpslint: no such script: {options.script}", file=sys.stderr)
         return 2
     options = options._replace(
-        children=bootstrap.children_folder(options),
+        children=children.make_folder(options),
         visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
     )
+    send = channel.sender(options.channel) if options.channel is not None else None
+    if send is not None:
+        RECORDER.tell = send
+        guarded.listen(lambda name: send({"changed": name}))
     to_environment(options, os.path.dirname(os.path.abspath(__file__)))
     bootstrap.reach_children()
     RECORDER.trace = options.trace
@@ -159,6 +191,6 @@ def main(argv: list[str]) -> int:
         import multiprocessing
 
         multiprocessing.set_start_method("spawn")
-    code = Run(options).execute()
+    code = Run(options, send).execute()
     sys.stdout.flush()
     return code

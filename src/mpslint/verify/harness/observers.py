@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from . import device_calls, eager_compile, lazy_dynamo, stopping
+from .frames import waiting_for_autograd
 from .options import Options
 from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
 
@@ -36,6 +37,7 @@ def install(options: Options) -> None:
     register_optimizer_step_post_hook(_after_step)
     torch.nn.Module.__call__ = _counting_call(torch.nn.Module.__call__)  # type: ignore[method-assign]
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
+    _place_backward_passes()
     if options.kind != "real":
         eager_compile.install()
         lazy_dynamo.install()
@@ -74,7 +76,7 @@ def _record_parameters(optimizer: torch.optim.Optimizer) -> None:
         RECORDER.parameters_on_device, _on_device(_parameters(optimizer))
     )
     if len(RECORDER.digests) < MAX_DIGESTS:
-        RECORDER.digests.append(digest(_parameters(optimizer), RECORDER.steps))
+        RECORDER.digest(digest(_parameters(optimizer), RECORDER.steps))
 
 
 def _after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
@@ -123,7 +125,25 @@ def _recording_backward(backward: Callable[..., None]) -> Callable[..., None]:
         if len(RECORDER.losses) < MAX_LOSSES and self.numel() == 1:
             # complex, functorch and meta tensors have no float value
             with torch.no_grad(), contextlib.suppress(RuntimeError, TypeError):
-                RECORDER.losses.append(float(_host_view(self).reshape(())))
+                RECORDER.loss(float(_host_view(self).reshape(())))
         return backward(self, *args, **kwargs)
 
     return recorded
+
+
+def _place_backward_passes() -> None:
+    """Autograd's device threads have no frame of the user's: tell them which line waits for them.
+
+    Every way into the engine goes through this function of torch's (2.3 and newer).
+    """
+    run: Callable[..., Any] | None = getattr(torch.autograd, "_engine_run_backward", None)
+    if run is None:
+        return
+
+    @functools.wraps(run)
+    def placed(*args: Any, **kwargs: Any) -> Any:
+        with waiting_for_autograd():
+            return run(*args, **kwargs)
+
+    for module in (torch.autograd, torch.autograd.graph):
+        module._engine_run_backward = placed  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ class Options(NamedTuple):
 
     device: str
     report: str | None = None
+    channel: int | None = None
     real: bool = False
     steps: int = 3
     seconds: float = 0.0
@@ -30,6 +31,11 @@ class Options(NamedTuple):
     args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
     children: str | None = None
     visible_devices: str | None = None
+
+    @property
+    def reports(self) -> bool:
+        """Whether anybody wants to hear what the run did."""
+        return self.report is not None or self.channel is not None
 
     @property
     def kind(self) -> str:
@@ -61,6 +67,9 @@ def parse(argv: list[str]) -> Options:
     )
     parser.add_argument("--device", choices=["cpu", "mps", "cuda"], required=True)
     parser.add_argument("--report", metavar="FILE", help="write the JSON report here")
+    parser.add_argument(
+        "--channel", type=int, metavar="FD", help="tell the report over this socket instead"
+    )
     parser.add_argument("--real", action="store_true", help="use the real device")
     parser.add_argument(
         "--steps", type=_count, default=3, help="end after N optimizer steps (0: no limit)"
@@ -84,7 +93,9 @@ def parse(argv: list[str]) -> Options:
 
 def to_environment(options: Options, folder: str) -> None:
     """Leave the options, and the folder of this package, where child processes find them."""
-    os.environ[ENVIRONMENT_KEY] = json.dumps({"folder": folder, **options._asdict()})
+    os.environ[ENVIRONMENT_KEY] = json.dumps(
+        {"folder": folder, **options._replace(channel=None)._asdict()}
+    )
 
 
 def from_environment() -> Options:

@@ -41,7 +41,7 @@ def _counting_move(move: Callable[..., Any], device: str) -> Callable[..., Any]:
         result = move(self, *args, **kwargs)
         direction = _direction(self.device, result.device, device)
         if direction is not None:
-            place = user_location(2)
+            place = user_location()
             RECORDER.ops += 1
             RECORDER.copy(direction, result.nbytes, place)
             RECORDER.call("move", str(result.device))
@@ -57,7 +57,7 @@ def _counting_read(read: Callable[..., Any], device: str) -> Callable[..., Any]:
     def value(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if self.device.type == device:
             RECORDER.ops += 1
-            RECORDER.sync("read of one number", place=user_location(2))
+            RECORDER.sync("read of one number", place=user_location())
         return read(self, *args, **kwargs)
 
     return value

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from .frames import Location, user_location
+from .guarded import Guarded
 
 MAX_LOSSES = 200
 MAX_DIGESTS = 50
@@ -15,11 +18,21 @@ MAX_CALLS = 2000
 MAX_EVENTS = 100_000
 MAX_STEPS = 500
 
+_in_order = threading.RLock()  # what threads add and tell must come in one order
 
-class Recorder:
+
+class Recorder(Guarded):
     """Counters of one process; every method may be called from any thread."""
 
+    __slots__ = (
+        "_last_totals", "calls", "copies", "digests", "events", "fallbacks", "forwards",
+        "from_children", "importing_torch", "limits", "losses", "notes", "ops",
+        "parameters_on_device", "self_test", "simulates", "started", "step_rows", "steps",
+        "switches", "syncs", "tell", "trace", "unavailable", "visible_devices",
+    )  # fmt: skip
+
     def __init__(self) -> None:
+        self.tell: Callable[[dict[str, Any]], None] | None = None
         self.started = time.perf_counter()
         self.trace = False
         self.ops = 0
@@ -43,17 +56,18 @@ class Recorder:
         self.importing_torch = False
         self.visible_devices: str | None = None
         self._last_totals: dict[str, float] = {}
+        self.from_children = {"losses": 0, "params_digest": 0, "steps": 0}
 
     def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:
         """The host waited for the device ``count`` times."""
-        file, line = place or user_location(2)
+        file, line = place or user_location()
         self.syncs[(file, line, name)] += count
         if self.trace:
             self.event("sync", name, (file, line))
 
     def copy(self, direction: str, size: int, place: Location | None = None) -> None:
         """``size`` bytes were copied; ``direction`` is ``h2d``, ``d2h`` or ``d2d``."""
-        file, line = place or user_location(2)
+        file, line = place or user_location()
         row = self.copies.setdefault((file, line, direction), [0, 0])
         row[0] += 1
         row[1] += size
@@ -64,7 +78,7 @@ class Recorder:
 
     def fallback(self, operator: str) -> None:
         """An operator without a kernel ran on the CPU."""
-        file, line = user_location(2)
+        file, line = user_location()
         self.fallbacks[(operator, file, line)] += 1
         self.switches += 1
         if self.trace:
@@ -77,6 +91,22 @@ class Recorder:
     def note(self, message: str) -> None:
         """Something the reader of the report should know."""
         self.notes[message] += 1
+
+    def loss(self, value: float) -> None:
+        """``backward`` was called on a number."""
+        with _in_order:
+            self.losses.append(value)
+            self._say(loss=value)
+
+    def digest(self, row: dict[str, Any]) -> None:
+        """The parameters after a step."""
+        with _in_order:
+            self.digests.append(row)
+            self._say(digest=row)
+
+    def _say(self, **record: Any) -> None:
+        if self.tell is not None:
+            self.tell(record)
 
     def call(self, name: str, argument: str = "") -> None:
         """User code called a device API or chose a device."""
@@ -137,8 +167,9 @@ class Recorder:
                 row[key] = round(value - self._last_totals.get(key, 0), 6)
             self.step_rows.append(row)
             self._last_totals = now
+            self._say(step=self.steps, ops=self.ops)
         if self.trace:
-            self.event("step", f"step {self.steps}", user_location(2))
+            self.event("step", f"step {self.steps}", user_location())
 
     def forget(self) -> None:
         """Start counting from nothing (the self-test ran operations of its own)."""
@@ -151,6 +182,7 @@ class Recorder:
 
     def forget_parent(self) -> None:
         """In a forked child: the parent reports what it did itself."""
+        self.tell = None
         self.forget()
         self.steps = self.forwards = 0
         del self.losses[:], self.digests[:], self.step_rows[:]

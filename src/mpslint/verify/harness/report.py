@@ -1,4 +1,4 @@
-"""The JSON report: what it says and how it reaches the disk."""
+"""The JSON report: what it says, and that it is given once."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import traceback as traceback_module
 from types import TracebackType
 from typing import Any
 
+from .channel import Send
 from .frames import traceback_location
 from .options import Options
-from .recorder import RECORDER, Recorder
+from .recorder import MAX_STEPS, RECORDER, Recorder
 
 SCHEMA = 1
 
@@ -78,8 +79,9 @@ def _memory() -> dict[str, int]:
 class ReportWriter:
     """Writes the report once, whoever asks first."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, send: Send | None = None) -> None:
         self.options = options
+        self.send = send
         self.process = os.getpid()
         self._lock = threading.RLock()
         self._written = False
@@ -117,6 +119,8 @@ class ReportWriter:
             "notes": list(recorder.notes),
             "self_test": recorder.self_test,
             "events": sorted(recorder.events, key=lambda event: event["t"]),
+            "from_children": recorder.from_children,
+            "told_steps": MAX_STEPS,
         }
 
     def write(
@@ -124,16 +128,21 @@ class ReportWriter:
         outcome: str,
         exit_code: int | None = None,
         error: dict[str, Any] | None = None,
+        status: int = 0,
     ) -> None:
-        """Write the report atomically; later calls, and calls in forked children, do nothing."""
-        if os.getpid() != self.process or not self.options.report:
+        """Write the report atomically, or tell it with the exit status that will follow; later
+        calls, and calls in forked children, do nothing."""
+        if os.getpid() != self.process:
             return
         with self._lock:
             if self._written:
                 return
             self._written = True
             data = self.build(outcome, exit_code, error)
-            write_json(self.options.report, data)
+            if self.options.report:
+                write_json(self.options.report, data)
+            if self.send is not None:
+                self.send({"end": data, "status": status})
 
 
 def write_json(path: str, data: dict[str, Any]) -> None:

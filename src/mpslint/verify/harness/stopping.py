@@ -7,15 +7,16 @@ is ended by ``os._exit`` at the next step, or after a grace period.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 import time
 from collections.abc import Callable
 
+from .interrupting import Interruption
 from .recorder import RECORDER
 
 GRACE_SECONDS = 10.0
+WAITING_SECONDS = 1.0
 FORWARDS_PER_STEP = 8
 
 
@@ -30,9 +31,12 @@ class Stopper:
         self.steps = steps
         self.seconds = seconds
         self.requested = False
+        self._interruption = Interruption(StopRun)
         # A child process that raised would look like a crash to its parent: it leaves at once.
         self.in_child = False
+        self.begun_in_child: Callable[[], None] | None = None
         self._finish = finish
+        self._closed = False
         self._steps_seen = 0
 
     def start(self) -> None:
@@ -40,26 +44,52 @@ class Stopper:
         if self.seconds > 0:
             self._in_background(self._wait_for_deadline)
 
+    def stop_waiting(self) -> None:
+        """Nothing is left to wait for: end the run, as at the deadline but without its patience.
+
+        A main thread that waits outside of Python cannot be told.
+        """
+        if self._closed:
+            return
+        self.requested = True
+        self._interruption.raise_in_main_thread(WAITING_SECONDS)
+        if not self._interruption.claim():
+            time.sleep(GRACE_SECONDS)
+        self._finish()
+
+    def close(self) -> None:
+        """The script has ended: nothing is left to be stopped."""
+        self._closed = True
+        self._interruption.claim()
+
     def after_step(self, steps_done: int) -> None:
         """Called after each optimizer step; raises StopRun when it was the last one."""
+        self._begin()
         self._steps_seen = steps_done
-        if self.steps and steps_done >= self.steps:
+        if self.requested or (self.steps and steps_done >= self.steps):
             self._stop()
 
     def after_forward(self, forwards_done: int) -> None:
         """Called after each outermost module call; counts only while no optimizer steps."""
+        self._begin()
         if self.requested:
-            self._finish()
+            self._stop()
         limit = self.steps * FORWARDS_PER_STEP
         if self.steps and not self._steps_seen and forwards_done >= limit:
             self._stop()
 
+    def _begin(self) -> None:
+        if self.in_child and self.begun_in_child is not None:
+            begun, self.begun_in_child = self.begun_in_child, None
+            begun()
+
     def _stop(self) -> None:
-        if self.requested or self.in_child:
+        if self.in_child or not self._interruption.claim():
             # Either the script swallowed the first request, or there is nobody to catch it.
             self._finish()
-        self.requested = True
-        self._in_background(self._wait_for_grace)
+        if not self.requested:
+            self.requested = True
+            self._in_background(self._wait_for_grace)
         raise StopRun()
 
     def _wait_for_deadline(self) -> None:
@@ -71,15 +101,13 @@ class Stopper:
             if not RECORDER.importing_torch:
                 left -= now - last
             last = now
-        if self.requested:
+        if self.requested or self._closed:
             return
         self.requested = True
-        main = threading.main_thread().ident
-        if main is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                ctypes.c_ulong(main), ctypes.py_object(StopRun)
-            )
-        self._wait_for_grace()
+        end = time.monotonic() + GRACE_SECONDS
+        self._interruption.raise_in_main_thread(GRACE_SECONDS)
+        time.sleep(max(end - time.monotonic(), 0.0))
+        self._finish()
 
     def _wait_for_grace(self) -> None:
         time.sleep(GRACE_SECONDS)

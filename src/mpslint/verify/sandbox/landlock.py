@@ -13,14 +13,28 @@ from collections.abc import Iterable
 from mpslint.verify.sandbox import syscalls
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1, 2, 4, 8
-_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | (1 << 14)
+_ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | (1 << 14) | (1 << 15)
 _READ = _EXECUTE | _READ_FILE | _READ_DIR
-_UP_TO_ABI = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1}
+_IOCTL_DEVICE, _RESOLVE_UNIX = 1 << 15, 1 << 16
+# Since which version of Landlock a right on files is known.
+_SINCE = {1: (1 << 13) - 1, 2: 1 << 13, 3: 1 << 14, 5: _IOCTL_DEVICE, 9: _RESOLVE_UNIX}
+_TCP = 3  # bind and connect, since 4
+_SCOPES = 3  # abstract unix sockets and signals, since 6
 _PATH_BENEATH = 1
 
 
 class _Ruleset(ctypes.Structure):
-    _fields_ = [("handled_access_fs", ctypes.c_uint64)]
+    """Longer with each version: `_size` says how much of it the kernel knows."""
+
+    _fields_ = [
+        ("handled_access_fs", ctypes.c_uint64),
+        ("handled_access_net", ctypes.c_uint64),
+        ("scoped", ctypes.c_uint64),
+    ]
+
+
+def _size(version: int) -> int:
+    return 24 if version >= 6 else 16 if version >= 4 else 8
 
 
 class _PathBeneath(ctypes.Structure):
@@ -75,19 +89,23 @@ def readable_around(hidden: Iterable[str]) -> list[str]:
 
 
 def devices() -> list[str]:
-    """The device files that ordinary programs write to; never a disk."""
-    names = ["null", "zero", "full", "random", "urandom", "tty", "shm", "ptmx", "pts", "kfd", "dri"]
+    """The device files that ordinary programs use, and the process's own files, to which NVIDIA's
+    driver writes; never a disk, nor another terminal.
+    """
+    names = ["null", "zero", "full", "random", "urandom", "tty", "shm", "fd", "kfd", "dri", "dxg"]
     names += [name for name in os.listdir("/dev") if name.startswith("nvidia")]
-    # NVIDIA's driver writes to the process's own files; root must not write the machine's settings.
-    own = "/proc/self" if os.getuid() == 0 else "/proc"
-    return [*(f"/dev/{name}" for name in names), own]
+    return [*(f"/dev/{name}" for name in names), "/proc/self"]
 
 
 def restrict(readable: Iterable[str], writable: Iterable[str]) -> None:
-    """From here on this process and its children can only read and write below the given paths."""
-    handled = _UP_TO_ABI[min(abi(), 3)]
-    rules = _Ruleset(handled)
-    size = ctypes.c_size_t(ctypes.sizeof(rules))
+    """From here on this process and its children can only read and write below the given paths,
+    reach no port, and, where the kernel knows how, neither signal other programs nor reach their
+    abstract sockets.
+    """
+    version = abi()
+    handled = sum(rights for since, rights in _SINCE.items() if since <= version)
+    rules = _Ruleset(handled, _TCP, _SCOPES)
+    size = ctypes.c_size_t(_size(version))
     ruleset = syscalls.syscall(
         syscalls.SYS_LANDLOCK_CREATE, ctypes.byref(rules), size, ctypes.c_uint(0)
     )

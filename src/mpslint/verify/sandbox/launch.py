@@ -11,27 +11,33 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import select
 import signal
+import socket
 import sys
-import time
 from typing import Any, NoReturn
 
 from mpslint.verify.sandbox import checks, limits, watch
+from mpslint.verify.sandbox.warden import Warden
 
 _LINUX = sys.platform == "linux"
 if _LINUX:
-    from mpslint.verify.sandbox import landlock, namespaces, seccomp, syscalls
-
-_TICK = 0.1
+    from mpslint.verify.sandbox import (
+        landlock,
+        namespaces,
+        policy,
+        seccomp,
+        supervisor,
+        syscalls,
+    )  # fmt: skip
 
 
 class _Spaces:
     """What the namespaces gave; everything else is added by the command's own process."""
 
     def __init__(self) -> None:
-        self.entered = self.files = False
+        self.entered = self.files = self.supervised = False
         self.refused = ""
+        self.post: tuple[socket.socket, socket.socket] = socket.socketpair()
 
 
 def _enter(config: dict[str, Any]) -> _Spaces:
@@ -52,7 +58,7 @@ def _enter(config: dict[str, Any]) -> _Spaces:
             config["hidden"],
             config["keep"],
             config["scratch"],
-            config["memory"] or 1 << 32,
+            config["memory_total"],
         )
         spaces.files = True
     except OSError as error:
@@ -97,6 +103,8 @@ def _become(config: dict[str, Any], spaces: _Spaces, note: int) -> NoReturn:
         os.setsid()
     try:
         os.chdir(config["cwd"])
+        for handle in config["handles"]:
+            os.set_inheritable(handle, True)
         held = limits.apply(config["memory"], config["processes"] + _others(), config["disk"])
         ways = _give_up_rights(config, spaces)
         os.write(
@@ -117,37 +125,70 @@ def _others() -> int:
 
 
 def _give_up_rights(config: dict[str, Any], spaces: _Spaces) -> dict[str, str]:
-    ways = {"network": "own namespace", "files": "own mounts"}
+    """What stands between the command and the rest, where it stands: namespaces first, since they
+    hide what the others only forbid."""
+    ways: dict[str, str] = {}
     if not _LINUX:
         return ways
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
-    if not spaces.entered:
-        try:
-            seccomp.forbid_network()
-            ways["network"] = "seccomp"
-        except OSError:
-            pass
+    version = 0
     if not spaces.files:
-        try:
-            readable = landlock.readable_around(config["hidden"]) + config["keep"]
+        with contextlib.suppress(OSError):
+            hidden = [*config["hidden"], *config["scratch"], "/dev"]
+            readable = landlock.readable_around(hidden) + config["keep"]
             landlock.restrict(readable, [*config["writable"], *landlock.devices()])
-            ways["files"] = "Landlock"
-        except OSError:
-            pass
+            version = landlock.abi()
     with contextlib.suppress(OSError):
         syscalls.drop_capabilities()
+    filtered = _filter(spaces, truncate=version < 3)
+    ways["writes"] = ways["home"] = "own mounts" if spaces.files else "Landlock"
+    ways["network"] = "own namespace" if spaces.entered else "seccomp"
+    ways["signals"] = "own namespace" if spaces.entered else "seccomp" if filtered else "Landlock"
+    ways["sockets"] = ways["metadata"] = "seccomp"
+    if spaces.files:
+        ways["metadata"] = "own mounts"
+    ways["shared"] = "own namespace"
     return ways
+
+
+def _filter(spaces: _Spaces, truncate: bool) -> bool:
+    """Forbid system calls, with the warden's help if it can give it; whether that worked."""
+    for supervised in (True, False) if spaces.supervised else (False,):
+        rules = policy.rules(spaces.entered and spaces.files, supervised, truncate)
+        try:
+            listener = seccomp.install(rules, listen=supervised)
+        except OSError:
+            continue
+        if supervised:
+            socket.send_fds(spaces.post[1], [b"1"], [listener])
+            os.close(listener)
+        return True
+    return False
 
 
 def _measure(
     config: dict[str, Any], spaces: _Spaces, held: dict[str, bool], ways: dict[str, str]
 ) -> dict[str, Any]:
     kept = [*config["keep"], *config["writable"]]
-    writes = checks.writes_are_forbidden(config["guarded"], config["writable"])
+    canary = config["canary"]
+    needed = [path for path in config["keep"] if path != os.path.dirname(canary["file"])]
+    tries = {
+        "network": checks.network_is_forbidden(),
+        "writes": checks.writes_are_forbidden(config["guarded"], config["writable"]),
+        "metadata": checks.metadata_is_forbidden(canary["file"]),
+        "sockets": checks.sockets_are_forbidden(canary["socket"], canary["abstract"]),
+        "signals": checks.signals_are_forbidden(canary["process"], canary["space"]),
+        "shared": checks.shared_memory_is_own(canary["shared"]),
+    }
+    measured: dict[str, Any] = {
+        what: ways.get(what, "permissions") if good else None for what, good in tries.items()
+    }
+    open_ = checks.open_folders(config["private"], kept, config["writable"])
     return {
-        "network": ways["network"] if checks.network_is_forbidden() else None,
-        "writes": ways["files"] if writes else None,
-        "home": ways["files"] if checks.folders_are_hidden(config["hidden"], kept) else None,
+        **measured,
+        "home": None if open_ else ways.get("home", "permissions"),
+        "open": open_,
+        "shown": checks.shown_below(config["private"], needed, config["writable"]),
         "orphans": "own process namespace"
         if spaces.entered
         else ("adopted and killed" if _LINUX else None),
@@ -156,76 +197,6 @@ def _measure(
         "file_size": held["file_size"],
         "refused": spaces.refused,
     }
-
-
-class _Warden:
-    def __init__(self, config: dict[str, Any], child: int, note: int, control: int) -> None:
-        self.config, self.child, self.note, self.control = config, child, note, control
-        self.buffer = b""
-        self.report: dict[str, Any] = {"stopped": None, "peak_memory": 0, "peak_processes": 0}
-        self.seen: set[int] = set()
-        self.started = time.monotonic()
-        self.next_disk = self.started + 1.0
-
-    def run(self) -> dict[str, Any]:
-        over = False
-        sources = [self.note, self.control]
-        while not over:
-            ready = select.select(sources, [], [], _TICK)[0]
-            if self.note in ready and not self._read_note():
-                sources.remove(self.note)  # the command holds no end of it: wait for the process
-            if self.control in ready:
-                self.report["stopped"] = "cancelled"
-            self.report["stopped"] = self.report["stopped"] or self._limit_met()
-            over = over or self.report["stopped"] is not None or self._child_ended()
-        self.report["seconds"] = time.monotonic() - self.started
-        while self._read_note(0.0):
-            pass
-        self.report["nothing_left"] = watch.end_all(os.getpid(), self.seen)
-        return self.report
-
-    def _read_note(self, wait: float = _TICK) -> bool:
-        if not select.select([self.note], [], [], wait)[0]:
-            return False
-        chunk = os.read(self.note, 65536)
-        self.buffer += chunk
-        *lines, self.buffer = self.buffer.split(b"\n")
-        for line in lines:
-            self.report.update(json.loads(line))
-        return bool(chunk)
-
-    def _child_ended(self) -> bool:
-        try:
-            pid, status = os.waitpid(self.child, os.WNOHANG)
-        except ChildProcessError:
-            return True
-        if pid == 0:
-            return False
-        self.report.setdefault("ended", os.waitstatus_to_exitcode(status))
-        return True
-
-    def _limit_met(self) -> str | None:
-        now = time.monotonic()
-        if now - self.started > self.config["timeout"]:
-            return "timeout"
-        tree = watch.below(os.getpid(), watch.tasks())
-        self.seen.update(task.pid for task in tree if not _LINUX)
-        memory, count = sum(task.memory for task in tree), sum(task.threads for task in tree)
-        limit = self.config["memory_total"]
-        if memory > limit:
-            memory = watch.proportional_memory(tree)
-        self.report["peak_memory"] = max(self.report["peak_memory"], memory)
-        self.report["peak_processes"] = max(self.report["peak_processes"], count)
-        if memory > limit:
-            return "memory"
-        if count > self.config["processes"]:
-            return "processes"
-        if now > self.next_disk:
-            size = watch.folder_size(self.config["writable"])
-            self.next_disk = now + 1.0 + 10 * (time.monotonic() - now)
-            if size > self.config["disk"]:
-                return "disk"
-        return None
 
 
 def main(argv: list[str]) -> int:
@@ -241,14 +212,26 @@ def main(argv: list[str]) -> int:
     if child == 0:
         for fd in (note_out, status_fd, control_fd):
             os.close(fd)
+        spaces.post[0].close()
+        spaces.supervised = spaces.post[1].recv(1) == b"1"
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
         _first(config, spaces, note_in, warden)
-    os.close(note_in)
+    for fd in (note_in, *config["handles"]):
+        os.close(fd)
+    spaces.post[1].close()
+    spaces.supervised = _LINUX and supervisor.can_watch(child)
+    spaces.post[0].sendall(b"1" if spaces.supervised else b"0")
+    answers = None
+    if spaces.supervised:
+        stand_ins = list(config["scratch"]) if spaces.files else []
+        answers = supervisor.Supervisor(
+            spaces.post[0], config["writable"], stand_ins, config["keep"], spaces.entered
+        )
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     os.dup2(null, 2)  # the reader of the command's output must see its end
-    report = _Warden(config, child, note_out, control_fd).run()
+    report = Warden(config, child, note_out, control_fd, answers).run()
     os.write(status_fd, json.dumps(report).encode())
     return 0
 

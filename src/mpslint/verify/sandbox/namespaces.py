@@ -128,6 +128,12 @@ def _own_devices(devices: dict[str, int], shared_memory: int) -> None:
     for name, handle in devices.items():
         _bind(handle, f"/dev/{name}")
     os.mkdir("/dev/shm")
-    sc.mount("tmpfs", "/dev/shm", "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, f"size={shared_memory}")
+    sc.mount(
+        "tmpfs",
+        "/dev/shm",
+        "tmpfs",
+        sc.MS_NOSUID | sc.MS_NODEV,
+        f"size={shared_memory},nr_inodes=65536",
+    )
     for name, target in (("fd", "fd"), ("stdin", "fd/0"), ("stdout", "fd/1"), ("stderr", "fd/2")):
         os.symlink(f"/proc/self/{target}", f"/dev/{name}")

@@ -4,6 +4,7 @@ hear how it ended.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import select
@@ -12,6 +13,8 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, NamedTuple
+
+from mpslint.verify.sandbox.canary import Canary
 
 _HEAD = _TAIL = 1 << 20
 _PATIENCE = 15.0
@@ -31,7 +34,8 @@ class Limits(NamedTuple):
 
 class Places(NamedTuple):
     """Absolute folders: what may be written, what must look empty, what stays readable in there,
-    stand-ins.
+    stand-ins; in which ones a try to write must fail, and which ones the report speaks of as
+    hidden or not.
     """
 
     writable: Sequence[str]
@@ -39,6 +43,7 @@ class Places(NamedTuple):
     keep: Sequence[str]
     scratch: Mapping[str, str]
     guarded: Sequence[str]
+    private: Sequence[str]
 
 
 class Ended(NamedTuple):
@@ -51,7 +56,8 @@ class Ended(NamedTuple):
     peak_memory: int
     stdout: str
     stderr: str
-    cut: int  # bytes of output that were not kept
+    cut: int  # bytes of stdout that were not kept
+    digest: str  # of all of stdout
     isolation: dict[str, Any]
 
 
@@ -61,11 +67,13 @@ class _Collector(threading.Thread):
     def __init__(self, pipe: IO[bytes]) -> None:
         super().__init__(daemon=True)
         self.pipe, self.head, self.tail, self.total = pipe, bytearray(), bytearray(), 0
+        self.digest = hashlib.sha256()
         self.start()
 
     def run(self) -> None:
         while chunk := os.read(self.pipe.fileno(), 1 << 16):
             self.total += len(chunk)
+            self.digest.update(chunk)
             room = _HEAD - len(self.head)
             self.head += chunk[:room] if room > 0 else b""
             self.tail += chunk[max(room, 0) :]
@@ -82,16 +90,21 @@ class _Collector(threading.Thread):
 
 
 def run(
-    argv: Sequence[str], cwd: str, env: Mapping[str, str], places: Places, limits: Limits
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    places: Places,
+    limits: Limits,
+    handles: Sequence[int] = (),
 ) -> Ended:
     """Run a command to its end or to a limit; every process that it started is gone afterwards.
 
-    `argv[0]` must be an absolute path. Raises OSError only when mpslint's own Python cannot be
-    started.
+    `argv[0]` must be an absolute path; `handles` are file descriptors that the command inherits.
+    Raises OSError only when mpslint's own Python cannot be started.
     """
-    ended = _run(argv, cwd, env, places, limits, namespaces=True)
+    ended = _run(argv, cwd, env, places, limits, True, handles)
     if ended.broken:
-        ended = _run(argv, cwd, env, places, limits, namespaces=False)
+        ended = _run(argv, cwd, env, places, limits, False, handles)
     return ended
 
 
@@ -102,8 +115,24 @@ def _run(
     places: Places,
     limits: Limits,
     namespaces: bool,
+    handles: Sequence[int] = (),
 ) -> Ended:
-    config = {
+    with Canary(os.path.dirname(places.writable[0])) as canary:
+        config = _configuration(argv, cwd, env, places, limits, namespaces)
+        # A try at something that cannot be seen would prove nothing.
+        config["keep"].append(canary.folder)
+        return _watched({**config, "canary": canary.places(), "handles": list(handles)})
+
+
+def _configuration(
+    argv: Sequence[str],
+    cwd: str,
+    env: Mapping[str, str],
+    places: Places,
+    limits: Limits,
+    namespaces: bool,
+) -> dict[str, Any]:
+    return {
         "argv": list(argv),
         "cwd": cwd,
         "env": dict(env),
@@ -118,7 +147,11 @@ def _run(
         "keep": list(places.keep),
         "scratch": dict(places.scratch),
         "guarded": list(places.guarded),
+        "private": list(places.private),
     }
+
+
+def _watched(config: dict[str, Any]) -> Ended:
     (config_out, config_in), (status_out, status_in), (control_out, control_in) = _pipes(3)
     start = f"import sys; sys.path.insert(0, {_package_root()!r}); "
     start += "from mpslint.verify.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
@@ -128,7 +161,7 @@ def _run(
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        pass_fds=inherited,
+        pass_fds=(*inherited, *config["handles"]),
         start_new_session=True,
     )
     for fd in inherited:
@@ -138,7 +171,7 @@ def _run(
     outputs = (_Collector(warden.stdout), _Collector(warden.stderr))
     try:
         _send(config_in, json.dumps(config).encode())
-        status = _receive(status_out, limits.timeout + 2 * _PATIENCE)
+        status = _receive(status_out, config["timeout"] + 2 * _PATIENCE)
         warden.wait(_PATIENCE)
     finally:
         os.close(control_in)  # an interrupt here, or our death, makes the warden end everything
@@ -185,6 +218,7 @@ def _ended(status: dict[str, Any], stdout: _Collector, stderr: _Collector) -> En
         peak_memory=status.get("peak_memory", 0),
         stdout=stdout.text(),
         stderr=stderr.text(),
-        cut=stdout.cut() + stderr.cut(),
+        cut=stdout.cut(),
+        digest=stdout.digest.hexdigest(),
         isolation=isolation,
     )

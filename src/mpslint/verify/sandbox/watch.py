@@ -12,16 +12,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from typing import NamedTuple
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_IN_MEMORY = (b"RssAnon", b"RssShmem", b"VmSwap")
 
 
 class Task(NamedTuple):
     pid: int
     parent: int
     threads: int
-    memory: int  # bytes that this process shares with no file
+    memory: int  # bytes that this process shares with no file, and of what it shares with others
 
 
 def tasks() -> list[Task]:
@@ -37,14 +38,19 @@ def _from_proc() -> list[Task]:
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
-            with open(f"/proc/{name}/statm", "rb") as file:
-                memory = file.read().split()
+            if fields[0] != b"Z":
+                own = _kilobytes(f"/proc/{name}/status", _IN_MEMORY)
+                found.append(Task(int(name), int(fields[1]), int(fields[17]), own))
         except OSError:
             continue
-        if fields[0] != b"Z":
-            own = max(int(memory[1]) - int(memory[2]), 0) * _PAGE
-            found.append(Task(int(name), int(fields[1]), int(fields[17]), own))
     return found
+
+
+def _kilobytes(path: str, names: Collection[bytes]) -> int:
+    """The sum, in bytes, of some lines of a file of /proc."""
+    with open(path, "rb") as file:
+        lines = file.read().splitlines()
+    return sum(int(ln.split()[1]) * 1024 for ln in lines if ln.partition(b":")[0] in names)
 
 
 def _from_ps() -> list[Task]:
@@ -69,38 +75,6 @@ def below(root: int, listing: list[Task]) -> list[Task]:
     return found
 
 
-def proportional_memory(listing: list[Task]) -> int:
-    """Bytes in use, pages that forked processes share counted once (slow: asked only near the
-    limit).
-    """
-    total = 0
-    for task in listing:
-        try:
-            with open(f"/proc/{task.pid}/smaps_rollup", "rb") as file:
-                lines = file.read().splitlines()
-            total += sum(int(line.split()[1]) * 1024 for line in lines if line[:4] == b"Pss:")
-        except (OSError, ValueError, IndexError):
-            total += task.memory
-    return total
-
-
-def folder_size(paths: list[str]) -> int:
-    """Bytes on disk below the folders; links are not followed."""
-    total = 0
-    pending = list(paths)
-    while pending:
-        try:
-            with os.scandir(pending.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        pending.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_blocks * 512
-        except OSError:
-            continue
-    return total
-
-
 def end_all(root: int, seen: set[int], patience: float = 5.0) -> bool:
     """Kill every descendant of this process, and what was seen to be one before; whether none is
     left.
@@ -113,10 +87,8 @@ def end_all(root: int, seen: set[int], patience: float = 5.0) -> bool:
             return True
         if time.monotonic() > deadline:
             return False
-        for number in (
-            signal.SIGSTOP,
-            signal.SIGKILL,
-        ):  # stopped first: a fork bomb cannot outrun us
+        # Stopped first: a fork bomb cannot outrun us.
+        for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in alive:
                 try:
                     os.kill(pid, number)

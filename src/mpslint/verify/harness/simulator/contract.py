@@ -167,6 +167,8 @@ def mixed_devices(
     first, other = places
     base = operator.partition(".")[0]
     if base in ("masked_fill", "masked_fill_"):
+        if argument == "value" and tensors[0].device == tensors[1].device:
+            return RuntimeError("masked_fill_: Expected inputs to be on same device")
         mask, data = (other, first) if argument == "mask" else (first, other)
         return RuntimeError(
             "expected self and mask to be on the same device, "

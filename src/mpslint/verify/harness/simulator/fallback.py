@@ -53,7 +53,7 @@ def run_on_cpu(operator: Any, args: Any, kwargs: Any) -> Any:
     RECORDER.fallback(name)
     if not _Warned.done:
         _Warned.done = True
-        file, line = user_location(2)
+        file, line = user_location()
         warnings.warn_explicit(
             f"The operator '{name}' is not currently supported on the MPS backend and will fall "
             "back to run on the CPU. This may have performance implications.",
@@ -88,6 +88,8 @@ def _uses_other_layout(args: Any) -> bool:
 def fallback(operator: Any, *args: Any, **kwargs: Any) -> Any:
     """Called for every operator that has no kernel on the simulated device."""
     name = qualified_name(operator)
+    if name.startswith("c10d::") and SIM.is_mps and not SIM.fallback:
+        raise no_mps_kernel(name)
     if not name.startswith("aten::"):
         raise limit(f"{name} comes from another library, whose device kernels are not known")
     if _uses_other_layout(args) or "sparse" in name or "quantize" in name:

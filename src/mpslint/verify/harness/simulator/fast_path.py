@@ -6,13 +6,14 @@ Everything else is handed to the full kernel, which gives the same results and a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..recorder import RECORDER
 from .host_calls import host_call, takes_numbers
+from .overlap import is_alias
 from .retag import to_device, to_host
 from .state import SIM
 
@@ -51,6 +52,7 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
     }
     is_simulated: Callable[[Any], bool] = getattr(Tensor, "is_" + SIM.name).__get__
     host = plan.details.host_operator or host_call(plan.operator)
+    written = plan.written
     numbers = plan.details.host_operator is None and takes_numbers(plan.operator)
     convert = _result_converter(plan, slow)
     recorder = RECORDER
@@ -60,6 +62,8 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
         if kwargs and not kwargs.keys() <= plain_keywords:
             return slow(*args, **kwargs)
         host_args: list[Any] = []
+        if written is not None and _overlaps(args, written):
+            return slow(*args, **kwargs)
         for value, kind in zip(args, kinds):  # noqa: B905 - the hottest line of all
             if kind == _PLAIN or value is None:
                 host_args.append(value)
@@ -81,6 +85,11 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
         return convert(result, args, kwargs)
 
     return kernel
+
+
+def _overlaps(args: Sequence[Any], written: int) -> bool:
+    target = args[written]
+    return any(isinstance(value, Tensor) and is_alias(target, value) for value in args)
 
 
 def _host_list(values: Any, is_simulated: Callable[[Any], bool]) -> list[Any] | None:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import torch
 
 from ..recorder import RECORDER
-from . import contract, fast_path, generator, timeline
+from . import contract, fast_path, generator, overlap, timeline
+from .host_writes import refuse_writing_to_the_host, write_on_the_host
 from .retag import CPU_KEYS, to_device, to_host
 from .state import SIM
 from .sync_debug import wait
@@ -40,6 +41,9 @@ INDEX_OPERATORS = {
 }  # fmt: skip
 
 
+_WRITES = "index_put"
+
+
 class Details(NamedTuple):
     """What a kernel needs to know beside its schema."""
 
@@ -65,7 +69,11 @@ class Plan:
         self.out_names = {argument.name for argument in arguments if argument.is_out}
         self.host_names = HOST_ARGUMENTS.get(name, set())
         self.is_index = name in INDEX_OPERATORS
+        self.writes_by_index = self.is_index and _WRITES in name
         self.returned = [self._aliased_argument(result, arguments) for result in schema.returns]
+        # An argument that is written to in place; outputs are looked at where they are filled.
+        in_place = [i for i in self.returned if i is not None and not self.out_names]
+        self.written = in_place[0] if in_place else None
         self.tensor_slots = {
             i for i, a in enumerate(arguments) if str(a.type) in ("Tensor", "Optional[Tensor]")
         }
@@ -276,10 +284,15 @@ def full_kernel(plan: Plan) -> Kernel:
     rule, sync, count = plan.details.rule, plan.details.sync, plan.details.sync_count
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        if plan.writes_by_index and args[0].device.type != SIM.name:
+            return write_on_the_host(plan, args, kwargs)
         conversion = Conversion(plan)
         host_args = conversion.positional(args)
         host_kwargs = conversion.keyword(kwargs)
         conversion.check(args)
+        refuse_writing_to_the_host(plan, args, kwargs)
+        if plan.written is not None:
+            host_args = overlap.with_shared_storage(plan.written, args, host_args)
         if rule is not None:
             rule(args)
         if sync is not None:

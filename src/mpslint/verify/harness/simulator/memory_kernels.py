@@ -88,10 +88,10 @@ def _to_simulated(self: Tensor, source: Tensor, non_blocking: bool) -> None:
     host = to_host(self)
     if source.device.type == SIM.name:
         if RECORDER.trace:
-            RECORDER.copy("d2d", self.nbytes, user_location(3))
+            RECORDER.copy("d2d", self.nbytes, user_location())
         incoming = host if source is self else to_host(source)
     else:
-        place = user_location(3)
+        place = user_location()
         RECORDER.copy("h2d", self.nbytes, place)
         RECORDER.call("move", str(SIM.device))
         if SIM.name == "cuda" and not non_blocking:
@@ -107,7 +107,7 @@ def _to_cpu(self: Tensor, source: Tensor, non_blocking: bool) -> None:
     if SIM.is_mps and self.dtype == torch.float64 and source.dtype != torch.float64:
         # A cast happens on the device first; 2.14 gives zeros instead (pytorch#197715).
         contract.refuse_dtype(torch.float64)
-    RECORDER.copy("d2h", source.nbytes, user_location(3))
+    RECORDER.copy("d2h", source.nbytes, user_location())
     RECORDER.call("move", "cpu")
     if not (non_blocking and SIM.name == "cuda"):
         wait("copy to the host")

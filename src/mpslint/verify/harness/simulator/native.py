@@ -9,6 +9,7 @@ nothing.
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any, NamedTuple
 
 import torch
@@ -76,8 +77,9 @@ def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
     class Guard(base):  # type: ignore[misc]
         """A guard without behaviour: there is one device, always current."""
 
-        def type_(self) -> Any:
-            return kind
+        # libtorch asks for it where no exception may pass, and aborts if one does. A built-in runs
+        # no Python code, in which one from another thread could be raised.
+        type_ = itertools.repeat(kind).__next__
 
     index = SIM.spec.device_type
     if registry[index]:

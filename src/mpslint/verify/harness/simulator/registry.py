@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ..optable import OperatorTable
-from . import attention, fallback, memory_kernels, substitutes, sync_points
+from . import attention, collectives, fallback, memory_kernels, substitutes, sync_points
 from .kernel import Details, make_kernel
 from .mps_rules import RULES
 from .state import SIM, limit
@@ -133,11 +133,15 @@ def install(table: OperatorTable) -> int:
     """Register all kernels; returns how many."""
     registrar = Registrar(table)
     rest = _library("_", SIM.spec.key)
-    _libraries.extend([registrar.library, rest])
+    between = _library(collectives.NAMESPACE, SIM.spec.key)
+    _libraries.extend([registrar.library, rest, between])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         registrar.everything()
         rest.fallback(fallback.fallback)
+        if not SIM.is_mps:
+            for name, kernel in collectives.kernels().items():
+                between.impl(name, kernel, SIM.spec.key)
         for key in _other_keys():
             other = _library("_", key)
             _libraries.append(other)

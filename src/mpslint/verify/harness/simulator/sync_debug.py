@@ -32,7 +32,7 @@ def set_mode(mode: int) -> None:
 
 def wait(name: str, count: int = 1) -> None:
     """Count ``count`` waits of the host at the user's current line; warn or raise if asked to."""
-    place = user_location(2)
+    place = user_location()
     RECORDER.sync(name, count, place)
     if _Mode.value:
         _complain(count, place)

@@ -19,6 +19,6 @@ def traced(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
             return kernel(*args, **kwargs)
         finally:
             duration = time.perf_counter() - began
-            RECORDER.event("op", name, user_location(1), duration=duration, began=began)
+            RECORDER.event("op", name, user_location(), duration=duration, began=began)
 
     return timed

@@ -40,12 +40,15 @@ def read(path: Path) -> SourceFile:
 
 
 def only(path: Path) -> Settings:
-    """Settings that run the rule of a fixture folder; a first line `# min-torch: 2.9` is obeyed."""
+    """Settings that run the rule of a fixture folder; a first line `# min-torch: 2.9` is obeyed,
+    and so is `# also: MPS1`, which switches on more rules."""
     settings = Settings(select=(RULES[path.parent.name].code,))
     first = path.read_text(encoding="utf-8", errors="replace").split("\n", 1)[0]
     if first.startswith("# min-torch: "):
         major, minor = first.removeprefix("# min-torch: ").split(".")
         settings = settings._replace(min_torch=(int(major), int(minor)))
+    if first.startswith("# also: "):
+        settings = settings._replace(extend_select=(first.removeprefix("# also: "),))
     return settings
 
 
@@ -61,7 +64,7 @@ def test_every_marked_line_and_no_other_is_flagged(path: Path) -> None:
                 expected[row] += 1
                 if mark.group(1):
                     columns.setdefault(row, set()).add((int(mark.group(1)), int(mark.group(2))))
-    found = lint(read(path), only(path))
+    found = [finding for finding in lint(read(path), only(path)) if finding.code == code]
     assert expected, "an alarm file marks at least one line"
     assert Counter(f.row for f in found) == expected
     for row, places in columns.items():

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.model import Edit
+from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.selection import torch_name
@@ -101,3 +101,15 @@ def _names_cuda_once(test: ast.expr) -> bool:
         and isinstance(test.func, ast.Attribute)
         and test.func.attr == "startswith"
     )
+
+
+def serve_mps(context: Context, call: ast.Call, message: str) -> Fix | None:
+    """An arm for MPS beside the `if CUDA:` whose one statement is `call`."""
+    statement = context.index.parents[call]
+    branch = context.index.parents.get(statement)
+    if not isinstance(branch, ast.If) or not isinstance(call.func, ast.Attribute):
+        return None
+    if branch.body != [statement]:
+        return None
+    edit = mps_arm(context, branch, call.func)
+    return Fix(message, (edit,), Applicability.SAFE) if edit is not None else None

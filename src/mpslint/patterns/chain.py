@@ -53,9 +53,9 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:
     """The text of a CUDA arm, with MPS in the place of CUDA and without its index."""
-    source = context.source
+    source, inside = context.source, set(ast.walk(arm))
     for literal in context.devices.literals:
-        if literal.backend == "cuda" and context.index.within(literal.node, arm):
+        if literal.node in inside and literal.backend == "cuda":
             start, end = source.span(arm)
             inner_start, inner_end = source.span(literal.node)
             text = source.segment(literal.node)

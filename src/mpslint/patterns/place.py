@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _PLACES = "places that name the device"
+_BLOCKS = "where a selection can stand, by block"
+_FORKING = "whether a function that moves to CUDA runs in forks"
 
 
 class Place(NamedTuple):
@@ -74,8 +76,8 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     the variable, since nobody knows when.
     """
     source = context.source
-    for constant in context.index.strings:
-        if constant.value != "CUDA_VISIBLE_DEVICES" or source.span(constant)[0] < place.offset:
+    for constant in context.index.spelled("CUDA_VISIBLE_DEVICES"):
+        if source.span(constant)[0] < place.offset:
             continue
         if not _is_set(context, constant):
             continue
@@ -98,16 +100,21 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
     if function is None and _forks(context):
         return True
     return any(
-        constant.value == "CUDA_VISIBLE_DEVICES"
-        and _is_set(context, constant)
+        _is_set(context, constant)
         and context.source.span(constant)[0] > start
         and (function is None or context.index.function(constant) is function)
-        for constant in context.index.strings
+        for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
     )
 
 
 def _forks(context: Context) -> bool:
     """Whether a function that moves to CUDA runs in processes that may be forks of this one."""
+    if _FORKING not in context.memo:
+        context.memo[_FORKING] = _finds_forks(context)
+    return bool(context.memo[_FORKING])
+
+
+def _finds_forks(context: Context) -> bool:
     if any(x.value in ("spawn", "forkserver") for x in context.index.strings):
         return False
     for call in context.calls_of("multiprocessing.Process", "torch.multiprocessing.Process"):
@@ -134,10 +141,23 @@ def _is_set(context: Context, constant: ast.Constant) -> bool:
 def _in_block(
     context: Context, block: list[ast.stmt], scope: ast.AST, indent: str | None
 ) -> Place | None:
+    """The place behind the imports of a block: found once for all fixes that need one."""
+    known = context.memo.setdefault(_BLOCKS, {})
+    assert isinstance(known, dict)
+    if scope not in known:
+        known[scope] = _find_in_block(context, block, scope, indent)
+    found: Place | None = known[scope]
+    return found
+
+
+def _find_in_block(
+    context: Context, block: list[ast.stmt], scope: ast.AST, indent: str | None
+) -> Place | None:
     torch: str | None = None
     last: ast.stmt | None = None
     from_torch = False
-    for item in block:
+    imports = [number for number, item in enumerate(block) if _imports_something(item)]
+    for number, item in enumerate(block):
         if isinstance(item, ast.Import | ast.ImportFrom):
             last = item
             if isinstance(item, ast.Import):
@@ -152,7 +172,7 @@ def _in_block(
                     if alias.name == "torch":
                         torch = alias.asname or "torch"
         elif torch is not None or from_torch:
-            if not _belongs_to_imports(item, block, context):
+            if number > imports[-1] or not _belongs_to_imports(item, context):
                 break
             if _imports_something(item):
                 last = item
@@ -167,11 +187,8 @@ def _in_block(
     return Place(offset, own, torch or "torch", scope, last, needs_import=torch is None)
 
 
-def _belongs_to_imports(item: ast.stmt, block: list[ast.stmt], context: Context) -> bool:
+def _belongs_to_imports(item: ast.stmt, context: Context) -> bool:
     """Statements that people put among imports: path set-up, guarded imports, settings."""
-    rest = block[block.index(item) :]
-    if not any(_imports_something(later) for later in rest):
-        return False
     if isinstance(
         item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While
     ):

@@ -38,7 +38,10 @@ def admit_mps(context: Context, test: ast.expr) -> Fix | None:
     if holds_comment(source, *source.span(call)):
         return None
     text = f"{source.segment(call)} or {mps_available(context, torch)}"
-    if call is not test and not _is_or(context.index.parents[call]):
+    parent = context.index.parents[call]
+    if "mps" in ast.unparse(parent):
+        return None  # It is let in already.
+    if not (_is_or(parent) or isinstance(parent, ast.stmt)):
         text = f"({text})"
     return Fix("Let MPS in", (replace(source, call, text),), Applicability.UNSAFE)
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.devices_at_hand import DeviceName
     from mpslint.source import SourceFile
 
+_CUDA_TEXT = "how the file names its GPU"
+_FREE_NAMES = "free names for a device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
 
@@ -251,6 +253,12 @@ def _styled(context: Context, name: str, place: Place, styled: styles.Selection)
 
 def _cuda_text(context: Context) -> str:
     """`cuda:0` where that is the only way the file names its GPU, else `cuda`."""
+    if _CUDA_TEXT not in context.memo:
+        context.memo[_CUDA_TEXT] = _find_cuda_text(context)
+    return str(context.memo[_CUDA_TEXT])
+
+
+def _find_cuda_text(context: Context) -> str:
     literals = [
         x for x in context.devices.literals if x.backend == "cuda" and context.devices.slot(x.node)
     ]
@@ -288,14 +296,31 @@ def free_name(context: Context, node: ast.AST) -> str | None:
     Parameters of the same name may stay where nothing needs it: they shadow it where they are
     meant.
     """
-    names = context.names
-    needed = [node, *device_places(context)]
-    for name in dict.fromkeys((context.settings.device_name, *_SPARE_NAMES)):
-        kinds = {binding.kind for bound, binding in names.every_binding() if bound == name}
-        if kinds - {"parameter"}:
-            continue
-        if any(names.owner(name, use) is None for use in context.index.names.get(name, ())):
-            continue
-        if all(names.owner(name, place) is None for place in needed):
+    for name in _free_names(context):
+        if context.names.owner(name, node) is None:
             return name
     return None
+
+
+def _free_names(context: Context) -> tuple[str, ...]:
+    """The names that are free wherever the file may need a device: asked once for all fixes."""
+    known = context.memo.get(_FREE_NAMES)
+    if known is None:
+        spare = dict.fromkeys((context.settings.device_name, *_SPARE_NAMES))
+        kinds: dict[str, set[str]] = {}
+        for bound, binding in context.names.every_binding():
+            if bound in spare:
+                kinds.setdefault(bound, set()).add(binding.kind)
+        known = tuple(n for n in spare if _is_free(context, n, kinds.get(n, set())))
+        context.memo[_FREE_NAMES] = known
+    assert isinstance(known, tuple)
+    return known
+
+
+def _is_free(context: Context, name: str, kinds: set[str]) -> bool:
+    names = context.names
+    if kinds - {"parameter"}:
+        return False
+    if any(names.owner(name, use) is None for use in context.index.names.get(name, ())):
+        return False
+    return all(names.owner(name, place) is None for place in device_places(context))

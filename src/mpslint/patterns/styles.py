@@ -27,6 +27,7 @@ _HELPER = re.compile(
     r"_?(get|select|choose|pick|find|detect|infer|default|best|auto)_?\w*device(_?(name|type|str))?$",
     re.I,
 )
+_KNOWN_HELPER = "the helper that is there"
 _NAMES = ("get_device", "select_device", "choose_device")
 _ACCELERATOR = (
     "{torch}.accelerator.current_accelerator(check_available=True) or {torch}.device({q}cpu{q})"
@@ -81,10 +82,21 @@ def known_helper(context: Context, offset: int) -> Selection | None:
     """A function of this file, or of the project, that returns the machine's device: CUDA
     wherever there is CUDA. One that comes before `offset` is there for code at `offset`; one that
     prints, logs or sets anything is not called where the program did not call it."""
+    known = context.memo.get(_KNOWN_HELPER, False)
+    if known is False:
+        known = context.memo[_KNOWN_HELPER] = _find_helper(context)
+    if known is None:
+        return None
+    assert isinstance(known, Selection)
+    return known._replace(offset=max(known.offset, offset))
+
+
+def _find_helper(context: Context) -> Selection | None:
     module = context.names.module
-    for name in sorted(module.bindings, key=lambda n: (n != "get_device", n)):
+    fitting = [name for name in module.bindings if _HELPER.match(name)]
+    for name in sorted(fitting, key=lambda n: (n != "get_device", n)):
         bindings = module.bindings[name]
-        if len(bindings) != 1 or not _HELPER.match(name):
+        if len(bindings) != 1:
             continue
         found = _device_of(context, bindings[0])
         if found is None:
@@ -95,7 +107,7 @@ def known_helper(context: Context, offset: int) -> Selection | None:
         row = statement.end_lineno or statement.lineno
         starts = context.source.starts
         end = starts[row] if row < len(starts) else len(context.source.text)
-        return Selection(max(end, offset), "", f"{name}()", found is Kind.DEVICE_STRING)
+        return Selection(end, "", f"{name}()", found is Kind.DEVICE_STRING)
     return None
 
 

@@ -42,7 +42,6 @@ from mpslint.facts.runtime import accelerator_on_mps
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import unsettled
 
 _MEMORY = [
     "empty_cache",
@@ -67,7 +66,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     oldest = context.settings.min_torch
     works = accelerator_on_mps()
     names = [f"torch.accelerator.{name}" for name in (*_MEMORY, "synchronize")]
-    for call, qualified in unsettled(context, names, ("no-mps", "cuda", "caught")):
+    for event in context.worlds.calls(names):
+        call, qualified = event.call, event.name
+        if not (event.on_mac and event.once_ported) or event.caught:
+            continue
         name = qualified.rsplit(".", 1)[-1]
         since = works[name]
         if oldest >= since:

@@ -40,7 +40,6 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.guard import ACCELERATOR, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import ACCELERATOR_SETTLED, unsettled
 
 
 @rule(
@@ -52,7 +51,10 @@ from mpslint.semantics.runtime_calls import ACCELERATOR_SETTLED, unsettled
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.accelerator.{name}" for name in accelerator_on_mps()]
-    for call, qualified in unsettled(context, names, ACCELERATOR_SETTLED):
+    for event in context.worlds.calls(names):
+        call, qualified = event.call, event.name
+        if not event.on_cpu or event.caught:
+            continue
         if not _asks_the_accelerator(context, call, qualified.rsplit(".", 1)[-1]):
             continue
         statement = isinstance(context.index.parents[call], ast.Expr)

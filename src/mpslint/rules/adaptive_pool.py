@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword
+from mpslint.semantics.destinations import keyword
 
 _FUNCTIONS = tuple(
     f"torch.nn.functional.adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2)
@@ -53,7 +53,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         size = keyword(call, "output_size")
         if size is None and len(call.args) > place:
             size = call.args[place]
-        if size is None or not _needs_division(size) or context.guards.has(call, *NOT_ON_MPS):
+        if size is None or not _needs_division(size) or not context.worlds.on_mps(call):
             continue
         wrong = "Max" in ast.unparse(call.func) or "max" in ast.unparse(call.func)
         yield context.finding(
@@ -69,7 +69,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         mode = keyword(call, "mode")
         if not isinstance(mode, ast.Constant) or mode.value != "area":
             continue
-        if _on_cpu(context, call) or context.guards.has(call, *NOT_ON_MPS):
+        if _on_cpu(context, call) or not context.worlds.on_mps(call):
             continue
         yield context.finding(
             rule,

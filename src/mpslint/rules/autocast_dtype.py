@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword, type_may_be_mps
+from mpslint.semantics.destinations import keyword, type_may_be_mps
 
 
 @rule(
@@ -49,7 +49,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if device is None or dtype is None or not type_may_be_mps(context, device):
             continue
         word = context.dtypes.torch_dtype(dtype)
-        if word not in ("float32", "float64") or context.guards.has(call, *NOT_ON_MPS):
+        if word not in ("float32", "float64") or not context.worlds.on_mps(call):
             continue
         enabled = keyword(call, "enabled")
         if enabled is not None and not _is_true(enabled):

@@ -41,7 +41,6 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import unsettled
 
 _HALF = {"float16", "half", "fp16", "16-mixed", "16", "torch.float16", "f16"}
 
@@ -54,9 +53,9 @@ _HALF = {"float16", "half", "fp16", "16-mixed", "16", "torch.float16", "f16"}
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call, _ in unsettled(
-        context, ["torch.cuda.is_bf16_supported"], ("cuda", "no-mps", "caught")
-    ):
+    for call in context.calls_of("torch.cuda.is_bf16_supported"):
+        if not context.worlds.breaks(call):
+            continue
         chosen = _selection(context, call)
         if chosen is not None and _falls_to_half(chosen):
             yield context.finding(

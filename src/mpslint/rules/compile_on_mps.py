@@ -61,7 +61,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     for call in context.calls_of("torch.compile"):
         reason = _reason(context, call)
-        if reason is None or context.guards.has(call, "cuda", "no-mps", "caught"):
+        if reason is None or not context.worlds.on_mps(call) or context.worlds.is_caught(call):
             continue
         device = context.devices.at_hand(call)
         fixable = device is not None and not device.is_string and bool(call.args)

@@ -38,11 +38,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import drop_unused_import, is_off, off_on_mps, portable_call
+from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.runtime_calls import about_cuda
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
@@ -57,8 +55,9 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    uses, right = _uses(context)
-    yield from _imports(context, rule, right)
+    uses = _uses(context)
+    wrong: set[ast.AST] = {node for node, _ in uses}
+    yield from _imports(context, rule, wrong)
     for node, call in uses:
         name = (context.resolve(node) or "").rsplit(".", 1)[-1]
         yield context.finding(
@@ -70,84 +69,50 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _imports(context: Context, rule: Rule, right: set[ast.expr]) -> Iterator[Finding]:
+def _imports(context: Context, rule: Rule, wrong: set[ast.AST]) -> Iterator[Finding]:
     for statement in context.index.of(ast.ImportFrom):
         if not statement.module or not statement.module.startswith("torch.cuda.amp"):
             continue
-        if context.guards.has(statement, "cuda", "caught") or about_cuda(context, statement):
+        if not context.worlds.breaks(statement) or not _names_wrong(context, statement, wrong):
             continue
-        if not _is_fallback(context, statement) and not _only(context, statement, right):
-            yield context.finding(
-                rule,
-                statement,
-                "torch.cuda.amp is deprecated and for CUDA only: torch.amp is for every device",
-                applicability=Applicability.SAFE,
-                fix=partial(drop_unused_import, context, statement),
-            )
+        yield context.finding(
+            rule,
+            statement,
+            "torch.cuda.amp is deprecated and for CUDA only: torch.amp is for every device",
+            applicability=Applicability.SAFE,
+            fix=partial(drop_unused_import, context, statement),
+        )
 
 
-def _only(context: Context, statement: ast.ImportFrom, right: set[ast.expr]) -> bool:
-    """Whether all that is imported is used, and nowhere in a way that is wrong."""
+def _names_wrong(context: Context, statement: ast.ImportFrom, wrong: set[ast.AST]) -> bool:
+    """Whether something that is imported is used in a way that is wrong, or not at all."""
     for alias in statement.names:
         uses = context.index.names.get(alias.asname or alias.name, ())
-        if not uses or not right.issuperset(uses):
-            return False
-    return True
+        if not uses or not wrong.isdisjoint(uses):
+            return True
+    return False
 
 
-def _uses(context: Context) -> tuple[list[tuple[ast.expr, ast.Call | None]], set[ast.expr]]:
-    """What to report, with its call; and the uses that are right as they are."""
-    found: list[tuple[ast.expr, ast.Call | None]] = []
-    right: set[ast.expr] = set()
-    for name, qualified in zip(_NAMES, _QUALIFIED, strict=True):
-        local = context.aliases.get(qualified, ())
-        imported = [use for alias in local for use in context.index.names.get(alias, ())]
-        for node in (*context.index.attributes.get(name, ()), *imported):
-            if context.resolve(node) != qualified or not isinstance(node.ctx, ast.Load):
-                continue
-            parent = context.index.parents[node]
-            call = parent if isinstance(parent, ast.Call) and parent.func is node else None
-            if _is_right(context, node, call):
-                right.add(node)
-            else:
-                found.append((node, None if name.startswith("custom_") else call))
-    return found, right
-
-
-def _is_right(context: Context, node: ast.expr, call: ast.Call | None) -> bool:
-    if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
-        return True
-    if about_cuda(context, node) or _is_fallback(context, node) or needs_cuda(context, node):
-        return True
-    return call is not None and off_on_mps(context, call)
+def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
+    """What to report, with its call."""
+    found: dict[ast.expr, ast.Call | None] = {}
+    for event in context.worlds.without_twin:
+        if event.name not in _QUALIFIED:
+            continue
+        if isinstance(event.node, ast.Call):
+            found[event.node.func] = event.node
+        elif isinstance(event.node, ast.expr):
+            found[event.node] = None
+    for name in ("custom_fwd", "custom_bwd"):
+        local = context.aliases.get(f"torch.cuda.amp.{name}", ())
+        names = [use for alias in local for use in context.index.names.get(alias, ())]
+        for node in (*context.index.attributes.get(name, ()), *names):
+            if context.resolve(node) == f"torch.cuda.amp.{name}" and context.worlds.breaks(node):
+                found.setdefault(node, None)
+    return sorted(found.items(), key=lambda item: (item[0].lineno, item[0].col_offset))
 
 
 def _message(name: str, call: ast.Call | None) -> str:
     if call is not None and is_off(call):
         return f"torch.cuda.amp.{name} is switched off for CUDA only: one around it stays on on MPS"
     return f"torch.cuda.amp.{name} is deprecated and for CUDA only: it does nothing on MPS"
-
-
-def _is_fallback(context: Context, node: ast.AST) -> bool:
-    """The arm for an old torch, beside one that uses `torch.amp`."""
-    child = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            return False
-        others: list[ast.AST] = []
-        if isinstance(parent, ast.If):
-            inside = any(item is child for item in parent.body)
-            others = list(parent.orelse if inside else parent.body)
-        elif isinstance(parent, ast.Try):
-            others = [item for item in (*parent.body, *parent.handlers) if item is not child]
-        if any(_uses_amp(context, item) for other in others for item in ast.walk(other)):
-            return True
-        child = parent
-    return False
-
-
-def _uses_amp(context: Context, node: ast.AST) -> bool:
-    if isinstance(node, ast.ImportFrom):
-        return node.module == "torch.amp"
-    name = context.resolve(node) if isinstance(node, ast.Attribute) else None
-    return name is not None and (name.startswith("torch.amp.") or name == "torch.autocast")

@@ -55,12 +55,7 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.gated_moves import entry_test
 from mpslint.semantics.no_gpus import harm_of_none
-from mpslint.semantics.refusals import needless_refusals, refusal_before
-from mpslint.semantics.runtime_calls import only_for_cuda, unsettled
-from mpslint.semantics.several_gpus import for_several_gpus
 
 _NAMES = [
     "get_device_name",
@@ -99,14 +94,11 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    names = [f"torch.cuda.{name}" for name in _NAMES]
-    for call, qualified in unsettled(context, names, CUDA_SETTLED):
-        name = qualified.removeprefix("torch.cuda.")
+    for event in context.worlds.raising([f"torch.cuda.{name}" for name in _NAMES]):
+        call, name = event.call, event.name.removeprefix("torch.cuda.")
         if call.args and _of_a_tensor(call.args[0]):
             continue
         if name == "device" and not _entered(context, call):
-            continue
-        if name == "set_device" and _of_a_process(context, call):
             continue
         applicability, fix = _remedy(context, call, name)
         yield context.finding(
@@ -116,91 +108,22 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=applicability,
             fix=fix,
         )
-    yield from _refused(context, rule)
     yield from _counted(context, rule)
 
 
 def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
-    """Counts of CUDA's devices whose being 0 does harm, also behind a refusal of the program to
-    run without CUDA: what is in the way next, once it lets MPS in."""
-    found: list[tuple[ast.Call, ast.expr | None]] = [
-        (call, None) for call, _ in unsettled(context, [_COUNT], CUDA_SETTLED)
-    ]
-    for call in context.calls_of(_COUNT):
-        test = None if for_several_gpus(context, call) else refusal_before(context, call)
-        if test is not None:
-            found.append((call, test))
-    for call, test in found:
-        harm = harm_of_none(context, call)
+    """Counts of CUDA's devices whose being 0 does harm."""
+    for event in context.worlds.raising([_COUNT]):
+        harm = harm_of_none(context, event.call)
         if harm is None:
             continue
-        if test is None:
-            message, severity = f"{_COUNT}() is 0 where there is no CUDA: {harm}", rule.severity
-        else:
-            reached = f"if {context.line(test)} let it come here"
-            message = f"{_COUNT}() would be 0 on a Mac, {reached}: {harm}"
-            severity = Severity.IGNORES
         yield context.finding(
             rule,
-            call.func,
-            message,
-            severity=severity,
-            labels=(context.label(test, "ends a run without CUDA"),) if test is not None else (),
-            applicability=count_level(context, call),
-            fix=partial(count_at_least_one, context, call),
+            event.call.func,
+            f"{_COUNT}() is 0 where there is no CUDA: {harm}",
+            applicability=count_level(context, event.call),
+            fix=partial(count_at_least_one, context, event.call),
         )
-
-
-def _refused(context: Context, rule: Rule) -> Iterator[Finding]:
-    """`set_device` behind an assertion of CUDA in another function, which ends the whole program:
-    the next thing to raise, once the program lets MPS in."""
-    for call in context.calls_of("torch.cuda.set_device"):
-        facts = context.guards.at(call)
-        if "cuda" not in facts or facts & {"nccl", "caught"} or only_for_cuda(context, call):
-            continue
-        if _asked_here(context, call):
-            continue
-        test = None if for_several_gpus(context, call) else entry_test(context, call)
-        if test is None:
-            continue
-        if context.index.function(test) is context.index.function(call):
-            if test not in needless_refusals(context):
-                continue  # A function that asks for CUDA says what it is for.
-        applicability, fix = _remedy(context, call, "set_device")
-        yield context.finding(
-            rule,
-            call.func,
-            "torch.cuda.set_device() would raise AttributeError on a Mac, if "
-            f"{context.line(test)} let it come here",
-            severity=Severity.IGNORES,
-            labels=(context.label(test, "ends a run without CUDA"),),
-            applicability=applicability,
-            fix=fix,
-        )
-
-
-def _asked_here(context: Context, call: ast.Call) -> bool:
-    """Below a test for CUDA of its own."""
-    child: ast.AST = call
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            return False
-        if isinstance(parent, ast.If) and any(child is item for item in parent.body):
-            if "cuda" in context.guards.implied(parent.test, True):
-                return True
-        child = parent
-    return False
-
-
-def _of_a_process(context: Context, call: ast.Call) -> bool:
-    """`set_device(rank)` in a file with a CUDA device for each process (`f"cuda:{rank}"`)."""
-    argument = call.args[0] if call.args else None
-    word = argument.attr if isinstance(argument, ast.Attribute) else None
-    if isinstance(argument, ast.Name):
-        word = argument.id
-    if word is None or not word.endswith("rank"):
-        return False
-    return any(x.computed_index and x.backend == "cuda" for x in context.devices.literals)
 
 
 def _entered(context: Context, call: ast.Call) -> bool:
@@ -248,6 +171,6 @@ def _error_moves_on(context: Context, call: ast.Call) -> bool:
     return any(
         context.index.function(other) is function
         and context.source.span(other)[0] > start
-        and not context.guards.has(other, *CUDA_SETTLED)
+        and context.worlds.breaks(other)
         for other in context.calls_of(*(f"torch.cuda.{name}" for name in _UNANSWERED))
     )

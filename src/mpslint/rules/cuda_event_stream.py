@@ -43,8 +43,6 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
 
 _NAMES = [
     "Event",
@@ -69,8 +67,8 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]
-    for call, qualified in unsettled(context, names, CUDA_SETTLED):
-        name = qualified.rsplit(".", 1)[-1]
+    for event in context.worlds.raising(names):
+        call, name = event.call, event.name.rsplit(".", 1)[-1]
         fixable = name == "Event" and _portable(call)
         yield context.finding(
             rule,

@@ -49,11 +49,8 @@ from mpslint.patterns.counters import COUNTERS, ask_each_backend
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
 
-_ANSWERS = [
+_ANSWERS = (
     "memory_allocated",
     "memory_reserved",
     "memory_cached",
@@ -62,8 +59,8 @@ _ANSWERS = [
     "max_memory_cached",
     "memory_stats",
     "memory_stats_as_nested_dict",
-]
-_RAISES = [
+)
+_RAISES = (
     "mem_get_info",
     "reset_peak_memory_stats",
     "reset_max_memory_allocated",
@@ -71,7 +68,7 @@ _RAISES = [
     "reset_accumulated_memory_stats",
     "memory_summary",
     "set_per_process_memory_fraction",
-]
+)
 _HOMES = ("torch.cuda", "torch.cuda.memory")
 
 
@@ -84,11 +81,9 @@ _HOMES = ("torch.cuda", "torch.cuda.memory")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
-    for call, qualified in unsettled(context, names, CUDA_SETTLED):
-        name = qualified.rsplit(".", 1)[-1]
+    for event in context.worlds.raising(names):
+        call, name = event.call, event.name.rsplit(".", 1)[-1]
         if name in _ANSWERS:
-            if needs_cuda(context, call):
-                continue
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
             fixable = name in COUNTERS
             yield context.finding(
@@ -105,7 +100,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             call.func,
-            f"{qualified}() raises {known.detail if known else 'an error'} where there is no CUDA",
+            f"{event.name}() raises {known.detail if known else 'an error'} where there is no CUDA",
             applicability=Applicability.SAFE if statement else None,
             fix=partial(guard_statement, context, call, CUDA, "Call it only where CUDA is there")
             if statement

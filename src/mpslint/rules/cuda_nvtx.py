@@ -42,8 +42,6 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
 
 _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range")
 
@@ -57,8 +55,8 @@ _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range"
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.cuda.nvtx.{name}" for name in _NAMES]
-    for call, qualified in unsettled(context, names, CUDA_SETTLED):
-        name = qualified.rsplit(".", 1)[-1]
+    for event in context.worlds.raising(names):
+        call, name = event.call, event.name.rsplit(".", 1)[-1]
         applicability, fix = _remedy(context, call, name)
         yield context.finding(
             rule,

@@ -56,7 +56,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for handler in context.index.of(ast.ExceptHandler):
         named = _classes(handler)
         found = [item for item in named if context.resolve(item) in _CUDA_ERRORS]
-        if not found or context.guards.has(handler, "cuda", "no-mps"):
+        if not found or not context.worlds.on_mps(handler):
             continue
         statement = context.index.parents[handler]
         handlers = getattr(statement, "handlers", [handler])

@@ -39,7 +39,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.refusals import needless_refusals
+from mpslint.semantics.worlds.refused import needless_refusals
 
 
 @rule(
@@ -51,7 +51,7 @@ from mpslint.semantics.refusals import needless_refusals
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for test in needless_refusals(context):
+    for test in needless_refusals(context.worlds):
         fixable = admit_mps(context, test) is not None
         yield context.finding(
             rule,

@@ -41,8 +41,6 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
 
 _SDP_KERNEL = "torch.backends.cuda.sdp_kernel"
 _PORTABLE_SINCE = (2, 3)
@@ -59,7 +57,8 @@ _PORTABLE_SINCE = (2, 3)
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.min_torch < _PORTABLE_SINCE:
         return
-    for call, _ in unsettled(context, [_SDP_KERNEL], CUDA_SETTLED):
+    for event in context.worlds.raising([_SDP_KERNEL]):
+        call = event.call
         if not isinstance(context.index.parents[call], ast.withitem):
             continue
         yield context.finding(

@@ -40,10 +40,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.accelerator_arms import arms_without_mps
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import about_cuda
 
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
@@ -51,16 +48,6 @@ _PORTABLE = {
     "torch.cuda.seed": "seed",
     "torch.cuda.seed_all": "seed",
 }
-_ENOUGH = (
-    "torch.manual_seed",
-    "torch.random.manual_seed",
-    "torch.mps.manual_seed",
-    "torch.seed",
-    "lightning.seed_everything",
-    "pytorch_lightning.seed_everything",
-    "transformers.set_seed",
-    "accelerate.utils.set_seed",
-)
 
 
 @rule(
@@ -72,39 +59,19 @@ _ENOUGH = (
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    calls = list(context.calls_of(*_PORTABLE))
-    if not calls:
-        return
-    enough = {context.index.function(other) for other in context.calls_of(*_ENOUGH)}
-    for call in calls:
-        if context.index.function(call) in enough or _seeds_each(context, call):
+    calls = [event.call for event in context.worlds.without_twin if event.name in _PORTABLE]
+    for event in context.worlds.without_twin:
+        if event.name not in _PORTABLE:
             continue
-        if about_cuda(context, call):
-            continue
-        if context.guards.has(call, *CUDA_SETTLED):
-            if not enough and arms_without_mps(context, call) is not None:
-                yield context.finding(rule, call.func, _message(context, call))
-            continue
-        portable = _PORTABLE[context.resolve(call.func) or ""]
-        fixable = not _seeded_before(context, call, calls)
+        call, portable = event.call, _PORTABLE[event.name]
+        fixable = event.on_mac and not _seeded_before(context, call, calls)
         yield context.finding(
             rule,
             call.func,
-            _message(context, call),
+            f"{event.name}() does not seed MPS: torch.{portable}() seeds every device",
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_seed_all, context, call, portable) if fixable else None,
         )
-
-
-def _message(context: Context, call: ast.Call) -> str:
-    name = context.resolve(call.func) or ""
-    return f"{name}() does not seed MPS: torch.{_PORTABLE[name]}() seeds every device"
-
-
-def _seeds_each(context: Context, call: ast.Call) -> bool:
-    """A stand-in for `torch.manual_seed` that goes through the backends itself."""
-    function = context.index.function(call)
-    return function is not None and "manual_seed" in function.name
 
 
 def _seeded_before(context: Context, call: ast.Call, calls: list[ast.Call]) -> bool:

@@ -41,10 +41,6 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import about_cuda
-from mpslint.semantics.several_gpus import for_several_gpus
 
 
 @rule(
@@ -56,22 +52,16 @@ from mpslint.semantics.several_gpus import for_several_gpus
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call in context.calls_of("torch.cuda.synchronize"):
-        if context.guards.has(call, *CUDA_SETTLED):
-            continue
-        if about_cuda(context, call) or for_several_gpus(context, call):
-            continue
-        if needs_cuda(context, call):
-            continue
+    for event in context.worlds.raising(("torch.cuda.synchronize",)):
         yield context.finding(
             rule,
-            call.func,
+            event.call.func,
             "torch.cuda.synchronize() raises AssertionError where there is no CUDA",
             applicability=Applicability.SAFE,
             fix=partial(
                 dispatch_statement,
                 context,
-                call,
+                event.call,
                 "{torch}.mps.synchronize()",
                 "Synchronise whichever device is there",
             ),

@@ -38,7 +38,6 @@ Where one use is unclear nothing is changed.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -47,9 +46,6 @@ from mpslint.patterns.gates import open_gates
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
-from mpslint.semantics.runtime_calls import about_cuda
-
-_COLLECTIVE = re.compile(r"all_?(gather|reduce)|broadcast|reduce_scatter", re.I)
 
 
 @rule(
@@ -65,12 +61,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if _only_compared(context, node):
             continue
         branch = _choice(context, node)
-        if about_cuda(context, node) or _for_a_group(context, node):
-            continue
         if branch is not None:
             if _unused(context, node):
                 continue
-            if context.guards.has(branch, "cuda", "no-cuda", "no-mps", "caught"):
+            if not context.worlds.breaks(branch):
                 continue
             yield context.finding(
                 rule,
@@ -81,7 +75,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=Applicability.SAFE,
                 fix=partial(open_gates, context),
             )
-        elif not context.guards.has(node, "cuda", "no-cuda", "no-mps", "asked-cuda", "caught"):
+        elif context.worlds.breaks(node):
             yield context.finding(rule, node, _raised(context, node))
 
 
@@ -188,12 +182,6 @@ def _unused(context: Context, node: ast.expr) -> bool:
         isinstance(use.ctx, ast.Load) and context.names.owner(name.id, use) is scope
         for use in context.index.names[name.id]
     )
-
-
-def _for_a_group(context: Context, node: ast.expr) -> bool:
-    """In a function named after what the processes of a group do together (`all_gather_list`)."""
-    function = context.index.function(node)
-    return function is not None and _COLLECTIVE.search(function.name) is not None
 
 
 def _cpu_type(context: Context, node: ast.expr) -> bool:

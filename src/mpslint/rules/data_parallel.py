@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import unsettled
+
+_NAMES = ("torch.nn.DataParallel", "torch.nn.parallel.DataParallel")
 
 
 @rule(
@@ -49,9 +49,9 @@ from mpslint.semantics.runtime_calls import unsettled
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call, _ in unsettled(context, ["torch.nn.DataParallel"], CUDA_SETTLED):
+    for event in context.worlds.raising(_NAMES):
         yield context.finding(
             rule,
-            call.func,
+            event.call.func,
             "DataParallel has one Apple GPU to use: it only adds `.module` to the model",
         )

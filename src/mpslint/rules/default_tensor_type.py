@@ -38,7 +38,6 @@ from mpslint.patterns.selection import reference, torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.legacy_types import is_cuda_type_name
 
 
@@ -52,7 +51,7 @@ from mpslint.semantics.legacy_types import is_cuda_type_name
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.set_default_tensor_type"):
         argument = call.args[0] if call.args else None
-        if argument is None or context.guards.has(call, *CUDA_SETTLED):
+        if argument is None or not context.worlds.breaks(call):
             continue
         if _is_cuda(context, argument):
             plain = _text(context, argument).endswith(".FloatTensor")

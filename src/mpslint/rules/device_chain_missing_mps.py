@@ -50,18 +50,13 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.announcements import untrue_on_mps
 from mpslint.semantics.chains import Chain
-from mpslint.semantics.consumers import foreign_consumer, reads
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_decisions import deciding_flags, deciding_tests
-from mpslint.semantics.flow import leaves
-from mpslint.semantics.unused import never_used
+from mpslint.semantics.worlds.choices import Choice, choices, offered, written
 
-_EXCHANGES = re.compile(r"all_?reduce|all_?gather|broadcast")
 _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
 
 
@@ -73,34 +68,59 @@ _SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    chains = [chain for chain in context.chains.without_mps if not _is_meant(context, chain)]
-    for chain in chains:
-        falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
-        start, end = _extent(context, chain)
-        yield context.finding_at(
-            rule,
-            start,
-            end,
-            f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
-            labels=(context.label(falls, _end(chain)),),
-            applicability=Applicability.SAFE,
-            fix=partial(add_mps_arm, context, chain),
+    told: set[ast.AST] = set()
+    for found in written(context.worlds):
+        for chain in context.chains.without_mps:
+            if context.index.within(found.node, chain.cuda_arm) and chain.node not in told:
+                told.add(chain.node)
+                if not _left_out(context, chain.node):
+                    yield _selection(context, rule, chain)
+    for choice in choices(context.worlds):
+        around = _written_as(context, choice)
+        if around is not None and around.node not in told:
+            told.add(around.node)
+            if not _left_out(context, around.node):
+                yield _selection(context, rule, around)
+        for test in choice.tests if around is None else ():
+            if not _left_out(context, test):
+                yield _decision(context, rule, test, choice)
+    for listed in offered(context.worlds):
+        yield context.finding(
+            rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
         )
 
-    for value, test in deciding_flags(context, chains):
-        message = f"a Mac's GPU is never used: the selection in {context.line(test)} follows this"
-        yield context.finding(rule, value, message, labels=(context.label(test, "read here"),))
-    for test in deciding_tests(context):
-        message = "a Mac's GPU is never used: what follows is moved to CUDA or not at all"
-        yield context.finding(rule, test, message)
-    for node, said in untrue_on_mps(context):
-        message = (
-            f"only CUDA is asked for: {context.line(said)} says CPU on a Mac, whatever runs there"
-        )
-        label = context.label(said, "a Mac ends up here")
-        yield context.finding(
-            rule, node.test, message, confidence=Confidence.INFERRED, labels=(label,)
-        )
+
+def _written_as(context: Context, choice: Choice) -> Chain | None:
+    """The conditional expression or statement that is the choice, where it is one that the fix
+    knows how to extend."""
+    for chain in context.chains.without_mps:
+        if any(context.index.within(test, chain.node) for test in choice.tests):
+            return chain
+        if any(context.index.within(device, chain.node) for device in choice.devices):
+            return chain
+    return None
+
+
+def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:
+    falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
+    start, end = _extent(context, chain)
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
+        labels=(context.label(falls, "a Mac ends up here"),),
+        applicability=Applicability.SAFE,
+        fix=partial(add_mps_arm, context, chain),
+    )
+
+
+def _left_out(context: Context, node: ast.AST) -> bool:
+    """Whether a comment in the choice, or right above it, speaks of MPS: that was decided."""
+    source = context.source
+    first = max(context.index.statement(node).lineno - 1, 1)
+    rows = range(first, source.position(source.span(node)[1])[0] + 1)
+    return any(_SPEAKS_OF_MPS.search(source.line(row)) for row in rows)
 
 
 def _outcome(chain: Chain) -> str:
@@ -111,53 +131,14 @@ def _outcome(chain: Chain) -> str:
     return "this selection falls to"
 
 
-def _end(chain: Chain) -> str:
-    return "all that works on a Mac" if chain.asked_only else "a Mac ends up here"
-
-
-def _is_meant(context: Context, chain: Chain) -> bool:
-    if _left_out(context, chain) or _only_for_autocast(context, chain):
-        return True
-    if _decides_nothing(context, chain):
-        return True
-    return _for_ranks(context, chain) or foreign_consumer(context, chain.cuda_arm) is not None
-
-
-def _only_for_autocast(context: Context, chain: Chain) -> bool:
-    """Whether only autocast follows the choice: where tensors live is decided elsewhere."""
-    statement = context.index.parents[chain.node]
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    slots = [
-        context.devices.slot(use)
-        for use in reads(context, statement.targets[0])
-        if isinstance(use, ast.expr)
-    ]
-    return bool(slots) and all(slot is not None and slot.kind == "autocast" for slot in slots)
-
-
-def _decides_nothing(context: Context, chain: Chain) -> bool:
-    """Whether the device is given to a variable that is printed, or not even that."""
-    chosen = chain.node if isinstance(chain.node, ast.IfExp) else chain.cuda_arm
-    parent = context.index.parents[chosen]
-    if isinstance(parent, ast.Call) and context.resolve(parent.func) == "torch.device":
-        parent = context.index.parents[parent]
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
-        return False
-    target = parent.targets[0]
-    return isinstance(target, ast.Name) and never_used(context, target)
-
-
-def _for_ranks(context: Context, chain: Chain) -> bool:
-    """Whether the device is that of tensors which processes exchange, in a function that leaves at
-    once where there is one process."""
-    function = context.index.function(chain.node)
-    if function is None or not any(_EXCHANGES.search(name) for name in context.index.calls):
-        return False
-    return any(
-        isinstance(item, ast.If) and leaves(item.body) and "distributed" in ast.unparse(item.test)
-        for item in function.body
+def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> Finding:
+    labels = tuple(
+        context.label(device, "CUDA is chosen here")
+        for device in choice.devices
+        if device.lineno != test.lineno
     )
+    message = "a Mac's GPU is never used: CUDA or something else is decided here"
+    return context.finding(rule, test, message, labels=labels)
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:
@@ -168,12 +149,3 @@ def _extent(context: Context, chain: Chain) -> tuple[int, int]:
     while context.index.parents[chosen] is not chain.node:
         chosen = context.index.parents[chosen]
     return context.source.span(chain.test)[0], context.source.span(chosen)[1]
-
-
-def _left_out(context: Context, chain: Chain) -> bool:
-    """Whether a comment in the selection, or right above it, speaks of MPS: that was decided."""
-    source = context.source
-    last = chain.cpu_arm if chain.cpu_arm is not None else chain.node
-    first = max(context.index.statement(chain.node).lineno - 1, 1)
-    rows = range(first, source.position(source.span(last)[1])[0] + 1)
-    return any(_SPEAKS_OF_MPS.search(source.line(row)) for row in rows)

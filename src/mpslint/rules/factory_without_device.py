@@ -63,7 +63,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for name in sorted(FACTORIES):
         for call in context.index.calls.get(name, ()):
             function = creations.forward(call)
-            if function is None or context.guards.has(call, "cpu"):
+            if function is None or not context.worlds.on_mps(call):
                 continue
             met = creations.meets_argument(call, function)
             if met is None:

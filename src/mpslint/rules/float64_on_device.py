@@ -50,6 +50,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.wide_dtypes import Request, array_origin, requests
+from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {
     "created": "MPS has no float64: raises TypeError when the device is MPS",
@@ -69,10 +70,22 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for request in requests(context, "float64"):
         if not _from_array(context, request) and not talks_to_ranks(context, request.call):
             yield _finding(context, rule, request)
+    told = {request.call for request in requests(context, "float64")}
+    for event in context.worlds.events(Kind.WIDE):
+        if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
+            continue
+        if event.on_mac and not event.caught and event.name != "array":
+            told.add(event.node)
+            yield context.finding(
+                rule,
+                event.node.func,
+                _MESSAGES["moved"],
+                confidence=Confidence.INFERRED,
+            )
     for call in context.calls_of("torch.set_default_dtype"):
         if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":
             continue
-        if _selects_mps(context) and not context.guards.has(call, "cuda", "no-mps", "cpu"):
+        if _selects_mps(context) and context.worlds.on_mps(call):
             yield context.finding(
                 rule,
                 call.args[0],

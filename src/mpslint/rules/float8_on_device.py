@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword, may_be_mps
+from mpslint.semantics.destinations import keyword, may_be_mps
 from mpslint.semantics.versions import catches, version_tested
 
 _FIRST = (2, 15)
@@ -54,7 +54,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         for node in nodes:
             if context.resolve(node) != f"torch.{word}" or not _on_device(context, node):
                 continue
-            if context.guards.has(node, *NOT_ON_MPS, "caught") or version_tested(context, node):
+            if (
+                not context.worlds.on_mps(node)
+                or context.worlds.is_caught(node)
+                or version_tested(context, node)
+            ):
                 continue
             if catches(context, node, "TypeError") or _asked(context):
                 continue

@@ -70,7 +70,7 @@ def _factory(
     if device is None or name.removeprefix("torch.") not in FACTORIES | LIKE_FACTORIES:
         return
     devices = context.values.of(device).devices
-    if not devices or devices == frozenset({"cpu"}) or context.guards.has(call, "cpu"):
+    if not devices or devices == frozenset({"cpu"}) or not context.worlds.on_mps(call):
         return
     made = _made(context, generator)
     if made is None:

@@ -41,7 +41,7 @@ from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import wrapped_for_ranks
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword, type_may_be_mps
+from mpslint.semantics.destinations import keyword, type_may_be_mps
 from mpslint.semantics.versions import version_tested
 
 _FIRST = (2, 8)
@@ -61,7 +61,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         device = call.args[0] if call.args else keyword(call, "device")
         if device is None or not type_may_be_mps(context, device):
             continue
-        if context.guards.has(call, *NOT_ON_MPS) or version_tested(context, call):
+        if not context.worlds.on_mps(call) or version_tested(context, call):
             continue
         if wrapped_for_ranks(context, call):
             continue

@@ -40,11 +40,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import is_off, off_on_mps, portable_argument, portable_call
+from mpslint.patterns.autocast import is_off, portable_argument, portable_call
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.values import cases_of, places
 
 _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 
@@ -57,61 +58,54 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for literal in context.devices.literals:
-        if literal.backend != "cuda":
+    for event in context.worlds.without_twin:
+        if event.kind not in (Kind.AUTOCAST, Kind.SCALED) or not isinstance(event.node, ast.Call):
             continue
-        slot = context.devices.slot(literal.node)
-        if slot is None or slot.kind != "autocast" or not isinstance(slot.node, ast.Call):
+        if event.name.startswith("torch.cuda."):
+            continue  # The finding of cuda-amp.
+        call, name = event.node, event.name.rsplit(".", 1)[-1]
+        if name not in _SWITCHED_OFF:
             continue
-        call = slot.node
-        name = _last(context, call)
-        if (
-            name not in _SWITCHED_OFF
-            or off_on_mps(context, call)
-            or _only_for_cuda(context, literal.node)
-        ):
-            continue
-        parent = context.index.parents[literal.node]
-        direct = parent is call or isinstance(parent, ast.keyword)
-        fixable = direct and context.settings.min_torch >= (2, 5)
-        start, end = context.source.span(literal.node)
-        if call.func.lineno != literal.node.lineno:
-            # The call is what one looks for; the literal may stand lines below.
-            start = context.source.span(call.func)[0]
-        yield context.finding_at(
-            rule,
-            start,
-            end,
-            _message(name, call),
-            applicability=Applicability.SAFE if fixable else None,
-            fix=partial(portable_argument, context, call, literal.node) if fixable else None,
-        )
-    for call in context.calls_of("torch.amp.GradScaler"):
-        named = any(keyword.arg in (None, "device") for keyword in call.keywords)
-        if call.args or named or _only_for_cuda(context, call) or off_on_mps(context, call):
-            continue
+        here = event.worlds & MAC or event.worlds
+        literals = [
+            node
+            for _, atom in cases_of(event.value, here)
+            if atom.v == "cuda" and not atom.maybe
+            for node in places(atom)
+        ]
+        for literal in dict.fromkeys(literals):
+            yield _finding(context, rule, call, name, literal)
+
+
+def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: ast.expr) -> Finding:
+    if literal is call.func:
         fixable = context.settings.min_torch >= (2, 5)
-        yield context.finding(
+        return context.finding(
             rule,
             call.func,
             "GradScaler means CUDA where no device is given: it switches itself off on MPS",
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_call, context, call) if fixable else None,
         )
+    parent = context.index.parents[literal]
+    direct = parent is call or (isinstance(parent, ast.keyword) and parent in call.keywords)
+    fixable = direct and context.settings.min_torch >= (2, 5)
+    start, end = context.source.span(literal)
+    if context.index.within(literal, call) and call.func.lineno != literal.lineno:
+        # The call is what one looks for; the literal may stand lines below.
+        start = context.source.span(call.func)[0]
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        _message(name, call),
+        labels=() if context.index.within(literal, call) else (context.label(call, "used here"),),
+        applicability=Applicability.SAFE if fixable else None,
+        fix=partial(portable_argument, context, call, literal) if fixable else None,
+    )
 
 
 def _message(name: str, call: ast.Call) -> str:
     if is_off(call):
         return f"{name} is switched off for CUDA only: one around it stays on on MPS"
     return f"{name} for CUDA only: it switches itself off on MPS"
-
-
-def _only_for_cuda(context: Context, node: ast.AST) -> bool:
-    if context.guards.has(node, "cuda", "asked-cuda", "no-mps"):
-        return True
-    return about_cuda(context, node) or needs_cuda(context, node)
-
-
-def _last(context: Context, call: ast.Call) -> str:
-    name = context.resolve(call.func) or ast.unparse(call.func)
-    return name.rsplit(".", 1)[-1]

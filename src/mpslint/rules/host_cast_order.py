@@ -38,7 +38,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.host_cast import cast_on_host
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, device_argument
+from mpslint.semantics.destinations import device_argument
 from mpslint.semantics.value import Kind
 from mpslint.semantics.wide_dtypes import goes_to_host
 
@@ -87,7 +87,7 @@ def _cast(
         return
     if isinstance(context.index.parents[host], ast.Expr):
         return  # Only a module is changed in place.
-    if context.guards.has(call, *NOT_ON_MPS):
+    if not context.worlds.on_mps(call):
         return
     start, end = context.name_token(function) if dtype is None else context.source.span(dtype)
     yield context.finding_at(
@@ -113,6 +113,6 @@ def _copied(context: Context, rule: Rule, call: ast.Call) -> Iterator[Finding]:
     if context.dtypes.tensor(target) not in _WIDE or not context.values.of(target).on_cpu:
         return
     moved = context.values.of(source).devices
-    if moved is not None and "mps" in moved and not context.guards.has(call, *NOT_ON_MPS):
+    if moved is not None and "mps" in moved and context.worlds.on_mps(call):
         start, end = context.name_token(call.func)
         yield context.finding_at(rule, start, end, _MESSAGE, confidence=Confidence.INFERRED)

@@ -33,7 +33,6 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import only_for_cuda
 
 _MAKERS = [
     "quantize_per_tensor",
@@ -61,9 +60,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     calls = list(context.calls_of(*(f"torch.{name}" for name in _MAKERS)))
     calls += [call for name in _METHODS for call in context.index.calls.get(name, ())]
     for call in calls:
-        if context.guards.has(call, "cuda", "no-mps", "cpu", "caught"):
+        if not context.worlds.on_mps(call) or context.worlds.is_caught(call):
             continue
-        if _on_a_device(context, call) and not only_for_cuda(context, call):
+        if _on_a_device(context, call):
             name = call.func.attr if isinstance(call.func, ast.Attribute) else "this function"
             kind = "quantised" if "quantize" in name else "compressed-sparse"
             yield context.finding(

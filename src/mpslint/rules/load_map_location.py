@@ -52,7 +52,6 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.unused import never_runs
 
 _LOADERS = {
@@ -79,9 +78,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if any(keyword.arg is None for keyword in call.keywords):
             continue
         given = _map_location(context, call)
-        if (given is not None and not _is_cuda(context, given)) or _settled(context, call):
+        if (given is not None and not _is_cuda(context, given)) or not context.worlds.breaks(call):
             continue
-        if about_cuda(context, call) or _comes_from_here(context, call):
+        if _comes_from_here(context, call):
             continue
         if _reads_data(context, call) or never_runs(context, call):
             continue
@@ -103,23 +102,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=location_level(given),
                 fix=partial(portable_map_location, context, given),
             )
-
-
-def _settled(context: Context, call: ast.Call) -> bool:
-    """Whether the load runs on CUDA only, or may fail.
-
-    That a process group talks through NCCL does not settle it: resuming is the part of such a
-    program that is taken over first, and `map_location` is right on CUDA as well. It does where
-    every way to the load has moved something to CUDA before.
-    """
-    facts = context.guards.at(call)
-    if not facts.isdisjoint(("impossible", "caught")):
-        return True
-    if "nccl" in facts:
-        return False
-    if "cuda-used" in facts and any(node.value == "nccl" for node in context.index.strings):
-        return True
-    return not facts.isdisjoint(("cuda", "asked-cuda", "no-mps"))
 
 
 def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
@@ -185,6 +167,6 @@ def _is_cuda(context: Context, node: ast.expr) -> bool:
         literal.backend == "cuda"
         and context.index.within(literal.node, node)
         and not isinstance(node, ast.Lambda | ast.Dict | ast.IfExp)
-        and not context.guards.has(literal.node, "cuda", "asked-cuda")
+        and context.worlds.breaks(literal.node)
         for literal in context.devices.literals
     )

@@ -49,7 +49,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             size = call.args[_POSITION]
         if size is None or not _nonzero(context, size):
             continue
-        if not context.guards.has(call, "cuda", "no-mps", "caught"):
+        if context.worlds.on_mps(call) and not context.worlds.is_caught(call):
             yield context.finding(rule, size, "an LSTM with proj_size raises RuntimeError on MPS")
 
 

@@ -44,8 +44,6 @@ from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.runtime_calls import only_for_cuda
 
 _GROUPS = ("torch.distributed.init_process_group", "torch.distributed.new_group")
 _STRATEGIES = tuple(
@@ -67,9 +65,7 @@ _OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in _literals(context):
-        facts = context.guards.at(literal)
-        # A group on NCCL before this one proves CUDA, and is as wrong.
-        if "nccl" not in facts and (facts & CUDA_SETTLED or only_for_cuda(context, literal)):
+        if not context.worlds.breaks(literal):
             continue
         mark = quote(context.source, literal)
         yield context.finding(

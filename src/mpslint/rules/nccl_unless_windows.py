@@ -41,9 +41,6 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.refusals import refusal_before
-from mpslint.semantics.runtime_calls import only_for_cuda
 
 _SYSTEMS = {"os.name": "nt", "sys.platform": "win32", "platform.system": "Windows"}
 _USERS = ("init_process_group", "new_group", "DDPStrategy")
@@ -62,9 +59,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for choice in _choices(context):
         if _on_windows(context, choice.test) is None:
             continue
-        if context.guards.has(choice, *CUDA_SETTLED) and refusal_before(context, choice) is None:
-            continue
-        if only_for_cuda(context, choice):
+        if not context.worlds.breaks(choice):
             continue
         nccl = choice.body if _names(choice.body, "nccl") else choice.orelse
         yield context.finding(

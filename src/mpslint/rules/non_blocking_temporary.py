@@ -39,7 +39,7 @@ from mpslint.patterns.precision import device_test, is_path
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, device_argument, may_be_mps
+from mpslint.semantics.destinations import device_argument, may_be_mps
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
 
 _VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "t", "permute", "transpose", "flatten")
@@ -65,7 +65,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         device = device_argument(context, call)
         if device is None or not may_be_mps(context, device):
             continue
-        if not _is_temporary(context, call.func.value) or context.guards.has(call, *NOT_ON_MPS):
+        if not _is_temporary(context, call.func.value) or not context.worlds.on_mps(call):
             continue
         level = Applicability.SAFE if is_path(device) else None
         yield context.finding(

@@ -62,7 +62,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call = context.index.parents[item]
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        if not _to_host(context, call, call.func) or context.guards.has(call, "cuda", "cpu"):
+        if not _to_host(context, call, call.func) or not context.worlds.on_mps(call):
             continue
         read = _first_read(context, call, call.func)
         if read is None:

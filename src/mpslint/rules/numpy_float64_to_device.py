@@ -42,7 +42,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword, may_be_mps
+from mpslint.semantics.destinations import keyword, may_be_mps
 from mpslint.semantics.wide_dtypes import Request, array_origin, requests
 
 _MAKERS = ("torch.tensor", "torch.as_tensor", "torch.asarray")
@@ -98,7 +98,7 @@ def _made_on_device(context: Context) -> Iterator[Request]:
             continue
         if context.dtypes.array(call.args[0]) != "float64":
             continue
-        if may_be_mps(context, device) and not context.guards.has(call, *NOT_ON_MPS):
+        if may_be_mps(context, device) and context.worlds.on_mps(call):
             yield Request("created", call, None, device, None, False)
 
 

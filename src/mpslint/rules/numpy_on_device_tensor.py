@@ -128,7 +128,7 @@ def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
             return _Reason("on a tensor", copy)
     if value.devices is not None:
         return None
-    if context.guards.has(tensor, "cpu", "no-cuda", "no-accelerator"):
+    if not context.worlds.on_mps(tensor):
         return None
     call = copied_beside(context, tensor)
     if call is not None:

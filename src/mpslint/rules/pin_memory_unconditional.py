@@ -44,9 +44,6 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.cuda_first import needs_cuda
-from mpslint.semantics.runtime_calls import about_cuda
-from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.values import Kind
 
 _PIN = re.compile(r"(?<![a-z])pin", re.I)
@@ -68,7 +65,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if (
                 not isinstance(value, ast.Constant)
                 or not value.value
-                or _loads_for_cuda(context, call)
+                or not context.worlds.breaks(call)
             ):
                 continue
             if value.value is True:
@@ -85,9 +82,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 )
     for call in context.index.calls.get("pin_memory", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
-            if context.guards.has(call, "cuda", "asked-cuda", "no-cpu", "caught"):
-                continue
-            if about_cuda(context, call) or _asked_for(context, call):
+            if not context.worlds.breaks(call) or _asked_for(context, call):
                 continue
             if context.values.of(call.func.value).kind is Kind.TENSOR:
                 start, end = context.name_token(call.func)
@@ -100,17 +95,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     applicability=pinned_level(context, call),
                     fix=partial(unpin, context, call),
                 )
-
-
-def _loads_for_cuda(context: Context, loader: ast.Call) -> bool:
-    """Whether a loader is made where CUDA is, or beside a `.cuda()` that raises before it loads."""
-    if context.guards.has(loader, "cuda", "asked-cuda", "no-mps"):
-        return True
-    return (
-        about_cuda(context, loader)
-        or for_several_gpus(context, loader)
-        or needs_cuda(context, loader)
-    )
 
 
 def _asked_for(context: Context, call: ast.Call) -> bool:

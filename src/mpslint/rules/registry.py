@@ -8,6 +8,7 @@ something to say about a file.
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +18,8 @@ from mpslint.model import Applicability, Finding, Severity
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+UNUSED = "MPS900"
+"""The rule that looks at what the others found, and runs last."""
 Check = Callable[["Context", "Rule"], Iterable[Finding]]
 
 
@@ -62,10 +65,33 @@ class Rule(NamedTuple):
     def url(self) -> str:
         return rule_url(self.name)
 
+    @property
+    def published(self) -> str | None:
+        return published_url(self.name)
+
+
+DOCS_URL = "MPSLINT_DOCS_URL"
+"""The environment variable that says where the documentation is published."""
+
 
 def rule_url(name: str) -> str:
-    """The rule's page, from its name alone: cached findings are shown without the rules."""
-    return f"https://mpslint.readthedocs.io/rules/{name}"
+    """The rule's page, from its name alone: cached findings are shown without the rules.
+
+    Where no site is named, that is its path in the repository: an address that is nobody's would
+    lead nowhere, or somewhere worse.
+    """
+    return published_url(name) or f"docs/rules/{name}.md"
+
+
+def published_url(name: str) -> str | None:
+    """The address of a rule's page, for formats that take nothing else; None without a site."""
+    site = docs_site()
+    return site and f"{site}/rules/{name}/"
+
+
+def docs_site() -> str | None:
+    """The address of the published documentation, without a slash at its end; None without one."""
+    return os.environ.get(DOCS_URL, "").rstrip("/") or None
 
 
 _declared: dict[str, tuple[Rule, Check]] = {}

@@ -39,21 +39,13 @@ Safe: on CUDA the first arm is taken as before.
 
 from __future__ import annotations
 
-import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
-from mpslint.patterns.backend_arm import mps_arm, mps_choice
+from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.patterns.backend_arm import serve_mps
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.accelerator_arms import Arms, arms_without_mps
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.purpose import speaks_of_mps
-
-_NEAR = 3
-_HELPER = re.compile(r"sync", re.I)
 
 
 @rule(
@@ -64,120 +56,16 @@ _HELPER = re.compile(r"sync", re.I)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for attribute in context.index.attributes.get("synchronize", ()):
-        if context.resolve(attribute) != "torch.cuda.synchronize":
-            continue
-        branch = _cuda_branch(context, attribute)
-        if branch is None or _mps_is_served(context, attribute):
-            continue
-        arms = _arms(context, attribute)
-        if arms is None and (not speaks_of_mps(context) or _has_other_arm(context, branch)):
-            continue
-        if not _decides_a_time(context, attribute, branch if arms is None else arms.head):
-            continue
-        start, end = context.source.span(attribute)
-        if isinstance(branch, ast.If) and _is_chosen(context, attribute):
-            start = context.source.span(branch.test)[0]
-        yield context.finding_at(
+    for event in context.worlds.without_twin:
+        if event.name != "torch.cuda.synchronize" or event.on_mac:
+            continue  # What a Mac comes to raises there: the finding of cuda-synchronize.
+        tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
+        yield context.finding(
             rule,
-            start,
-            end,
-            f"waits for {'CUDA' if arms is None else arms.served} only: "
-            "on MPS the clock is read before the work has run",
+            event.call.func,
+            "waits for CUDA only: on MPS what follows begins before the work has run",
             confidence=Confidence.INFERRED,
-            labels=(context.label(branch.test, "false on MPS"),),
+            labels=tuple(context.label(test, "false on MPS") for test in tests[:1]),
             applicability=Applicability.SAFE,
-            fix=partial(_fix, context, branch, attribute),
+            fix=partial(serve_mps, context, event.call, "Wait for MPS as well"),
         )
-
-
-def _arms(context: Context, attribute: ast.Attribute) -> Arms | None:
-    call = context.index.parents[attribute]
-    return arms_without_mps(context, call) if isinstance(call, ast.Call) else None
-
-
-def _is_chosen(context: Context, attribute: ast.Attribute) -> bool:
-    """`if cuda: synchronize = torch.cuda.synchronize`: the choice is what is wrong."""
-    return isinstance(context.index.parents[attribute], ast.Assign)
-
-
-def _cuda_branch(context: Context, node: ast.AST) -> ast.If | ast.IfExp | None:
-    """The test that lets `node` run on CUDA only, if the code around it runs elsewhere too."""
-    child = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
-            return None
-        if isinstance(parent, ast.If | ast.IfExp):
-            body = parent.body if isinstance(parent.body, list) else [parent.body]
-            if not any(item is child for item in body):
-                return None
-            implied = context.guards.implied(parent.test, True)
-            if implied.isdisjoint({"cuda", "asked-cuda"}):
-                return None
-            return None if context.guards.has(parent, "cuda", "no-mps", "caught") else parent
-        child = parent
-    return None
-
-
-def _mps_is_served(context: Context, node: ast.AST) -> bool:
-    """Whether the same function waits for MPS or for any accelerator as well."""
-    function = context.index.function(node)
-    for attribute in context.index.attributes.get("synchronize", ()):
-        name = context.resolve(attribute) or ast.unparse(attribute)
-        served = re.search(r"(^|\.)(mps|accelerator)\.synchronize$", name)
-        if served and context.index.function(attribute) is function:
-            return True
-    return False
-
-
-def _has_other_arm(context: Context, branch: ast.If | ast.IfExp) -> bool:
-    """Whether the other arm is for MPS, or waits for some other accelerator."""
-    orelse = branch.orelse if isinstance(branch.orelse, list) else [branch.orelse]
-    for item in orelse:
-        if isinstance(item, ast.If) and "mps" in context.guards.implied(item.test, True):
-            return True
-        waits = (
-            a for a in context.index.attributes["synchronize"] if context.index.within(a, item)
-        )
-        if next(waits, None) is not None:
-            return True
-    return False
-
-
-def _decides_a_time(context: Context, node: ast.AST, branch: ast.If | ast.IfExp) -> bool:
-    reads = context.timing.clock_reads
-    if not reads:
-        return False
-    function = context.index.function(node)
-    if not isinstance(context.index.parents[node], ast.Call):
-        return True  # `synchronize = torch.cuda.synchronize`, in a file that reads the clock
-    statement = context.index.statement(branch)
-    if function is not None and _HELPER.search(function.name) and _is_all(function, statement):
-        return True
-    if any(context.index.within(read, statement) for read in reads):
-        return False  # CUDA is timed here in a way of its own.
-    block = context.index.block(statement)
-    place = next(i for i, item in enumerate(block) if item is statement)
-    following = block[place + 1 : place + 1 + _NEAR]
-    return any(
-        context.index.within(read, item) and not context.guards.has(read, "cuda")
-        for item in following
-        for read in reads
-    )
-
-
-def _is_all(function: FunctionNode, statement: ast.stmt) -> bool:
-    """Whether a function does nothing but `statement`."""
-    body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    return len(body) == 1 and body[0] is statement
-
-
-def _fix(context: Context, branch: ast.If | ast.IfExp, attribute: ast.Attribute) -> Fix | None:
-    edit: Edit | None
-    if isinstance(branch, ast.If):
-        edit = mps_arm(context, branch, attribute)
-    else:
-        edit = mps_choice(context, branch, attribute)
-    if edit is None:
-        return None
-    return Fix("Wait for MPS as well", (edit,), Applicability.SAFE)

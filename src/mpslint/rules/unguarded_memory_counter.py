@@ -37,7 +37,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.guard import MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import MPS_SETTLED, unsettled
+from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = [
     "current_allocated_memory",
@@ -56,7 +56,10 @@ _NAMES = [
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.mps.{name}" for name in _NAMES]
-    for call, qualified in unsettled(context, names, MPS_SETTLED):
+    for event in context.worlds.calls(names):
+        call, qualified = event.call, event.name
+        if not event.worlds & ~MACS or event.caught:
+            continue
         yield context.finding(
             rule,
             call.func,

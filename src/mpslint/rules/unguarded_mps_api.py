@@ -41,7 +41,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.guard import MPS, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.runtime_calls import MPS_SETTLED, unsettled
+from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = [
     "synchronize",
@@ -73,7 +73,10 @@ _NAMES = [
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.mps.{name}" for name in _NAMES]
-    for call, qualified in unsettled(context, names, MPS_SETTLED):
+    for event in context.worlds.calls(names):
+        call, qualified = event.call, event.name
+        if not event.worlds & ~MACS or event.caught:
+            continue
         statement = isinstance(context.index.parents[call], ast.Expr)
         message = "Call it only where MPS is there"
         yield context.finding(

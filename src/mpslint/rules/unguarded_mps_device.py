@@ -43,6 +43,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.last_arm import deciding_test
 from mpslint.semantics.purpose import asks_for_mps
+from mpslint.semantics.worlds.machines import MACS
 
 _KNOWN = ("mps", "asked-mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
 _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
@@ -64,7 +65,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         slot = context.devices.slot(literal.node)
         if slot is None or slot.kind in ("autocast", "option", "parameter"):
             continue
-        if context.guards.has(literal.node, *_KNOWN) or _about_mps(context, literal.node):
+        worlds = context.worlds
+        if not worlds.reach(literal.node) & ~MACS or worlds.is_caught(literal.node):
+            continue
+        if _about_mps(context, literal.node):
             continue
         if slot.kind == "device" and not _is_used(context, slot.node):
             continue

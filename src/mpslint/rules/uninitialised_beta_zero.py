@@ -37,7 +37,7 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import NOT_ON_MPS, keyword
+from mpslint.semantics.destinations import keyword
 
 _FUNCTIONS = tuple(f"torch.{name}" for name in ("baddbmm", "addbmm", "addmm", "addmv", "addr"))
 _EMPTY = ("torch.empty", "torch.empty_like")
@@ -56,7 +56,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if not isinstance(beta, ast.Constant) or beta.value != 0 or not call.args:
             continue
         empty = _empty_call(context, call.args[0])
-        if empty is None or context.guards.has(call, *NOT_ON_MPS):
+        if empty is None or not context.worlds.on_mps(call):
             continue
         if context.values.of(empty).on_cpu and "device" in ast.unparse(empty):
             continue

@@ -132,5 +132,6 @@ def _on_device_tensor(context: Context, call: ast.Call) -> bool:
         value.kind is Kind.TENSOR
         and not value.on_cpu
         and may_run_on_mps(context, call, function.attr)
-        and not context.guards.has(call, "cuda", "no-mps", "cpu", "caught")
+        and context.worlds.on_mps(call)
+        and not context.worlds.is_caught(call)
     )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Label
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Unused
 from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
@@ -23,6 +23,8 @@ from mpslint.semantics.placement import Placement
 from mpslint.semantics.reservations import holds_back, may_hold_back
 from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
+from mpslint.semantics.worlds.file import Worlds
+from mpslint.semantics.worlds.project import Imports
 
 if TYPE_CHECKING:
     from mpslint.model import Severity
@@ -49,6 +51,8 @@ class Context:
         self.settings = settings
         self.elsewhere = elsewhere
         """The other files of the project, where somebody can read them."""
+        self.unused: Sequence[Unused] = ()
+        """The comments that silence nothing, where somebody has looked."""
         self.index = Index(tree)
         self.memo: dict[str, object] = {}
         """What others have worked out for the whole file, by keys of their own."""
@@ -86,6 +90,14 @@ class Context:
     @cached_property
     def loops(self) -> Loops:
         return Loops(self.index, self.values)
+
+    @cached_property
+    def worlds(self) -> Worlds:
+        """What the file does on each machine."""
+        project = None
+        if self.elsewhere is not None:
+            project = Imports(self.elsewhere, self.source.path)
+        return Worlds(self.index, self.tree, self.source.data, project)
 
     @cached_property
     def chains(self) -> Chains:

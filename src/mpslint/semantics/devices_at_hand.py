@@ -37,6 +37,8 @@ class DevicesAtHand:
         self._names = names
         self._flow = flow
         self._values = values
+        self._device_names: dict[Scope, list[str]] = {}
+        """The names in a scope that may be those of devices, the likeliest first."""
 
     def at_hand(self, node: ast.AST) -> DeviceName | None:
         """A name or attribute that surely holds a selected device where `node` runs.
@@ -55,8 +57,12 @@ class DevicesAtHand:
     def _in_scope(self, scope: Scope, node: ast.AST) -> DeviceName | None:
         if isinstance(scope.node, ast.ClassDef):
             return None
-        names = [n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"]
-        for name in sorted(names, key=lambda n: (n.lower() != "device", len(n))):
+        names = self._device_names.get(scope)
+        if names is None:
+            fitting = [n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"]
+            names = sorted(fitting, key=lambda n: (n.lower() != "device", len(n)))
+            self._device_names[scope] = names
+        for name in names:
             if self._names.owner(name, node) is scope:
                 found = self._device_named(name, node)
                 if found is not None:

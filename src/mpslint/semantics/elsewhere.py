@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
+    from mpslint.semantics.worlds.values import Value as WorldValue
 
 _LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps", "nccl"})
 """What is said of one file's code, or by the names that it gives things. A file that leaves its
@@ -40,6 +41,13 @@ class Elsewhere(Protocol):
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         """What defines `qualified`; None: not known."""
+
+    def imports_on(self, path: str, module: str) -> int:
+        """The worlds in which a module of the project can be imported."""
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        """What the name holds in each world, where its text speaks of machines at all; that of a
+        class only where `classes` are asked for."""
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""

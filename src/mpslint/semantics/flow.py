@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, insort
+from collections.abc import Iterator
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
@@ -67,6 +69,8 @@ class Flow:
         self._index = index
         self._names = names
         self._carriers: dict[tuple[Scope, str], dict[ast.AST, list[Binding]]] = {}
+        self._carrier_rows: dict[tuple[Scope, str], dict[int, list[int]]] = {}
+        """Where they stand in their blocks, by the block."""
         self._found: dict[ast.Name, tuple[Binding, ...]] = {}
 
     def reaching(self, name: ast.Name) -> tuple[Binding, ...]:
@@ -119,6 +123,24 @@ class Flow:
                     node = self._index.parents.get(node)
         return carriers
 
+    def _carriers_before(self, statement: ast.stmt, scope: Scope, name: str) -> Iterator[ast.stmt]:
+        """Those of the statements in front of `statement`, in its own block, that bind `name`
+        themselves or below; the nearest first."""
+        place = self._index.place(statement)
+        if place is None:
+            return
+        key = (scope, name)
+        rows = self._carrier_rows.get(key)
+        if rows is None:
+            rows = self._carrier_rows[key] = {}
+            for carrier in self._carrying(scope, name):
+                if (found := self._index.place(carrier)) is not None:
+                    insort(rows.setdefault(id(found[0]), []), found[1])
+        block, row = place
+        numbers = rows.get(id(block), [])
+        for at in range(bisect_left(numbers, row) - 1, -1, -1):
+            yield block[numbers[at]]
+
     def _search(self, scope: Scope, name: str, at: ast.AST, found: list[Binding]) -> bool:
         """Add the bindings that reach `at`; whether one does on every way there."""
         carriers, parents = self._carrying(scope, name), self._index.parents
@@ -131,9 +153,8 @@ class Flow:
                     own = child
                     if own in carriers and self._before(own, at, carriers, found):
                         return True
-                block = _block_of(parent, child)
-                for statement in reversed(block[: _position(block, child)]):
-                    if statement in carriers and self._from(statement, carriers, found):
+                for statement in self._carriers_before(child, scope, name):
+                    if self._from(statement, carriers, found):
                         return True
             if self._entering(parent, child, carriers, found):
                 return True
@@ -328,14 +349,6 @@ class Flow:
         return through and handled
 
 
-def _block_of(parent: ast.AST, child: ast.stmt) -> list[ast.stmt]:
-    for field in ("body", "orelse", "finalbody"):
-        block = getattr(parent, field, None)
-        if isinstance(block, list) and _among(child, block):
-            return block
-    return []
-
-
 def _start(node: ast.AST) -> tuple[int, int]:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
@@ -346,10 +359,6 @@ def _end(node: ast.AST) -> tuple[int, int]:
 
 def _among(child: ast.AST, block: list[ast.stmt]) -> bool:
     return child in block
-
-
-def _position(block: list[ast.stmt], child: ast.AST) -> int:
-    return block.index(child) if child in block else 0
 
 
 def _matches_all(case: ast.match_case) -> bool:

@@ -58,6 +58,8 @@ class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
     __slots__ = (
+        "_places",
+        "_spelled",
         "attributes",
         "by_type",
         "calls",
@@ -78,6 +80,8 @@ class Index:
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
         self.strings: list[ast.Constant] = []
         """String constants, without docstrings and other bare strings."""
+        self._spelled: dict[str, list[ast.Constant]] | None = None
+        self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
         self._walk(tree)
 
     def _walk(self, tree: ast.Module) -> None:
@@ -158,14 +162,32 @@ class Index:
             node = self.parents[node]
         return node
 
+    def spelled(self, text: str) -> list[ast.Constant]:
+        """The strings that read so."""
+        if self._spelled is None:
+            self._spelled = {}
+            for constant in self.strings:
+                self._spelled.setdefault(str(constant.value), []).append(constant)
+        return self._spelled.get(text, [])
+
     def block(self, statement: ast.stmt) -> list[ast.stmt]:
         """The list of statements that `statement` stands in."""
-        parent = self.parents[statement]
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and statement in block:
-                return block
-        raise LookupError(f"{statement!r} is in no block")
+        found = self.place(statement)
+        if found is None:
+            raise LookupError(f"{statement!r} is in no block")
+        return found[0]
+
+    def place(self, statement: ast.AST) -> tuple[list[ast.stmt], int] | None:
+        """The list of statements that `statement` stands in, and where; None where in none. Each
+        list is gone through once, however many of its statements are asked about."""
+        known = self._places.get(statement)
+        if known is None and (parent := self.parents.get(statement)) is not None:
+            for field in ("body", "orelse", "finalbody"):
+                block = getattr(parent, field, None)
+                if isinstance(block, list):
+                    self._places |= {item: (block, at) for at, item in enumerate(block)}
+            known = self._places.get(statement)
+        return known
 
     def within(self, node: ast.AST, ancestor: ast.AST) -> bool:
         """Whether `node` is `ancestor` or lies below it."""

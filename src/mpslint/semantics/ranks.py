@@ -11,6 +11,7 @@ from mpslint.semantics.index import FUNCTIONS
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_RANKED = "functions that move to the GPU of their process"
 _RANK = re.compile(r"(local_|proc_|process_|device_)?rank(_id)?\Z")
 """Names that hold the number of a process, never None or a device."""
 
@@ -31,8 +32,13 @@ def rank_of(context: Context, call: ast.Call) -> str | None:
 
 def is_ranked(context: Context, node: ast.AST) -> bool:
     """Whether the function around `node` moves to the GPU of its process."""
+    known = context.memo.get(_RANKED)
+    if known is None:
+        known = context.memo[_RANKED] = {
+            context.index.function(call)
+            for call in context.index.calls.get("cuda", ())
+            if rank_of(context, call) is not None
+        }
     function = context.index.function(node)
-    return function is not None and any(
-        context.index.function(call) is function and rank_of(context, call) is not None
-        for call in context.index.calls.get("cuda", ())
-    )
+    assert isinstance(known, set)
+    return function is not None and function in known

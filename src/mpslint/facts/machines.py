@@ -1,0 +1,287 @@
+"""What torch's API does on each machine: tables, no logic.
+
+What `torch.cuda.*` does without CUDA is in `names.json`, read by `mpslint.facts.runtime`. A new
+fact about torch is one row here. Answers are for one GPU of NVIDIA's, several, a Mac, the same Mac
+once the program is ported, and a machine with neither. Sources: the documentation and source of
+torch 2.0 to 2.13, `torch/cuda/__init__.py`, `torch/mps/__init__.py`, `torch/accelerator`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Answer = tuple[Any, Any, Any, Any, Any]
+ANY = None
+"""In an answer: not known."""
+SEVERAL = "2+"
+"""In an answer: a number of at least two."""
+ABSENT = "none"
+"""In an answer: None."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ON_CUDA: Answer = (True, True, False, True, False)
+MAYBE_ON_CUDA: Answer = (ANY, ANY, False, False, False)
+_ON_MPS: Answer = (False, False, True, True, False)
+_NEVER: Answer = (False, False, False, False, False)
+
+ANSWERS: dict[str, Answer] = {
+    "torch.cuda.is_available": _ON_CUDA,
+    "torch.cuda.device_count": (1, SEVERAL, 0, 1, 0),
+    "torch.cuda.is_initialized": MAYBE_ON_CUDA,
+    "torch.cuda.is_bf16_supported": MAYBE_ON_CUDA,
+    "torch.cuda._is_compiled": _ON_CUDA,
+    "torch.backends.cuda.is_built": _ON_CUDA,
+    "torch.backends.cudnn.is_available": MAYBE_ON_CUDA,
+    "torch.backends.mps.is_available": _ON_MPS,
+    "torch.backends.mps.is_built": _ON_MPS,
+    "torch.backends.mps.is_macos_or_newer": _ON_MPS,
+    "torch.mps.is_available": _ON_MPS,
+    "torch.mps.device_count": (0, 0, 1, 1, 0),
+    "torch.accelerator.is_available": (True, True, True, True, False),
+    "torch.accelerator.device_count": (1, SEVERAL, 1, 1, 0),
+    "torch.xpu.is_available": _NEVER,
+    "torch.npu.is_available": _NEVER,
+    "torch.mlu.is_available": _NEVER,
+    "torch.musa.is_available": _NEVER,
+    "torch.distributed.is_nccl_available": (True, True, False, False, False),
+}
+"""Functions that ask the machine."""
+
+ATTRIBUTES: dict[str, Answer] = {
+    "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT),
+    "torch.version.hip": (ANY, ANY, ANY, ANY, ANY),
+    "torch.has_mps": _ON_MPS,
+    "torch.has_cuda": _ON_CUDA,
+}
+"""Attributes that ask it."""
+
+PLATFORM = frozenset(
+    {"sys.platform", "os.name", "platform.system", "platform.machine", "platform.processor"}
+)
+MAC_SYSTEMS = frozenset({"darwin", "macos", "mac", "posix", "arm64", "arm"})
+
+EFFECTS: dict[str, str] = {
+    "torch.cuda.synchronize": "wait",
+    "torch.mps.synchronize": "wait",
+    "torch.accelerator.synchronize": "wait",
+    "torch.cuda.empty_cache": "release",
+    "torch.mps.empty_cache": "release",
+    "torch.accelerator.empty_cache": "release",
+    "torch.accelerator.memory.empty_cache": "release",
+    "torch.cuda.manual_seed": "seed",
+    "torch.cuda.manual_seed_all": "seed",
+    "torch.cuda.seed": "seed",
+    "torch.cuda.seed_all": "seed",
+    "torch.mps.manual_seed": "seed",
+    "torch.mps.seed": "seed",
+    "torch.manual_seed": "seed",
+    "torch.seed": "seed",
+    "torch.random.manual_seed": "seed",
+    "torch.random.seed": "seed",
+    "lightning.seed_everything": "seed",
+    "lightning.pytorch.seed_everything": "seed",
+    "lightning.fabric.seed_everything": "seed",
+    "pytorch_lightning.seed_everything": "seed",
+    "accelerate.utils.set_seed": "seed",
+    "transformers.set_seed": "seed",
+    "transformers.trainer_utils.set_seed": "seed",
+    "torch.cuda.set_rng_state": "state",
+    "torch.cuda.set_rng_state_all": "state",
+    "torch.mps.set_rng_state": "state",
+    "torch.random.fork_rng": "state",
+    "torch.cuda.set_per_process_memory_fraction": "fraction",
+    "torch.mps.set_per_process_memory_fraction": "fraction",
+}
+"""What a call does to the device, so that CUDA's way and MPS's can be compared."""
+
+OWN = _words(
+    """
+    CUDAGraph graph make_graphed_callables graph_pool_handle cudart MemPool use_mem_pool
+    is_current_stream_capturing can_device_access_peer caching_allocator_alloc
+    caching_allocator_delete comm nccl nccl.version jiterator sparse
+    """
+)
+"""Below `torch.cuda`: what no port has, so that what needs it is CUDA's own."""
+
+TYPES: dict[str, str] = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+"""Legacy tensor types by their last name, with their dtype."""
+
+AUTOCAST = frozenset(
+    {"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"}
+    | {"torch.amp.custom_fwd", "torch.amp.custom_bwd"}
+    | {"torch.is_autocast_enabled", "torch.get_autocast_dtype"}
+)
+CUDA_AUTOCAST = frozenset(
+    {"torch.cuda.amp.autocast", "torch.cuda.amp.autocast_mode.autocast"}
+    | {"torch.cuda.amp.custom_fwd", "torch.cuda.amp.custom_bwd"}
+)
+SCALER = frozenset({"torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler", "torch.GradScaler"})
+ENABLED_AT = {
+    "torch.cuda.amp.autocast": 0,
+    "torch.autocast": 2,
+    "torch.amp.autocast": 2,
+    "torch.cuda.amp.GradScaler": 4,
+    "torch.amp.GradScaler": 5,
+    "torch.GradScaler": 5,
+}
+"""Which argument switches mixed precision off."""
+CUDA_SCALER = frozenset({"torch.cuda.amp.GradScaler", "torch.cuda.amp.grad_scaler.GradScaler"})
+
+FACTORIES = _words(
+    """
+    zeros ones empty full rand randn randint randperm arange linspace eye tensor as_tensor
+    zeros_like ones_like empty_like full_like rand_like randn_like randint_like logspace
+    scalar_tensor tril_indices triu_indices hann_window hamming_window blackman_window
+    kaiser_window bartlett_window asarray empty_strided complex from_numpy frombuffer range
+    sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor
+    """
+)
+"""Functions of torch that make a tensor, on the default device unless they are told."""
+INFERRING = _words(
+    "as_tensor asarray sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor complex"
+)
+"""Those that stay on the device of a tensor they are given."""
+LIKE = _words("zeros_like ones_like empty_like full_like rand_like randn_like randint_like clone")
+LEGACY_FACTORIES = frozenset(TYPES) | {"Tensor"}
+"""`torch.FloatTensor(...)`: always on the CPU."""
+NEW = _words("new_zeros new_ones new_empty new_full new_tensor new")
+HOST_METHODS = _words(
+    """
+    item tolist size dim numel nelement element_size stride is_contiguous data_ptr __len__
+    ndimension get_device storage untyped_storage is_floating_point is_complex is_pinned
+    """
+)
+"""Methods of a tensor that answer with something on the host."""
+MODULE_METHODS = _words(
+    """
+    eval train requires_grad_ half float bfloat16 share_memory apply to_empty compile
+    """
+)
+"""Methods of a module that give back the module."""
+MODULE_READS = _words(
+    """
+    state_dict parameters named_parameters buffers named_buffers children modules named_modules
+    register_buffer register_hook register_forward_hook zero_grad load_state_dict
+    register_parameter extra_repr get_submodule
+    """
+)
+FLOAT_CASTS = {
+    "float": "float32",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "double": "float64",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "bool": "bool",
+    "byte": "uint8",
+    "char": "int8",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+DTYPES: dict[str, str] = {
+    **{f"torch.{name}": name for name in (
+        "float64", "float32", "float16", "bfloat16", "complex128", "complex64", "int64", "int32",
+        "int16", "int8", "uint8", "bool",
+    )},
+    "torch.double": "float64",
+    "torch.float": "float32",
+    "torch.half": "float16",
+    "torch.cdouble": "complex128",
+    "torch.cfloat": "complex64",
+    "torch.long": "int64",
+    "torch.int": "int32",
+    "torch.DoubleTensor": "float64",
+    "torch.FloatTensor": "float32",
+    "torch.LongTensor": "int64",
+    **{f"numpy.{name}": name for name in (
+        "float64", "float32", "float16", "complex128", "complex64", "int64", "int32", "uint8",
+    )},
+    "numpy.double": "float64",
+    "numpy.float_": "float64",
+    "numpy.single": "float32",
+    "numpy.bool_": "bool",
+}  # fmt: skip
+NOT_ON_MPS = frozenset({"float64", "complex128"})
+"""Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
+WIDE_ARRAYS = _words(
+    """
+    zeros ones empty linspace logspace eye random.rand random.randn random.uniform random.normal
+    random.random random.standard_normal random.beta random.gamma random.random_sample
+    """
+)
+"""Functions of NumPy whose arrays are float64 unless a dtype is given."""
+ARRAY_KEEPERS = _words(
+    "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum"
+)
+"""Methods of an array that keep its dtype."""
+
+EXITS = frozenset(
+    {"sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.fail", "pytest.exit"}
+    | {"unittest.SkipTest", "pytest.xfail"}
+)
+SKIPPING_METHODS = frozenset({"skipTest", "fail"})
+LOOKERS = _words(
+    """
+    print str repr format len isinstance issubclass hasattr getattr type int bool id hash any all
+    min max sorted setattr range enumerate zip set list tuple dict float abs sum round map filter
+    callable next iter vars dir divmod pow frozenset reversed super open
+    """
+)
+"""Builtins that only look at their arguments: a device given to them is not used."""
+LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
+LOOKING_METHODS = _words(
+    """
+    info debug warning warn error exception critical log format startswith endswith append get
+    write join split replace index find add count lower upper strip print rule assertEqual
+    assertIn assertTrue assertFalse assertNotEqual assertIsNone set_description skipTest pop
+    setdefault update remove rpartition partition items keys values extend encode rfind
+    removeprefix getLogger assertRaises set_postfix title echo success
+    """
+)
+"""Methods that only look at what they are given, or keep it as it is."""
+ERRORS = frozenset(
+    [
+        "ValueError",
+        "RuntimeError",
+        "AssertionError",
+        "NotImplementedError",
+        "TypeError",
+        "Exception",
+        "ImportError",
+        "EnvironmentError",
+        "KeyError",
+        "OSError",
+        "SystemExit",
+        "UserWarning",
+        "Warning",
+        "DeprecationWarning",
+    ]
+)
+HARMLESS_KEYWORDS = _words(
+    """
+    pin_memory non_blocking help reason default choices metavar dest type desc name title label
+    prefix suffix message msg use_amp amp fp16 bf16 half use_fp16 mixed_precision tf32 use_half
+    enable_amp compile
+    """
+)
+"""Arguments that a false answer leaves as it is on a Mac, and texts."""
+DECLARING = _words("field Field Option Argument option argument add_option")
+"""Last names of functions by which a field or an option is declared, with its `default`."""
+CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "RuntimeError"})
+"""What a handler names that catches the failure of a CUDA call without CUDA."""

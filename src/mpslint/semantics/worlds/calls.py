@@ -1,0 +1,359 @@
+"""What a call does: functions of the project by what they give back, torch's by its tables, the
+rest takes what it is given."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.facts.priors import helper_answer
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.state import Env, Function
+from mpslint.semantics.worlds.statements import Statements
+from mpslint.semantics.worlds.values import (
+    BOUND,
+    CLASS,
+    CONST,
+    DEVICE,
+    FUNCTION,
+    INSTANCE,
+    LAMBDA,
+    MAPPING,
+    MEMORY,
+    MODULE,
+    NAME,
+    NAMESPACE,
+    ON_HOST,
+    PARSER,
+    PLATFORM,
+    SEQUENCE,
+    SKIP,
+    TENSOR,
+    TRUE,
+    UNK,
+    Atom,
+    Cases,
+    Value,
+    by_world,
+    cases_of,
+    lift,
+    one,
+    pack,
+    tensor,
+)
+
+_FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
+"""Kinds whose attributes are looked up to find what is called."""
+_OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
+_SKIPS = {
+    "pytest.mark.skipif": True,
+    "unittest.skipIf": True,
+    "unittest.skipUnless": False,
+    "unittest.case.skipIf": True,
+}
+
+
+class Calls(Statements):
+    def call_torch(
+        self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
+    ) -> Value:
+        raise NotImplementedError
+
+    def method(
+        self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
+    ) -> Value:
+        raise NotImplementedError
+
+    def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        raise NotImplementedError
+
+    def e_Call(self, node: ast.Call) -> Value:
+        function = node.func
+        calling, self.calling = self.calling, True
+        base: Value | None = None
+        callee: Value | None
+        if isinstance(function, ast.Attribute):
+            key = self.key(function)
+            callee = self.lookup(key) if key is not None else None
+            if callee is None:
+                base = self.eval(function.value)
+                if one(base, self.frame.mask).kind in _FOLLOWED:
+                    callee = self.attribute(base, function.attr, function)
+                    if one(callee, self.frame.mask).kind in ("unknown", DEVICE):
+                        callee = None
+        else:
+            callee = self.eval(function)
+        self.calling = False
+        args = [self.eval(item) for item in node.args]
+        keywords: Env = {}
+        for keyword in node.keywords:
+            value = self.eval(keyword.value)
+            if keyword.arg is not None:
+                keywords[keyword.arg] = value
+            else:
+                first = one(value, ALL)
+                if first.kind == MAPPING:
+                    keywords.update(
+                        (name, item) for name, item in first.v.items() if isinstance(name, str)
+                    )
+        self.calling = calling
+        if callee is None:
+            assert isinstance(function, ast.Attribute)
+            return self.method(
+                node, base if base is not None else UNK, function.attr, args, keywords
+            )
+        if callee.__class__ is Atom:
+            return self.call(node, callee, args, keywords)
+        return self._call_by_world(node, callee, args, keywords)
+
+    def _call_by_world(
+        self, node: ast.Call, callee: Value, args: list[Value], keywords: Env
+    ) -> Value:
+        """Another function in each world."""
+        frame = self.frame
+        mask, tests = frame.mask, frame.tests
+        cases: list[tuple[int, Atom]] = []
+        left = 0
+        for worlds, atom in cases_of(callee, mask):
+            frame.mask = worlds
+            frame.tests = tests | atom.tests if worlds & MACS != mask & MACS else tests
+            cases += cases_of(self.call(node, atom, args, keywords), worlds)
+            left |= frame.mask
+        frame.mask, frame.tests = left, tests
+        return pack(cases)
+
+    def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
+        kind = callee.kind
+        if kind == NAME:
+            return self.call_named(str(callee.v), node, args, keywords, callee)
+        if kind == FUNCTION:
+            return self.call_function(callee.v, node, args, keywords, bound=False)
+        if kind == BOUND:
+            return self.call_function(callee.v, node, args, keywords, bound=True)
+        if kind == CLASS:
+            callee.v.made[id(node)] = (self.frame.mask, self.frame.tests)
+            made = callee.v.methods.get("__init__")
+            if made is not None:
+                self.call_function(made, node, args, keywords, bound=True)
+            else:
+                self.given(node, args, keywords, looks=False)
+            return Atom(INSTANCE, callee.v)
+        if kind == PLATFORM:
+            return callee
+        if kind == LAMBDA:
+            value: Value = callee.v
+            return value
+        if kind in (TENSOR, MODULE):
+            return tensor(callee.v[0])
+        if kind == INSTANCE:
+            forward = callee.v.methods.get("forward") or callee.v.methods.get("__call__")
+            if forward is not None:
+                return self.call_function(forward, node, args, keywords, bound=True)
+        self.given(node, args, keywords, looks=False)
+        return UNK
+
+    # functions of the project
+
+    def call_function(
+        self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
+    ) -> Value:
+        frame = self.frame
+        arguments = function.node.args
+        names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+        if function.cls is not None and not function.static:
+            if bound or any(
+                isinstance(item, ast.Name) and item.id == "classmethod"
+                for item in function.node.decorator_list
+            ):
+                names = names[1:]
+        given: Env = dict(zip(names, args, strict=False))
+        given.update(keywords)
+        if any(isinstance(item, ast.Starred) for item in node.args) or any(
+            item.arg is None for item in node.keywords
+        ):
+            unknown = dict.fromkeys(names, UNK)
+            given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
+        if function.home is self:
+            function.calls[id(node)] = (frame.mask, frame.tests, given)
+        if not function.relevant:
+            for value in (*args, *keywords.values()):
+                self.kept(value, "")
+        value, ends = self.summary(function, given)
+        if frame.mask & ~ends and not frame.caught:
+            if function.own and not ends & MACS:
+                self.owned(ends)
+            else:
+                if frame.mask & MACS & ~ends and function.home is self:
+                    frame.tests |= function.end_tests
+                frame.mask &= ends
+        return value
+
+    # names
+
+    def call_named(
+        self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
+    ) -> Value:
+        row = facts.ANSWERS.get(name)
+        if row is not None:
+            self.emit(Kind.CALLED, node, name=name)
+            return self.answer(row, node)
+        if name in _SKIPS:
+            return self._skip(node, _SKIPS[name])
+        if name in facts.LOOKERS:
+            if name == "dict" and keywords and not args:
+                return Atom(MAPPING, dict(keywords))
+            return self._builtin(name, node, args)
+        if name in facts.EXITS:
+            self.frame.mask = 0
+            return UNK
+        if name in facts.PLATFORM:
+            return Atom("platform", name)
+        top = name.partition(".")[0]
+        if top == "torch":
+            return self.call_torch(name, node, args, keywords, ref)
+        if top == "numpy":
+            return self.array_call(name[6:], node, args, keywords)
+        if name in facts.EFFECTS:
+            self.effect(name, node)
+            return UNK
+        if name in facts.ERRORS:
+            return TRUE
+        if name.startswith(facts.LOOKING_MODULES):
+            return UNK
+        if name in ("pytest.importorskip", "importlib.import_module") and args:
+            package = one(args[0], ALL)
+            if package.kind == CONST and isinstance(package.v, str):
+                self.needs(package.v)
+                return Atom(NAME, package.v)
+        if name == "pytest.param" and "marks" in keywords:
+            return UNK  # The marks say where the value is used.
+        if name in ("io.BytesIO", "io.StringIO"):  # written by this program, a moment ago
+            return Atom(MEMORY)
+        if name == "functools.partial" and args and node.args:
+            return self._partial(node, args, keywords)
+        if name == "types.SimpleNamespace":
+            return Atom(NAMESPACE, dict(keywords))
+        if name.rpartition(".")[2] in facts.DECLARING and "default" in keywords:
+            return lift(
+                lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,
+                keywords["default"],
+            )
+        if name == "copy.deepcopy" or name == "copy.copy":
+            return args[0] if args else UNK
+        if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
+            return Atom(PARSER, {})
+        if self.project is not None:
+            found = self.project.value(name)
+            if found is not None and one(found, ALL).kind != NAME:
+                if found.__class__ is Atom:
+                    return self.call(node, found, args, keywords)
+                return self._call_by_world(node, found, args, keywords)
+        answer = helper_answer(name.rpartition(".")[2])
+        if answer is not None:
+            return self.answer(answer, node)
+        self.given(node, args, keywords, looks=False, name=name)
+        return UNK
+
+    def _partial(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
+        callee = one(args[0], self.frame.mask)
+        if callee.kind == NAME and str(callee.v).startswith("torch."):
+            self.call(node, callee, args[1:], keywords)
+        elif callee.kind == FUNCTION:
+            callee.v.escaped = True
+        return UNK
+
+    def effect(self, name: str, node: ast.AST) -> None:
+        self.emit(Kind.EFFECT, node, name=name)
+
+    def _builtin(self, name: str, node: ast.Call, args: list[Value]) -> Value:
+        for value in args:
+            self.looked_at(value)
+        if name == "range":
+            for value in args:
+                self.counted(value, node)
+            return UNK
+        if name == "str" and args:
+            return lift(lambda atom: atom if atom.kind in (DEVICE, "unknown") else ON_HOST, args[0])
+        if name in ("float", "int", "bool") and args:
+            return args[0] if one(args[0], ALL).kind in (CONST, "unknown") else ON_HOST
+        if name in ("any", "all") and args:
+            return self._any_or_all(name, args[0])
+        if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
+            return self._least(ALL, args)
+        if name in ("len", "min", "max", "sum", "abs", "round"):
+            return UNK
+        if name == "hasattr" and len(node.args) == 2:
+            return self._has_attribute(node, args)
+        if name == "getattr" and len(args) >= 2:
+            return self._get_attribute(node, args)
+        if name == "super":
+            cls = self.frame.cls
+            return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
+        if name in ("next", "iter") and args:
+            return args[0]
+        if name in ("list", "tuple", "sorted", "set", "reversed") and args:
+            return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
+        return UNK
+
+    def _least(self, worlds: int, args: list[Value]) -> Value:
+        """`min(asked, torch.cuda.device_count())`: none where there are none."""
+        cases: list[tuple[int, Atom]] = []
+        rest = worlds
+        for value in args:
+            for mask, atom in cases_of(value, rest):
+                if _is_zero(atom):
+                    cases.append((mask, atom))
+                    rest &= ~mask
+        cases.append((rest, UNK))
+        return pack(cases)
+
+    def _any_or_all(self, name: str, value: Value) -> Value:
+        first = one(value, ALL)
+        if value.__class__ is not Atom or first.kind != SEQUENCE or not first.v:
+            return UNK
+        from mpslint.semantics.worlds.expressions import _both, _either
+
+        found: Value = first.v[0]
+        for item in first.v[1:]:
+            found = lift(_either if name == "any" else _both, found, item)
+        return found
+
+    def _has_attribute(self, node: ast.Call, args: list[Value]) -> Value:
+        holder, attribute = one(args[0], ALL), node.args[1]
+        if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
+            if isinstance(attribute, ast.Constant) and attribute.value not in _OTHER_BACKENDS:
+                return TRUE  # In every torch that is still used.
+        return UNK
+
+    def _get_attribute(self, node: ast.Call, args: list[Value]) -> Value:
+        if args[1].__class__ is Cases:
+            return by_world(
+                lambda worlds, atom: self._get_attribute(node, [args[0], atom, *args[2:]]), args[1]
+            )
+        attribute, holder = one(args[1], ALL), one(args[0], ALL)
+        if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
+            return UNK
+        if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
+            found = self.attribute(args[0], attribute.v, node)
+            if one(found, ALL).kind != "unknown":
+                return found
+        if len(args) > 2 and any(atom.kind == DEVICE for _, atom in cases_of(args[2])):
+            return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
+        return UNK
+
+    def _skip(self, node: ast.Call, when: bool) -> Value:
+        """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""
+        if not node.args:
+            return UNK
+        frame = self.frame
+        mask, frame.mask = frame.mask, ALL
+        yes, no, _ = self.cond(node.args[0])
+        frame.mask = mask
+        left = no if when else yes
+        return Atom(SKIP, left if left & MAC else left & ~PORTED)
+
+
+def _is_zero(atom: Atom) -> bool:
+    return atom.kind == CONST and type(atom.v) is int and atom.v == 0 and bool(atom.tests)

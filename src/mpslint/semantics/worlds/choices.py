@@ -1,0 +1,205 @@
+"""Devices that a Mac does not have where it needs one, and choices that leave its GPU out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.facts.priors import names_device
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.values import (
+    CONST,
+    DEVICE,
+    SEQUENCE,
+    Atom,
+    Cases,
+    Tests,
+    cases_of,
+    parted,
+    places,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from mpslint.semantics.worlds.file import Worlds
+
+
+class Written(NamedTuple):
+    """A CUDA device that is written out, and is what a Mac gets."""
+
+    node: ast.expr
+    use: ast.AST | None
+    """What places something with it; None: it goes where it cannot be followed."""
+    event: Event
+    default: bool
+    """Somebody may choose another."""
+
+
+class Choice(NamedTuple):
+    """A choice between CUDA and something else than MPS."""
+
+    tests: tuple[ast.expr, ...]
+    """What decides it, in source order."""
+    devices: tuple[ast.expr, ...]
+    """Where the CUDA device is written that it chooses."""
+    use: ast.AST
+
+
+def written(worlds: Worlds) -> Iterator[Written]:
+    """CUDA devices that a Mac is given, each once."""
+    seen: set[ast.expr] = set()
+    told = (*worlds.events(Kind.PLACED, Kind.KEPT), *worlds.events(Kind.LOADED))
+    for event in told:
+        if event.caught or not event.on_mac or event.name == "choices":
+            continue
+        for mask, atom in cases_of(event.value, event.worlds & MAC):
+            if not mask or atom.kind != DEVICE or atom.v != "cuda":
+                continue
+            if worlds.run.is_script and isinstance(event.use, ast.Module):
+                continue  # Nobody reads it.
+            if event.kind is Kind.KEPT and not _goes_somewhere(worlds, event, atom):
+                continue
+            for node in places(atom):
+                if event.kind is Kind.LOADED and _within(node, event.node):
+                    continue  # The finding of load-map-location.
+                if node not in seen:
+                    seen.add(node)
+                    use = event.use if event.kind is Kind.PLACED else None
+                    yield Written(node, use, event, atom.maybe)
+
+
+def _within(node: ast.expr, call: ast.AST) -> bool:
+    return any(item is node for item in ast.walk(call))
+
+
+def devices_of(event: Event) -> list[ast.expr]:
+    """Where the CUDA devices of an event are written."""
+    found: dict[ast.expr, None] = {}
+    for _, atom in cases_of(event.value, event.worlds):
+        if atom.kind == DEVICE and atom.v == "cuda":
+            found.update(dict.fromkeys(places(atom)))
+    ported = event.worlds & PORTED
+    if ported:
+        # What a Mac gets there in another place has been chosen for it.
+        theirs = {node for _, atom in cases_of(event.value, ported) for node in places(atom)}
+        return [node for node in found if node in theirs]
+    return list(found)
+
+
+def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
+    """Whether a device that is only kept will place something: under the name of a device, it is
+    what others read who place things. What nobody reads raises nothing."""
+    if event.likely and worlds.names_torch:
+        return False  # An attribute: what becomes of it is told where it is read.
+    if event.function is not None and atom.made:
+        return True
+    if not names_device(event.name):
+        return False
+    return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
+
+
+def choices(worlds: Worlds) -> Iterator[Choice]:
+    """Selections that leave a Mac's GPU out, each once."""
+    run = worlds.run
+    seen: set[ast.expr] = set(needless_refusals(worlds))
+    told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.DECIDED, Kind.LOADED)
+    for event in (*told, *worlds.without_twin):
+        if worlds.run.is_script and isinstance(event.use, ast.Module):
+            continue  # Nobody reads it.
+        tests, devices = _deciding(event)
+        if not tests.isdisjoint(run.mps_tests):
+            continue  # Somebody asks for MPS, and has decided.
+        tests &= run.cuda_tests
+        new = sorted(tests - seen, key=_place)
+        if not new:
+            continue
+        seen |= tests
+        yield Choice(tuple(new), tuple(devices), event.node)
+
+
+def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:
+    """The tests that give CUDA what a Mac does not get, and the devices that they choose."""
+    value = event.value
+    if _is_left(event):
+        return set(event.tests), []
+    if event.name == "choices" or value.__class__ is not Cases:
+        return set(), []
+    if event.kind is Kind.DECIDED or not any(a.kind == DEVICE for _, a in cases_of(value)):
+        return _flag(event), []
+    away = parted(value, event.worlds)
+    refused = _refused(event)
+    if not away and not refused:
+        return set(), []
+    tests: set[ast.expr] = set(event.tests) if refused else set()
+    away |= refused
+    devices: list[ast.expr] = []
+    for mask, atom in cases_of(value, event.worlds):
+        if atom.kind == DEVICE and atom.v == "cuda" and mac_of_cuda(mask & CUDA) & away:
+            tests |= atom.tests
+            devices += [node for node in places(atom) if node not in devices]
+        elif mask & away:
+            tests |= atom.tests
+    return tests, devices
+
+
+def _refused(event: Event) -> int:
+    """The Mac's worlds that were turned away for asking for CUDA (`if args.cuda and not
+    torch.cuda.is_available(): raise`), where others get something else."""
+    on_cuda = 0
+    for mask, atom in cases_of(event.value, event.worlds):
+        if atom.kind == DEVICE and atom.v == "cuda":
+            on_cuda |= mask
+    asked = mac_of_cuda(on_cuda) & mac_of_ported(on_cuda)
+    return asked & ~event.worlds if event.worlds & MAC else 0
+
+
+def _is_left(event: Event) -> bool:
+    """A move that only CUDA makes."""
+    return event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED) and not event.on_mac
+
+
+def _flag(event: Event) -> set[ast.expr]:
+    """A flag that is true with CUDA and false on a Mac, and goes where it cannot be followed."""
+    yes = no = 0
+    tests: Tests = frozenset()
+    for mask, atom in cases_of(event.value, event.worlds):
+        if atom.kind not in (CONST,) or not atom.tests:
+            continue
+        if truth(atom) is True:
+            yes |= mask
+        elif truth(atom) is False:
+            no |= mask & MAC
+        tests |= atom.tests
+    return set(tests) if mac_of_cuda(yes & CUDA) & no else set()
+
+
+def offered(worlds: Worlds) -> Iterator[ast.expr]:
+    """Lists of devices to choose from that name CUDA and leave MPS out."""
+    for event in worlds.events(Kind.KEPT):
+        if event.name != "choices" or not event.on_mac or not isinstance(event.node, ast.Call):
+            continue
+        for _, atom in cases_of(event.value, event.worlds & MAC):
+            if atom.kind != SEQUENCE:
+                continue
+            named = {
+                item.v
+                for value in atom.v
+                for _, item in cases_of(value, MAC)
+                if item.kind == DEVICE
+            }
+            if "cuda" in named and "mps" not in named:
+                for keyword in event.node.keywords:
+                    if keyword.arg == "choices":
+                        yield keyword.value
+
+
+def _place(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def only_once_ported(event: Event) -> bool:
+    """Whether a choice keeps a Mac out that could come here."""
+    return not event.worlds & MAC and bool(event.worlds & PORTED)

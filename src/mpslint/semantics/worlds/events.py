@@ -1,0 +1,94 @@
+"""What the analysis tells of: events with their worlds, which rules read."""
+
+from __future__ import annotations
+
+import ast
+import enum
+from dataclasses import dataclass
+
+from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.values import NO_TESTS, UNK, Tests, Value
+
+
+class Kind(enum.Enum):
+    """What happened. A device, tensor or test is `Event.value`; an API is `Event.name`."""
+
+    PLACED = "a device decides where something goes"
+    KEPT = "a device goes where it cannot be followed: an attribute, a result, a module's name"
+    CALLED = "a function of torch is called"
+    MOVED = "`.cuda()` of a tensor or a module"
+    TYPED = "a legacy CUDA tensor type is made or asked for"
+    EFFECT = "the device is waited for, seeded, its memory released: what MPS has a twin of"
+    AUTOCAST = "mixed precision for a type of device"
+    SCALED = "a gradient scaler for a type of device"
+    REFUSED = "worlds end here in an error or an exit"
+    LOADED = "a checkpoint is loaded without a place for it"
+    COUNTED = "something is made of the number of CUDA's devices"
+    DISTRIBUTED = "a process group is started"
+    WIDE = "a tensor has a dtype that MPS lacks"
+    READ = "NumPy asks for the memory of a tensor"
+    PINNED = "memory is pinned"
+    OPERATOR = "an operator or a module of torch runs on tensors"
+    DECIDED = "a test of the machine decides what a Mac is left out of"
+
+
+@dataclass(slots=True)
+class Event:
+    """One thing that a file does."""
+
+    kind: Kind
+    node: ast.AST
+    """Where it stands: the call, the literal, the test."""
+    worlds: int
+    """Where control comes here."""
+    tests: Tests = NO_TESTS
+    """The tests that keep the other worlds away."""
+    name: str = ""
+    """The qualified name of the API, or of the effect."""
+    value: Value = UNK
+    use: ast.AST | None = None
+    """What uses the value that stands at `node`."""
+    caught: bool = False
+    """Whether an exception raised here is dealt with in the same function."""
+    function: object = None
+    """The function that runs, None at the top of the file."""
+    arm: int = 0
+    """The outermost conditional around it that tells worlds apart; 0: none."""
+    passed: bool = False
+    """Some way leaves the function behind it, before what only CUDA has."""
+    likely: bool = False
+    """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
+
+    @property
+    def call(self) -> ast.Call:
+        """The call that it is; for kinds that stand at one."""
+        assert isinstance(self.node, ast.Call)
+        return self.node
+
+    @property
+    def on_mac(self) -> bool:
+        """A Mac comes here today."""
+        return bool(self.worlds & MAC)
+
+    @property
+    def once_ported(self) -> bool:
+        """A Mac comes here once the choices before ask for MPS."""
+        return bool(self.worlds & PORTED)
+
+    @property
+    def cuda_alone(self) -> bool:
+        """No Mac ever comes here."""
+        return not self.worlds & MACS
+
+    @property
+    def on_cuda(self) -> bool:
+        return bool(self.worlds & CUDA)
+
+    @property
+    def several_alone(self) -> bool:
+        """Only a machine with several GPUs comes here."""
+        return not self.worlds & ~(NVIDIA & ~CUDA)
+
+    @property
+    def on_cpu(self) -> bool:
+        return bool(self.worlds & CPU)

@@ -1,0 +1,168 @@
+"""The way in: what one file does in each world, for the rules."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.interpreter import Interpreter
+from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
+from mpslint.semantics.worlds.state import Function
+from mpslint.semantics.worlds.twins import unmatched
+
+if TYPE_CHECKING:
+    from mpslint.semantics.worlds.core import Project
+
+
+class Worlds:
+    """What a file does on each machine. Made when a rule first asks."""
+
+    def __init__(
+        self, index: Index, tree: ast.Module, text: bytes, project: Project | None
+    ) -> None:
+        self._index = index
+        self._tree = tree
+        self._text = text
+        self._project = project
+
+    def _made(self) -> Interpreter:
+        callers: dict[str, list[ast.AST]] = {}
+        for name, calls in self._index.calls.items():
+            around = [f for call in calls if (f := self._index.function(call)) is not None]
+            if around:
+                callers[name] = list(dict.fromkeys(around))
+        attributes = frozenset(name for name in self._index.attributes if self.is_read(name))
+        return Interpreter(
+            self._tree,
+            self._text,
+            callers,
+            attributes,
+            self._project,
+            self._index.parents,
+        )
+
+    @cached_property
+    def run(self) -> Interpreter:
+        """The file, run with all of its functions."""
+        interpreter = self._made()
+        # Code nested too deep for the stack is generated; what was told before stands.
+        with contextlib.suppress(RecursionError):
+            interpreter.run()
+        if self._project is not None:
+            self._narrow(interpreter, self._project)
+        return interpreter
+
+    @staticmethod
+    def _narrow(interpreter: Interpreter, project: Project) -> None:
+        """Takes away the worlds in which nobody calls a function, where only others do."""
+        known: dict[Function, int] = {}
+        for event in interpreter.log:
+            function = event.function
+            if not isinstance(function, Function):
+                continue
+            cls = function.cls
+            if cls.made if cls is not None else function.calls:
+                continue
+            if function not in known:
+                known[function] = project.entered((cls or function).node.name)
+            event.worlds &= known[function]
+
+    def release(self) -> None:
+        """Takes the analysis apart, whose parts know each other: a run over many files does not
+        wait for the collector of cycles."""
+        interpreter = self.__dict__.get("run")
+        if interpreter is not None:
+            interpreter.release()
+
+    @cached_property
+    def by_kind(self) -> dict[Kind, list[Event]]:
+        found: dict[Kind, list[Event]] = {}
+        for event in self.run.log:
+            found.setdefault(event.kind, []).append(event)
+        return found
+
+    def events(self, *kinds: Kind) -> list[Event]:
+        """What the file does of these kinds, in the order in which it was met."""
+        if len(kinds) == 1:
+            return self.by_kind.get(kinds[0], [])
+        return [event for event in self.run.log if event.kind in kinds]
+
+    def calls(self, names: Collection[str]) -> Iterator[Event]:
+        """Calls of these functions of torch, under whatever name, in source order."""
+        wanted = frozenset(names)
+        found = [event for event in self.events(Kind.CALLED) if event.name in wanted]
+        yield from sorted(found, key=_place)
+
+    def raising(self, names: Collection[str]) -> Iterator[Event]:
+        """Those of them that a Mac comes to, and whose exception nobody deals with."""
+        for event in self.calls(names):
+            if event.on_mac and not event.caught:
+                yield event
+
+    def reach(self, node: ast.AST) -> int:
+        """The worlds in which control comes to a node."""
+        reach = self.run.reach
+        current: ast.AST | None = node
+        while current is not None:
+            worlds = reach.get(current)
+            if worlds is not None:
+                return worlds
+            parent = self._index.parents.get(current)
+            if isinstance(current, FUNCTIONS):
+                function = self.run.functions.get(current)
+                if function is not None:
+                    return reach.get(current.body[0], function.mask)
+            elif isinstance(current, ast.stmt) and not isinstance(parent, ast.ClassDef):
+                # Nobody came to the statement, though to what stands before it.
+                owner = self._index.function(current)
+                first = owner.body[0] if owner is not None else self._tree.body[0]
+                function = self.run.functions.get(owner) if owner is not None else None
+                if first in reach and (owner is None or (function and function.relevant)):
+                    return 0
+            current = parent
+        return ALL
+
+    def is_caught(self, node: ast.AST) -> bool:
+        """Whether an exception that `node` raises is dealt with in the same function."""
+        current: ast.AST | None = node
+        while current is not None:
+            if current in self.run.caught:
+                return True
+            if isinstance(current, FUNCTIONS):
+                return False
+            current = self._index.parents.get(current)
+        return False
+
+    def breaks(self, node: ast.AST) -> bool:
+        """Whether a Mac comes to `node`, and what it raises ends the program."""
+        return bool(self.reach(node) & MAC) and not self.is_caught(node)
+
+    def on_mps(self, node: ast.AST) -> bool:
+        """Whether a Mac comes to `node` today, and also once the choices before it ask for MPS:
+        the device at hand may be MPS there."""
+        worlds = self.reach(node)
+        return bool(worlds & MAC and worlds & PORTED)
+
+    @property
+    def names_torch(self) -> bool:
+        return b"torch" in self._text
+
+    def is_read(self, attribute: str) -> bool:
+        """Whether the file looks at an attribute of this name."""
+        uses = self._index.attributes.get(attribute, ())
+        return any(isinstance(use.ctx, ast.Load) for use in uses)
+
+    @cached_property
+    def without_twin(self) -> list[Event]:
+        """What CUDA's device is told, and MPS's is not: waits, releases, seeds, moves, casts. The
+        two are compared at the end of each function; "has a twin" is no pattern of an `if`."""
+        return unmatched(self.run)
+
+
+def _place(event: Event) -> tuple[int, int]:
+    return event.node.lineno, event.node.col_offset  # type: ignore[attr-defined]

@@ -1,0 +1,321 @@
+"""What methods do: moves, casts, reads of tensors and modules, arrays, options of a program."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.core import ACCELERATOR
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.torch_calls import TorchCalls
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    BOT,
+    CONST,
+    DEVICE,
+    DTYPE,
+    HOST,
+    INSTANCE,
+    MAPPING,
+    MODULE,
+    NAME,
+    NAMESPACE,
+    NO_TESTS,
+    ON_HOST,
+    PARSER,
+    PLATFORM,
+    SEQUENCE,
+    TENSOR,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    cases_of,
+    device,
+    lift,
+    one,
+    tensor,
+    where,
+)
+
+_MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, HOST})
+"""What may have a method `.cuda()` of torch's; of what is unknown most have."""
+
+
+class Methods(TorchCalls):
+    def method(
+        self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
+    ) -> Value:
+        function = node.func
+        assert isinstance(function, ast.Attribute)
+        atom = one(base, self.frame.mask)
+        kind = atom.kind
+        if name == "cuda" and len(args) + len(keywords) <= 2:
+            if kind in _MOVABLE or atom is BOT:
+                return self._to_cuda(node, base, atom)
+            return UNK
+        if name == "to":
+            return self._to(node, base, args, keywords)
+        if kind == PARSER:
+            return self.option(node, atom, name, args, keywords)
+        if name == "cpu" and not args:
+            return lift(_on_cpu, base)
+        if name == "mps" and not args:
+            return self.on_device(base, ACCELERATOR)
+        if name == "numpy":
+            if kind in (TENSOR, UNKNOWN):
+                self.emit(Kind.READ, node, name="numpy", value=base)
+            return Atom(ARRAY, atom.v[1] if kind == TENSOR else None)
+        if name in facts.FLOAT_CASTS and not args:
+            return self._cast(node, base, facts.FLOAT_CASTS[name])
+        if name == "type" and args:
+            return self._type(node, base, args[0])
+        if name == "pin_memory" and not args:
+            self.emit(Kind.PINNED, node, value=base)
+            return base
+        if kind == PLATFORM:
+            if name in ("startswith", "lower", "upper"):
+                return self.compared(ast.Eq(), base, args[0], NO_TESTS) if args else base
+            return ON_HOST
+        if name in ("get", "pop", "setdefault") and len(args) == 2 and kind != MAPPING:
+            return lift(lambda item: item.but(maybe=True) if item.kind == DEVICE else UNK, args[1])
+        if kind == UNKNOWN and name in ("startswith", "__eq__") and args:
+            return self._text_test(node, base, args[0])
+        if kind == DEVICE:
+            return self._of_device(node, base, name, args)
+        if kind in (TENSOR, MODULE):
+            return self._of_tensor(node, base, atom, name, args, keywords)
+        if kind == ARRAY:
+            return self._of_array(atom, name, args)
+        if name in facts.NEW and "device" in keywords:
+            return self.on_device(base, self.place(keywords["device"], node))
+        self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
+        if name in facts.SKIPPING_METHODS and kind in (INSTANCE, UNKNOWN):
+            if isinstance(function.value, ast.Name) and function.value.id == "self":
+                self.frame.mask = 0
+        return UNK
+
+    # moves
+
+    def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
+        self.emit(Kind.MOVED, node, value=base)
+        if atom.kind == INSTANCE:
+            return base
+        result = self.on_device(base, ACCELERATOR)
+        self.wide(result, node, _dtype(result))
+        return result
+
+    def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
+        place = keywords.get("device")
+        dtype = self.dtype_of(keywords.get("dtype"))
+        for at, value in enumerate(args[:2]):
+            first = one(value, self.frame.mask)
+            if (first.kind == NAME and (first.v in facts.DTYPES or first.v == "float")) or (
+                first.kind == DTYPE
+            ):
+                dtype = self.dtype_of(value)
+            elif place is None and at == 0:
+                place = value
+        atom = one(base, self.frame.mask)
+        if place is None or self._is_none(place):
+            return self._cast(node, base, dtype) if dtype else base
+        first = one(place, self.frame.mask)
+        if first.kind == CONST and type(first.v) is int:
+            place = Atom(DEVICE, "cuda", node.args[0] if node.args else node)
+            first = place
+        if not any(item.kind == DEVICE for _, item in cases_of(place, self.frame.mask)):
+            self.place(place, node)
+            if atom.kind == INSTANCE:
+                return base
+            place = lift(lambda item: device(where(item) or "?"), place)
+            return self.on_device(base, place, dtype)
+        place = self.place(place, node)
+        if atom.kind in (INSTANCE, MAPPING, SEQUENCE):
+            return base
+        result = self.on_device(base, place, dtype)
+        if where(one(base, MACS)) != "mps":
+            array = one(base, MACS).kind == ARRAY
+            self.wide(result, node, _dtype(result), array=array)
+        return result
+
+    def _cast(self, node: ast.Call, base: Value, dtype: str) -> Value:
+        self.wide(base, node, dtype)
+        return lift(
+            lambda atom: (
+                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
+                if atom.kind in (TENSOR, MODULE)
+                else UNK
+            ),
+            base,
+        )
+
+    def _type(self, node: ast.Call, base: Value, to: Value) -> Value:
+        legacy = 0
+        name = ""
+        for worlds, atom in cases_of(to, self.frame.mask):
+            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
+                legacy |= worlds
+                name = str(atom.v)
+        if legacy:
+            self.emit(Kind.TYPED, node, worlds=legacy, name=name, value=to)
+            return self.on_device(base, ACCELERATOR, facts.TYPES.get(name[11:]))
+        dtype = self.dtype_of(to)
+        return self._cast(node, base, dtype) if dtype else base
+
+    # devices
+
+    def _of_device(self, node: ast.Call, base: Value, name: str, args: list[Value]) -> Value:
+        if name in ("startswith", "__eq__") and args:
+            return self._text_test(node, base, args[0])
+        if name == "format" and isinstance(node.func, ast.Attribute):
+            if isinstance(node.func.value, ast.Constant) and base.__class__ is Atom:
+                return base.but(node=node)  # "cuda:{}".format(index)
+        if name in ("split", "format", "lower", "strip", "replace", "rstrip", "partition"):
+            return base
+        return ON_HOST
+
+    def _text_test(self, node: ast.Call, base: Value, word: Value) -> Value:
+        """`device.startswith("cuda")`"""
+        if not any(atom.kind == DEVICE for _, atom in cases_of(word)):
+            return UNK
+        self.looked_at(base)
+        self.device_tests.add(node)
+        return self.compared(ast.Eq(), base, word, frozenset((node,)))
+
+    # tensors and modules
+
+    def _of_tensor(
+        self, node: ast.Call, base: Value, atom: Atom, name: str, args: list[Value], keywords: Env
+    ) -> Value:
+        if atom.kind == TENSOR and name in facts.HOST_METHODS:
+            return ON_HOST
+        if name in facts.MODULE_READS:
+            return UNK if atom.kind == MODULE else base
+        if atom.kind == TENSOR:
+            self.emit(Kind.OPERATOR, node, name=name, value=base)
+        if "device" in keywords and not self._is_none(keywords["device"]):
+            return self.on_device(base, self.place(keywords["device"], node))
+        if atom.kind == MODULE and name not in facts.MODULE_METHODS:
+            self.given(node, args, keywords, looks=True)
+            return tensor(atom.v[0]) if name == "forward" else UNK
+        if name in facts.NEW:
+            dtype = self.dtype_of(keywords.get("dtype"))
+            self.wide(base, node, dtype)
+            return lift(lambda item: _with_dtype(item, dtype), base)
+        return base
+
+    # arrays
+
+    def _of_array(self, atom: Atom, name: str, args: list[Value]) -> Value:
+        if name == "astype" and args:
+            to = one(args[0], ALL)
+            if to.kind == NAME:
+                return Atom(ARRAY, "float64" if to.v == "float" else facts.DTYPES.get(to.v))
+            if to.kind == CONST:
+                return Atom(ARRAY, to.v if to.v == "float64" else None)
+            return Atom(ARRAY)
+        return Atom(ARRAY, atom.v if name in facts.ARRAY_KEEPERS else None)
+
+    def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        """A function of NumPy."""
+        dtype = keywords.get("dtype")
+        if name in ("asarray", "array", "ascontiguousarray") and args:
+            if one(args[0], self.frame.mask).kind == TENSOR:
+                self.emit(Kind.READ, node, name="asarray", value=args[0])
+        if dtype is not None:
+            to = one(dtype, ALL)
+            if to.kind == NAME:
+                return Atom(ARRAY, "float64" if to.v == "float" else facts.DTYPES.get(to.v))
+            return Atom(ARRAY, "float64" if to.kind == CONST and to.v == "float64" else None)
+        if name in facts.WIDE_ARRAYS:
+            return Atom(ARRAY, "float64")
+        if args and one(args[0], ALL).kind == ARRAY and name.rpartition(".")[2] in _KEEPING:
+            return args[0]
+        return Atom(ARRAY)
+
+    # options of a program
+
+    def option(
+        self, node: ast.Call, parser: Atom, name: str, args: list[Value], keywords: Env
+    ) -> Value:
+        if name == "add_argument":
+            self._add_option(node, parser, keywords)
+            return UNK
+        if name in ("parse_args", "parse_known_args", "parse_intermixed_args"):
+            namespace = Atom(NAMESPACE, dict(parser.v))
+            return namespace if name != "parse_known_args" else Atom(SEQUENCE, (namespace, UNK))
+        if name in ("add_argument_group", "add_mutually_exclusive_group"):
+            return parser
+        if name in ("error", "exit"):
+            self.frame.mask = 0
+            return UNK
+        if name == "set_defaults":
+            parser.v.update({key: lift(_as_default, value) for key, value in keywords.items()})
+        return UNK
+
+    def _add_option(self, node: ast.Call, parser: Atom, keywords: Env) -> None:
+        dest = self._destination(node, keywords)
+        if dest is None:
+            return
+        default = keywords.get("default", UNK)
+        symbol = (id(parser.v), dest)
+
+        def open_choice(atom: Atom) -> Atom:
+            if atom.kind == DEVICE or (atom.kind == CONST and isinstance(atom.v, str)):
+                return atom.but(maybe=True)
+            if atom.kind == CONST and not atom.v and atom.tests:
+                return atom  # `default=torch.cuda.is_available()`: off where there is none
+            return Atom(UNKNOWN, None, None, atom.tests, symbol=symbol)
+
+        value = lift(open_choice, default)
+        parser.v[dest] = value
+        if any(atom.kind == DEVICE for _, atom in cases_of(value)):
+            self.kept(value, dest)
+        choices = keywords.get("choices")
+        if choices is not None and one(choices, ALL).kind == SEQUENCE:
+            self.emit(Kind.KEPT, node, name="choices", value=choices)
+
+    @staticmethod
+    def _destination(node: ast.Call, keywords: Env) -> str | None:
+        given = keywords.get("dest")
+        if given is not None:
+            atom = one(given, ALL)
+            return str(atom.v) if atom.kind == CONST else None
+        short: str | None = None
+        for item in node.args:
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                if item.value.startswith("--"):
+                    return item.value[2:].replace("-", "_")
+                short = short or item.value.lstrip("-").replace("-", "_")
+        return short
+
+
+_KEEPING = frozenset({"copy", "stack", "concatenate", "asarray", "array", "ascontiguousarray"})
+
+
+def _as_default(atom: Atom) -> Atom:
+    return atom.but(maybe=True) if atom.kind in (DEVICE, CONST) else atom
+
+
+def _on_cpu(atom: Atom) -> Atom:
+    if atom.kind in (TENSOR, MODULE):
+        return Atom(atom.kind, ("cpu", atom.v[1]))
+    if atom.kind == UNKNOWN or atom is BOT:
+        return tensor("cpu")
+    return atom
+
+
+def _dtype(value: Value) -> str | None:
+    """The dtype of a tensor, as a ported Mac would have it."""
+    for _, atom in cases_of(value, MACS):
+        if atom.kind in (TENSOR, MODULE):
+            return atom.v[1] if atom.v[1] is None else str(atom.v[1])
+    return None
+
+
+def _with_dtype(atom: Atom, dtype: str | None) -> Atom:
+    if atom.kind in (TENSOR, MODULE):
+        return Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
+    return UNK

@@ -1,0 +1,36 @@
+"""Refusals to run without CUDA, of code that a Mac could run once it is ported."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.machines import MAC, PORTED
+
+if TYPE_CHECKING:
+    from mpslint.semantics.worlds.file import Worlds
+
+
+def needless_refusals(worlds: Worlds) -> list[ast.expr]:
+    """The tests of assertions and exits that turn a Mac away, and behind which nothing is CUDA's
+    own: a test of the machine, not of a device that somebody chose."""
+    run = worlds.run
+    found: dict[ast.expr, None] = {}
+    for event in worlds.events(Kind.REFUSED):
+        ends = run.ends.get(event.function, 0)  # type: ignore[call-overload]
+        alone = event.likely  # nothing follows in the block
+        if not ends & PORTED or (alone and ends & MAC):
+            continue
+        for test in event.tests:
+            if test in run.cuda_tests and test not in run.device_tests:
+                found[test] = None
+    return sorted(found, key=lambda test: (test.lineno, test.col_offset))
+
+
+def refusal_before(worlds: Worlds, event: Event) -> ast.expr | None:
+    """The needless refusal that keeps a Mac from an event, where it is one that does."""
+    if event.on_mac or not event.once_ported:
+        return None
+    refusals = needless_refusals(worlds)
+    return next((test for test in refusals if test in event.tests), None)

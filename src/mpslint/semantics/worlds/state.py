@@ -1,0 +1,139 @@
+"""Where a run stands: the worlds that are here, why others are not, what names stand for."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.values import (
+    NO_TESTS,
+    UNK,
+    Cases,
+    Symbol,
+    Tests,
+    Value,
+    join,
+    lift,
+    port,
+)
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+Env = dict[str, Value]
+
+
+class Function:
+    """A function of a file, with what its callers give it and what it gives back."""
+
+    __slots__ = (
+        "calls",
+        "cls",
+        "decorated",
+        "end_tests",
+        "escaped",
+        "home",
+        "mask",
+        "node",
+        "own",
+        "prop",
+        "relevant",
+        "running",
+        "static",
+        "summaries",
+        "tests",
+        "up",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        node: FunctionNode,
+        cls: Class | None,
+        up: list[Env],
+        mask: int,
+        tests: Tests,
+        home: Any,
+    ) -> None:
+        self.node, self.cls, self.up, self.mask, self.tests = node, cls, up, mask, tests
+        self.home = home
+        """The interpreter of the file that it stands in."""
+        self.calls: dict[int, tuple[int, Tests, Env]] = {}
+        """By call: the worlds there, what keeps others away, the arguments by parameter."""
+        self.summaries: dict[object, tuple[Value, int]] = {}
+        """By what is known of the arguments: the value returned, the worlds that come back."""
+        self.running = self.escaped = self.prop = self.static = self.decorated = False
+        self.end_tests: Tests = NO_TESTS
+        """The tests that keep worlds from its end."""
+        self.own = False
+        """Whether it ends in what only CUDA has."""
+        self.relevant = True
+
+
+class Class:
+    """A class of a file: its methods, and what is stored in its attributes."""
+
+    __slots__ = ("bases", "cache", "made", "methods", "module", "node", "parents", "sites")
+
+    def __init__(self, node: ast.ClassDef) -> None:
+        self.node = node
+        self.methods: dict[str, Function] = {}
+        self.sites: dict[str, dict[int, Value]] = {}
+        """By attribute and place: what is stored there."""
+        self.cache: dict[str, Value | None] = {}
+        self.made: dict[int, tuple[int, Tests]] = {}
+        """Where objects of the class are made, and in which worlds."""
+        self.bases: list[str] = []
+        """Qualified names of bases that the file imports."""
+        self.parents: list[Class] = []
+        """Bases that stand in the same file."""
+        self.module = False
+        """Whether it is a module of torch's, as far as its bases say."""
+
+    def attribute(self, name: str) -> Value | None:
+        """What an attribute holds: all that is stored in it, joined."""
+        if name not in self.cache or self.parents:
+            value: Value | None = None
+            held = [site for parent in self.parents if (site := parent.attribute(name)) is not None]
+            for site in (*self.sites.get(name, {}).values(), *held):
+                value = site if value is None else lift(join, value, site)
+            if value is not None:
+                # A plain constant says little: another method, or a caller, may set another.
+                value = lift(
+                    lambda atom: UNK if atom.kind == "const" and not atom.tests else atom, value
+                )
+                if value.__class__ is Cases:
+                    value = port(value)
+            self.cache[name] = value
+        return self.cache[name]
+
+
+@dataclass(slots=True)
+class Frame:
+    """What belongs to one run of one function."""
+
+    env: Env
+    up: list[Env]
+    mask: int = ALL
+    tests: Tests = NO_TESTS
+    function: Function | None = None
+    cls: Class | None = None
+    in_class: bool = False
+    caught: bool = False
+    loops: int = 0
+    arm: int = 0
+    own: bool = False
+    """Something that no port has was met: a CUDA graph, NCCL."""
+    more: bool = False
+    """Whether statements follow in this block."""
+    returns: list[tuple[int, Value]] = field(default_factory=list)
+    declared: set[str] = field(default_factory=set)
+    stored: list[tuple[str | None, Value, int, Tests, int, str]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=lambda: [0])
+    """Where the log stood when the function, and each arm that is open, began."""
+    forks: list[int] = field(default_factory=list)
+    """Where it stood when these arms parted."""
+    testing: bool = False
+    """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
+
+
+__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Symbol"]

@@ -1,0 +1,379 @@
+"""What torch's functions do: what they make and where, what they ask, wait for, load, start."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.facts.priors import call_worlds, names_process
+from mpslint.facts.runtime import cuda_names
+from mpslint.semantics.worlds.calls import Calls
+from mpslint.semantics.worlds.core import ACCELERATOR
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
+from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CONST,
+    DEVICE,
+    DTYPE,
+    FUNCTION,
+    HOST,
+    MEMORY,
+    MODULE,
+    NAME,
+    NONE,
+    ON_HOST,
+    SEQUENCE,
+    SOME,
+    STREAM,
+    TENSOR,
+    TRUE,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    cases_of,
+    device,
+    lift,
+    one,
+    pack,
+    tensor,
+    truth,
+    where,
+)
+
+LOADERS = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+"""Functions that load tensors, with the place of `map_location` among their arguments."""
+_TAKING_A_DEVICE = frozenset(
+    {"torch.Generator", "torch.Event", "torch.Stream", "torch.jit.trace", "torch.export.export"}
+)
+_NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
+
+
+class TorchCalls(Calls):
+    def call_torch(
+        self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
+    ) -> Value:
+        short = name[6:]
+        if short == "device":
+            return self._device(args, keywords)
+        self.emit(
+            Kind.CALLED, node, name=name, use=ref.node if isinstance(ref.node, ast.AST) else None
+        )
+        if short.startswith("cuda."):
+            return self._cuda(name, short[5:], node, args, keywords, ref)
+        if short.startswith("mps."):
+            self.effect_of(name, node)
+            return UNK
+        if name in facts.EFFECTS:
+            self.effect_of(name, node)
+            return UNK
+        if name.endswith("multiprocessing.spawn"):
+            self._spawn(node, args, keywords)
+            return UNK
+        if name in facts.AUTOCAST:
+            given = keywords.get("device_type", args[0] if args else UNK)
+            self._autocast(Kind.AUTOCAST, name, node, given, args, keywords)
+            return UNK
+        if name in facts.SCALER:
+            given = keywords.get("device", args[0] if args else device("cuda", node.func))
+            self._autocast(Kind.SCALED, name, node, given, args, keywords)
+            return UNK
+        if name in LOADERS:
+            return self._load(name, node, args, keywords)
+        if name == "torch.save":
+            self.saved(node, args)
+            return UNK
+        if name in ("torch.set_default_device", "torch.accelerator.set_device"):
+            if args:
+                self.place(args[0], node)
+            return UNK
+        if name == "torch.set_default_tensor_type":
+            self._default_type(node, args)
+            return UNK
+        if name == "torch.distributed.init_process_group":
+            self._start_group(node, args, keywords)
+            return UNK
+        if name == "torch.accelerator.current_accelerator":
+            return pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU, NONE)])
+        if name == "torch.get_device_module":
+            return Atom(NAME, "torch.accelerator")
+        if call_worlds(name) == "cuda":
+            self.owned(NVIDIA)
+            return args[0] if args else UNK
+        last = short.rpartition(".")[2]
+        if last in facts.FACTORIES and "." not in short:
+            return self._factory(last, node, args, keywords)
+        if short in facts.LEGACY_FACTORIES:
+            return tensor("cpu", facts.TYPES.get(short, "float32"))
+        if short == "nn.DataParallel" or short == "nn.parallel.DataParallel":
+            return args[0] if args else UNK
+        if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
+            return self._module(last, node, args, keywords)
+        if last == "Parameter":
+            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+        return self._other(name, short, node, args, keywords)
+
+    # devices
+
+    def _device(self, args: list[Value], keywords: Env) -> Value:
+        if not args and "type" in keywords:
+            args = [keywords["type"]]
+        if not args:
+            return device("?")
+
+        def make(atom: Atom) -> Atom:
+            if atom.kind == DEVICE:
+                return atom.but(made=True)
+            if atom.kind == CONST and type(atom.v) is int:
+                return Atom(DEVICE, "cuda", atom.node, atom.tests, atom.maybe, True)
+            if atom.kind in (UNKNOWN, HOST, SOME, CONST):
+                return Atom(DEVICE, "?", None, atom.tests, True, True)
+            return UNK
+
+        return lift(make, args[0])
+
+    # torch.cuda
+
+    def _cuda(
+        self, name: str, short: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
+    ) -> Value:
+        if name in facts.CUDA_AUTOCAST or name in facts.CUDA_SCALER:
+            kind = Kind.SCALED if name in facts.CUDA_SCALER else Kind.AUTOCAST
+            chosen = ref.node if isinstance(ref.node, ast.expr) else None
+            local = isinstance(node.func, ast.Name) and chosen is not node.func
+            at = chosen if chosen is not None and local else None
+            self._autocast(kind, name, node, device("cuda", node.func), args, keywords, at)
+            return UNK
+        if short in facts.TYPES:
+            self.emit(Kind.TYPED, node, name=name)
+            return self.on_device(UNK, ACCELERATOR, facts.TYPES[short])
+        self.effect_of(name, node)
+        for value in (*args, *keywords.values()):
+            if any(atom.kind == DEVICE for _, atom in cases_of(value, self.frame.mask)):
+                self.place(value, node)
+        if short.partition(".")[0] in facts.OWN or short in facts.OWN:
+            if not self.frame.caught:
+                self.owned(NVIDIA)
+            return UNK
+        if short == "set_device" and node.args and process_number(node.args[0]):
+            self.owned(NVIDIA)
+            return UNK
+        if short == "current_device":
+            return Atom(DEVICE, "?", None, maybe=True)
+        fact = cuda_names().get(short)
+        if fact is not None and fact.outcome == "answers":
+            return ON_HOST
+        return UNK
+
+    def effect_of(self, name: str, node: ast.AST) -> None:
+        if name in facts.EFFECTS:
+            self.emit(Kind.EFFECT, node, name=name)
+
+    # mixed precision
+
+    def _autocast(
+        self,
+        kind: Kind,
+        name: str,
+        node: ast.Call,
+        given: Value,
+        args: list[Value],
+        keywords: Env,
+        chosen: ast.expr | None = None,
+    ) -> None:
+        """`autocast` or `GradScaler` for a type of device. Where it is switched off on a Mac on
+        purpose (`enabled=device.type == "cuda"`), a Mac does not come to it."""
+        at = facts.ENABLED_AT.get(name, 99)
+        spread = any(isinstance(item, ast.Starred) for item in node.args)
+        given_at = args[at] if len(args) > at and not spread else TRUE
+        enabled = keywords.get("enabled", given_at)
+        off = 0
+        for worlds, atom in cases_of(enabled, self.frame.mask):
+            if truth(atom) is False:
+                off |= worlds
+        worlds = self.frame.mask & ~off
+        if worlds:
+            place = chosen if chosen is not None else node
+            self.emit(kind, place, worlds=worlds, name=name, value=given, use=node)
+
+    # loading and saving
+
+    def saved(self, node: ast.Call, args: list[Value]) -> None:
+        """A checkpoint is written; told by the part that knows files."""
+        if self.recording and len(args) > 1 and len(node.args) > 1:
+            self.saves.append((self.path_of(node.args[1], args[1]), args[0]))
+
+    saves: list[tuple[object, Value]]
+
+    def path_of(self, node: ast.expr, value: Value) -> object:
+        """What a file is known by, within one function."""
+        first = one(value, ALL)
+        return self.frame.function, first.v if first.kind == STREAM else ast.dump(node)
+
+    def _load(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        at = LOADERS[name]
+        given = keywords.get("map_location", args[at] if len(args) > at else NONE)
+        spread = any(item.arg is None for item in node.keywords)
+        if given.__class__ is Atom and given.kind == CONST and given.v is None:
+            source = one(args[0], ALL) if args else UNK
+            if source.kind != MEMORY and not spread:
+                path = self.path_of(node.args[0], args[0]) if node.args and args else None
+                self.emit(Kind.LOADED, node, name=name, value=Atom("file", path))
+            return UNK
+        first = one(given, self.frame.mask)
+        if first.kind == "lambda":
+            return UNK
+        if any(atom.kind == DEVICE for _, atom in cases_of(given, self.frame.mask)):
+            self.emit(Kind.LOADED, node, name=name, value=given)
+        return UNK
+
+    # processes
+
+    def _spawn(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
+        """`spawn(worker, nprocs=torch.cuda.device_count())`: a process for each GPU, and none
+        where there are none."""
+        count = keywords.get("nprocs", args[2] if len(args) > 2 else UNK)
+        started, _, _ = self.worlds_of(count)
+        worker = one(args[0], ALL) if args else UNK
+        if worker.kind == FUNCTION and worker.v.home is self:
+            frame = self.frame
+            worker.v.escaped = False
+            worker.v.calls[id(node)] = (frame.mask & started, frame.tests, {})
+
+    def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
+        backend = keywords.get("backend", args[0] if args else UNK)
+        self.emit(Kind.DISTRIBUTED, node, value=backend)
+        # Whoever names a backend of the CPU's has processes without GPUs in mind.
+        left = NVIDIA
+        for worlds, atom in cases_of(backend, self.frame.mask):
+            if atom.kind == CONST and atom.v in ("gloo", "mpi"):
+                left |= worlds
+        if not self.frame.caught:
+            self.owned(left)
+
+    # what is made
+
+    def dtype_of(self, value: Value | None) -> str | None:
+        """The dtype that an argument names, as a Mac would have it."""
+        if value is None:
+            return None
+        atom = one(value, MACS)
+        if atom.kind == NAME:
+            if atom.v == "float":
+                return "float64"
+            return facts.DTYPES.get(atom.v)
+        if atom.kind == DTYPE:
+            return str(atom.v) if atom.v else None
+        return None
+
+    def _factory(self, short: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        source = args[0] if args else UNK
+        place = keywords.get("device")
+        dtype = self.dtype_of(keywords.get("dtype"))
+        from_array = False
+        if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
+            first = one(source, MACS)
+            if first.kind == ARRAY and "dtype" not in keywords:
+                dtype, from_array = first.v, True
+        if place is not None and not self._is_none(place):
+            where_to = self.place(place, node)
+        elif short in facts.LIKE or short in facts.INFERRING:
+            where_to = lift(_device_of, self._first_tensor(args, short))
+        elif self.default_device is not None:
+            where_to = self.default_device
+        else:
+            where_to = device("cpu")
+        result = self.on_device(UNK, where_to, dtype)
+        self.wide(result, node, dtype, array=from_array)
+        return result
+
+    default_device: Value | None
+
+    def _is_none(self, value: Value) -> bool:
+        return value.__class__ is Atom and value.kind == CONST and value.v is None
+
+    def _first_tensor(self, args: list[Value], short: str) -> Value:
+        for value in args:
+            if one(value, self.frame.mask).kind == TENSOR:
+                return value
+        if short in facts.INFERRING and args:
+            first = one(args[0], self.frame.mask)
+            known = first.kind in (CONST, SEQUENCE, ARRAY, HOST)
+            return tensor("cpu") if known else tensor("?")
+        return tensor("?")
+
+    def _module(self, last: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        self.emit(Kind.OPERATOR, node, name=last)
+        place = keywords.get("device")
+        if last in ("Parameter", "Module"):
+            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+        if place is not None and not self._is_none(place):
+            placed = self.place(place, node)
+            return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+        return Atom(MODULE, ("cpu", None))
+
+    def _default_type(self, node: ast.Call, args: list[Value]) -> None:
+        if not args:
+            return
+        worlds = 0
+        for mask, atom in cases_of(args[0], self.frame.mask):
+            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
+                worlds |= mask
+        if worlds:
+            self.emit(
+                Kind.TYPED, node, worlds=worlds, name="torch.set_default_tensor_type", value=args[0]
+            )
+
+    def _other(
+        self, name: str, short: str, node: ast.Call, args: list[Value], keywords: Env
+    ) -> Value:
+        place = keywords.get("device")
+        for key, value in keywords.items():
+            self.counted(value, node)
+            if key not in facts.HARMLESS_KEYWORDS and key != "device":
+                if any(atom.kind == DEVICE for _, atom in cases_of(value)):
+                    self.place(value, node)
+        if place is not None and not self._is_none(place):
+            self.place(place, node)
+        elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
+            self.place(args[0], node)
+        if name in _TAKING_A_DEVICE:
+            return UNK
+        tensors = [value for value in args if one(value, ALL).kind == TENSOR]
+        if not tensors:
+            for value in args:
+                first = one(value, ALL)
+                if first.kind == SEQUENCE and first.v and one(first.v[0], ALL).kind == TENSOR:
+                    tensors.append(first.v[0])
+        if not tensors:
+            return UNK
+        self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
+        dtype = self.dtype_of(keywords.get("dtype"))
+        return lift(
+            lambda atom: (
+                tensor(atom.v[0], dtype or atom.v[1], atom.tests) if atom.kind == TENSOR else UNK
+            ),
+            tensors[0],
+        )
+
+
+def process_number(node: ast.expr) -> bool:
+    """Whether an expression reads the number of a process: a rank, `os.environ["LOCAL_RANK"]`."""
+    for item in ast.walk(node):
+        word = item.attr if isinstance(item, ast.Attribute) else getattr(item, "id", None)
+        if isinstance(item, ast.Constant) and isinstance(item.value, str):
+            word = item.value
+        if word is not None and names_process(word):
+            return True
+    return False
+
+
+def _device_of(atom: Atom) -> Atom:
+    return device(atom.v[0]) if atom.kind == TENSOR else device("?")

@@ -1,0 +1,107 @@
+"""What the CUDA device is told and the MPS device is not, function by function."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.interpreter import Interpreter
+from mpslint.semantics.worlds.machines import CUDA, MACS
+from mpslint.semantics.worlds.values import DEVICE, cases_of, where
+
+_TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+
+
+def unmatched(run: Interpreter) -> list[Event]:
+    """Events that CUDA has and no Mac, ported or not, has in the same function."""
+    by_function: dict[object, list[Event]] = {}
+    for event in run.log:
+        if event.kind in _TOLD:
+            by_function.setdefault(event.function, []).append(event)
+    found: list[Event] = []
+    for function, events in by_function.items():
+        ends = run.ends.get(function)  # type: ignore[call-overload]
+        entered = max((event.worlds & MACS for event in events), default=0)
+        if ends and not ends & MACS and not entered:
+            continue  # No Mac ever gets through here: a package, a comparison with "cuda".
+        left = _left_alone(events, run.device_tests)
+        found += [
+            event
+            for event in left
+            if event.tests.isdisjoint(run.own_tests)
+            and not (event.kind is Kind.EFFECT and _is_decided(event, run))
+        ]
+    return found
+
+
+def _is_decided(event: Event, run: Interpreter) -> bool:
+    """Whether MPS is asked for in the same conditional, or before this: what it gets there is
+    meant."""
+    if event.arm and (event.function, event.arm) in run.asking_mps:
+        return True
+    return not event.tests.isdisjoint(run.mps_tests)
+
+
+def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]:
+    have: set[tuple[str, int]] = set()
+    for event in events:
+        effect = effect_of(event)
+        if effect is not None and event.worlds & MACS and _serves_mps(event):
+            have.add((effect, event.arm))
+            if effect != "move":
+                have.add((effect, 0))
+    left = []
+    for event in events:
+        effect = effect_of(event)
+        if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
+            continue
+        if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
+            if event.on_mac or event.caught:
+                continue
+            if not event.once_ported and not any(test in device_tests for test in event.tests):
+                continue  # Several GPUs, a package: CUDA's own.
+            if event.arm and (effect, event.arm) in have:
+                continue
+        elif (effect, 0) in have:
+            continue
+        elif not event.worlds & MACS and event.tests.isdisjoint(device_tests):
+            continue  # NCCL, a package: CUDA's own.
+        elif event.kind in (Kind.AUTOCAST, Kind.SCALED) and not event.on_mac:
+            continue  # Mixed precision that is switched on for CUDA alone is meant so.
+        left.append(event)
+    return left
+
+
+def effect_of(event: Event) -> str | None:
+    """What is told: wait, release, seed, state, fraction, move, cast, scale."""
+    if event.kind is Kind.EFFECT:
+        return facts.EFFECTS[event.name]
+    if event.kind is Kind.AUTOCAST:
+        return "cast"
+    if event.kind is Kind.SCALED:
+        return "scale"
+    if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
+        return "move"
+    return None
+
+
+def _is_for_cuda(event: Event) -> bool:
+    if event.kind is Kind.EFFECT:
+        return event.name.startswith("torch.cuda.")
+    if event.kind in (Kind.MOVED, Kind.TYPED):
+        return True
+    return any(
+        atom.kind == DEVICE and atom.v == "cuda" for _, atom in cases_of(event.value, event.worlds)
+    )
+
+
+def _serves_mps(event: Event) -> bool:
+    """Whether a Mac's device is told by this."""
+    if event.kind is Kind.EFFECT:
+        return not event.name.startswith("torch.cuda.")
+    if event.kind in (Kind.MOVED, Kind.TYPED):
+        return False
+    return any(
+        where(atom) in ("mps", "?") for _, atom in cases_of(event.value, event.worlds & MACS)
+    )

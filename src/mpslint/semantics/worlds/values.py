@@ -1,0 +1,387 @@
+"""What a value is: an `Atom`, the same in all worlds, or `Cases`, an atom for each set of worlds.
+
+Over nine values in ten are atoms, so that most of a program costs nothing for the other worlds.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mpslint.semantics.worlds.machines import (
+    ALL,
+    MAC,
+    PORTED,
+    mac_of_cuda,
+    ported_of_cuda,
+    ported_of_mac,
+)
+
+Tests = frozenset[ast.expr]
+NO_TESTS: Tests = frozenset()
+MAX_NODES = 6
+"""So many places where a device was written are kept with a value; a message names one or two."""
+
+# Kinds of atoms. A device, a tensor and a module know where they are.
+UNKNOWN, NOTHING, CONST, SOME, HOST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE = (
+    "unknown", "nothing", "const", "some", "host", "device", "tensor", "module", "array", "dtype",
+)  # fmt: skip
+NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
+    "name", "function", "class", "instance", "bound", "lambda", "sequence", "mapping", "namespace",
+)  # fmt: skip
+PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
+
+OPEN = ("device", "open to MPS")
+"""The symbol of a device that may be MPS as well as another."""
+Node = ast.expr | tuple[ast.expr, ...] | None
+Symbol = tuple[object, object]
+"""What an unknown value is of: a parameter, an option, an attribute of something unknown. It is
+(whose, name), or ("not", ...) for the opposite of another."""
+
+
+def negated(symbol: Symbol) -> Symbol:
+    """The symbol of `not x`."""
+    return symbol[1] if symbol[0] == "not" else ("not", symbol)  # type: ignore[return-value]
+
+
+class Atom:
+    """A value as it is in some worlds."""
+
+    __slots__ = ("kind", "made", "maybe", "node", "symbol", "tests", "v")
+
+    def __init__(
+        self,
+        kind: str,
+        v: Any = None,
+        node: Node = None,
+        tests: Tests = NO_TESTS,
+        maybe: bool = False,
+        made: bool = False,
+        symbol: Symbol | None = None,
+    ) -> None:
+        self.kind = kind
+        self.v = v
+        """What it is, by kind: the constant, the device's type, (device, dtype) of a tensor..."""
+        self.node = node
+        """Where the literal, or the literals, of a device stand."""
+        self.tests = tests
+        """The tests of the machine or of a device that decided it."""
+        self.maybe = maybe
+        """A default: a user or a caller may have chosen otherwise."""
+        self.made = made
+        """A `torch.device`, not only its name."""
+        self.symbol = symbol
+
+    def but(self, **changed: Any) -> Atom:
+        """The same but for these fields."""
+        return Atom(**{name: changed.get(name, getattr(self, name)) for name in _FIELDS})
+
+    def __repr__(self) -> str:
+        return f"{self.kind}:{self.v}{'?' if self.maybe else ''}"
+
+
+_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol")
+
+
+class Cases:
+    """Atoms by disjoint sets of worlds, which together are all worlds."""
+
+    __slots__ = ("cases",)
+
+    def __init__(self, cases: tuple[tuple[int, Atom], ...]) -> None:
+        self.cases = cases
+
+    def __repr__(self) -> str:
+        from mpslint.semantics.worlds.machines import spell
+
+        return f"<{', '.join(f'{spell(worlds)} {atom}' for worlds, atom in self.cases)}>"
+
+
+Value = Atom | Cases
+
+UNK = Atom(UNKNOWN)
+BOT = Atom(NOTHING)
+"""No value: these worlds do not come here."""
+NONE = Atom(CONST, None)
+TRUE = Atom(CONST, True)
+FALSE = Atom(CONST, False)
+ON_HOST = Atom(HOST)
+"""A number or a text on the host, no tensor."""
+
+_OPAQUE = frozenset({SEQUENCE, MAPPING, NAMESPACE, PARSER})
+
+
+def cases_of(value: Value, worlds: int = ALL) -> Iterator[tuple[int, Atom]]:
+    """The atoms that a value is in some of `worlds`, each with these worlds."""
+    if value.__class__ is Cases:
+        for mask, atom in value.cases:
+            if mask & worlds:
+                yield mask & worlds, atom
+    elif worlds:
+        yield worlds, value  # type: ignore[misc]
+
+
+def one(value: Value, worlds: int) -> Atom:
+    """The atom of a value in `worlds`: the first one that it may be there."""
+    for _, atom in cases_of(value, worlds):
+        if atom is not BOT:
+            return atom
+    return BOT
+
+
+def same(a: Atom, b: Atom) -> bool:
+    return a is b or (
+        a.kind == b.kind
+        and a.kind not in _OPAQUE
+        and type(a.v) is type(b.v)
+        and a.v == b.v
+        and a.maybe == b.maybe
+        and a.tests == b.tests
+        and a.node is b.node
+        and a.symbol == b.symbol
+        and a.made == b.made
+    )
+
+
+def pack(cases: list[tuple[int, Atom]]) -> Value:
+    """A value from disjoint cases; worlds in none of them have no value."""
+    merged: list[list[Any]] = []
+    seen = 0
+    for worlds, atom in cases:
+        if not worlds:
+            continue
+        seen |= worlds
+        for item in merged:
+            if same(item[1], atom):
+                item[0] |= worlds
+                break
+        else:
+            merged.append([worlds, atom])
+    if seen != ALL:
+        for item in merged:
+            if item[1] is BOT:
+                item[0] |= ALL & ~seen
+                break
+        else:
+            merged.append([ALL & ~seen, BOT])
+    if len(merged) == 1:
+        only: Atom = merged[0][1]
+        return only
+    return Cases(tuple((worlds, atom) for worlds, atom in merged))
+
+
+def lift(function: Callable[..., Atom], *values: Value) -> Value:
+    """`function` of atoms, applied for each set of worlds in which the values are one thing."""
+    for value in values:
+        if value.__class__ is Cases:
+            break
+    else:
+        return function(*values)
+    parts: list[tuple[int, tuple[Atom, ...]]] = [(ALL, ())]
+    for value in values:
+        if value.__class__ is Atom:
+            parts = [(mask, (*atoms, value)) for mask, atoms in parts]
+        else:
+            parts = [
+                (mask & other, (*atoms, atom))
+                for mask, atoms in parts
+                for other, atom in value.cases  # type: ignore[union-attr]
+                if mask & other
+            ]
+    return pack([(mask, function(*atoms)) for mask, atoms in parts])
+
+
+def by_world(function: Callable[[int, Atom], Value], value: Value) -> Value:
+    """As `lift`, for functions that give another value for other worlds: of (worlds, atom)."""
+    found: list[tuple[int, Atom]] = []
+    for worlds, atom in cases_of(value):
+        found += cases_of(function(worlds, atom), worlds)
+    return pack(found)
+
+
+def split(*answers: tuple[int, Atom]) -> Value:
+    return pack(list(answers))
+
+
+def restrict(value: Value, worlds: int) -> Value:
+    """The value in `worlds`, nothing elsewhere."""
+    if worlds == ALL:
+        return value
+    return pack(list(cases_of(value, worlds)))
+
+
+def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
+    """`v1` in the worlds of `m1`, `v2` in those of `m2`, either where both come here.
+
+    `tests` are what parted them; what differs hangs on these.
+    """
+    if v1 is v2:
+        return v1
+    both = m1 & m2
+    cases: list[tuple[int, Atom]] = []
+    # Where nobody comes the value is free: the first one there keeps most values in one piece.
+    cases += cases_of(v1, ALL & ~m2)
+    cases += cases_of(v2, m2 & ~m1)
+    if both:
+        for worlds, atom in cases_of(v1, both):
+            cases += [(mask, join(atom, other)) for mask, other in cases_of(v2, worlds)]
+    value = pack(cases)
+    if value.__class__ is Cases:
+        if tests and m1 != m2:
+            value = pack([(worlds, _tagged(atom, tests)) for worlds, atom in cases_of(value)])
+        return port(value)
+    return value
+
+
+_TAGGED = frozenset({DEVICE, CONST, TENSOR, MODULE, SOME, UNKNOWN, NAME, DTYPE})
+
+
+def _tagged(atom: Atom, tests: Tests) -> Atom:
+    return tested(atom, tests) if atom.kind in _TAGGED else atom
+
+
+def tested(atom: Atom, tests: Tests) -> Atom:
+    """The atom, hanging on these tests as well."""
+    if not tests or atom is BOT or tests <= atom.tests:
+        return atom
+    if atom is UNK:
+        return Atom(UNKNOWN, None, None, tests)
+    return atom.but(tests=atom.tests | tests)
+
+
+def device(where: str, node: Node = None, tests: Tests = NO_TESTS, maybe: bool = False) -> Atom:
+    """A device by its type; `?` is one that is not known."""
+    return Atom(DEVICE, where, node, tests, maybe)
+
+
+def tensor(where: str, dtype: str | None = None, tests: Tests = NO_TESTS) -> Atom:
+    return Atom(TENSOR, (where, dtype), None, tests)
+
+
+def where(atom: Atom) -> str | None:
+    """The type of the device that an atom is, or is on."""
+    if atom.kind == DEVICE:
+        return str(atom.v)
+    if atom.kind == TENSOR or atom.kind == MODULE:
+        return str(atom.v[0])
+    return None
+
+
+def moved(atom: Atom, to: str) -> Atom:
+    """The atom on another device."""
+    if atom.kind == DEVICE:
+        return atom.but(v=to)
+    return atom.but(v=(to, *atom.v[1:]))
+
+
+def places(atom: Atom) -> tuple[ast.expr, ...]:
+    """Where the literals of an atom stand."""
+    if atom.node is None:
+        return ()
+    return atom.node if isinstance(atom.node, tuple) else (atom.node,)
+
+
+def _both_nodes(a: Atom, b: Atom) -> Node:
+    if a.node is b.node or b.node is None:
+        return a.node
+    if a.node is None:
+        return b.node
+    return tuple(dict.fromkeys((*places(a), *places(b))))[:MAX_NODES]
+
+
+_STRUCTURED = frozenset({NAME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, NAMESPACE})
+
+
+def join(a: Atom, b: Atom) -> Atom:
+    """One atom for two ways in the same world."""
+    if a is b or b is BOT:
+        return a
+    if a is BOT:
+        return b
+    if a.kind == b.kind and a.kind in (DEVICE, TENSOR, MODULE, CONST) and same_payload(a, b):
+        if a.tests == b.tests and a.node is b.node and a.maybe == b.maybe:
+            return a
+        return Atom(
+            a.kind, a.v, _both_nodes(a, b), a.tests | b.tests, a.maybe or b.maybe, a.made or b.made
+        )
+    tests = a.tests | b.tests
+    if a.kind == DEVICE or b.kind == DEVICE:
+        return _joined_devices(a, b, tests)
+    if a.kind == b.kind and a.kind in (TENSOR, MODULE):
+        here, there = where(a), where(b)
+        dtype = a.v[1] if a.v[1] == b.v[1] else None
+        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests)
+    if a.kind == b.kind and (a.v is b.v or (a.kind == NAME and a.v == b.v)) and a.kind != CONST:
+        return a if a.symbol == b.symbol else a.but(symbol=None)
+    # None, False or a text until it is set, or where an import fails.
+    if a.kind in _STRUCTURED and b.kind == CONST:
+        return a
+    if b.kind in _STRUCTURED and a.kind == CONST:
+        return b
+    return Atom(UNKNOWN, None, None, tests) if tests else UNK
+
+
+def same_payload(a: Atom, b: Atom) -> bool:
+    return type(a.v) is type(b.v) and bool(a.v == b.v)
+
+
+def _joined_devices(a: Atom, b: Atom, tests: Tests) -> Atom:
+    """A device, or something else: that device, perhaps. Where MPS can be had as well, the choice
+    is open and nothing is missing."""
+    named = {atom.v for atom in (a, b) if atom.kind == DEVICE}
+    if "mps" not in named and OPEN not in (a.symbol, b.symbol):
+        for backend in ("cuda", "cpu"):
+            for atom in (a, b):
+                if atom.kind == DEVICE and atom.v == backend:
+                    return Atom(DEVICE, backend, atom.node, tests, True, atom.made)
+    return Atom(DEVICE, "?", None, tests, True, symbol=OPEN)
+
+
+def port(value: Value) -> Value:
+    """Where a value is on cuda in `CUDA` and not in `MAC`, it is on mps in `PORTED`."""
+    if value.__class__ is Atom:
+        return value
+    on_cuda = on_mac = defined = 0
+    for worlds, atom in cases_of(value):
+        on = where(atom)
+        if on == "cuda":
+            on_cuda |= worlds
+        if atom is not BOT:
+            defined |= worlds
+            if on != "cuda":
+                on_mac |= worlds & MAC
+    to_mps = on_cuda & PORTED & ported_of_cuda(on_cuda) & ported_of_mac(on_mac)
+    if not to_mps:
+        return value
+    cases: list[tuple[int, Atom]] = []
+    for worlds, atom in cases_of(value):
+        if worlds & to_mps:
+            cases.append((worlds & to_mps, moved(atom, "mps")))
+        cases.append((worlds & ~to_mps, atom))
+    return pack(cases)
+
+
+def parted(value: Value, worlds: int) -> int:
+    """The Mac's worlds, of `worlds`, in which a value is not on cuda (nor on mps, nor open) though
+    it is on cuda with the same switches on a machine with CUDA."""
+    on_cuda = elsewhere = 0
+    for mask, atom in cases_of(value, worlds):
+        on = where(atom)
+        if on == "cuda":
+            on_cuda |= mask
+        elif atom.kind in (DEVICE, CONST) and on not in ("mps", "?"):
+            elsewhere |= mask & MAC
+    return mac_of_cuda(on_cuda) & elsewhere
+
+
+def truth(atom: Atom) -> bool | None:
+    """Whether an atom is true; None: not known."""
+    kind = atom.kind
+    if kind == CONST:
+        return None if atom.maybe else bool(atom.v)
+    if kind in (SOME, NAME, FUNCTION, CLASS, INSTANCE, BOUND):
+        return True
+    if kind == DEVICE:
+        return None if atom.maybe or atom.v == "?" else True
+    return None

@@ -1,0 +1,161 @@
+"""Devices that a Mac lacks where it needs one, and choices that leave its GPU out."""
+
+# ruff: noqa: E501 - programs stand on one line, that tables of them can be read
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from mpslint.semantics.worlds import choices as module
+from mpslint.semantics.worlds.choices import offered, written
+from mpslint.semantics.worlds.refused import needless_refusals
+
+from .conftest import Program, found
+
+
+def chosen(text: str) -> list[str]:
+    """The tests that decide the choices of a program."""
+    return [
+        ast.unparse(test)
+        for choice in module.choices(Program(text).worlds)
+        for test in choice.tests
+    ]
+
+
+def devices(text: str) -> list[str]:
+    """The devices that a program's choices choose."""
+    return [
+        ast.unparse(device)
+        for choice in module.choices(Program(text).worlds)
+        for device in choice.devices
+    ]
+
+
+def literals(text: str) -> list[str]:
+    return [ast.unparse(one.node) for one in written(Program(text).worlds)]
+
+
+ASK = "torch.cuda.is_available()"
+USE = "\nx = torch.zeros(3, device=device)\n"
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'device = "cuda" if torch.cuda.is_available() else "cpu"',
+        'if torch.cuda.is_available():\n    device = "cuda"\nelse:\n    device = "cpu"',
+        'device = "cpu"\nif torch.cuda.is_available():\n    device = "cuda"',
+        'ok = torch.cuda.is_available()\ndevice = "cuda" if ok else "cpu"',
+        'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()',
+        'device = ["cpu", "cuda"][torch.cuda.is_available()]',
+        'device = torch.cuda.is_available() and "cuda" or "cpu"',
+    ],
+)  # fmt: skip
+def test_a_choice_hangs_on_its_test_and_knows_its_device(choice: str) -> None:
+    assert chosen(choice + USE) == [ASK]
+    assert devices(choice + USE) == ["'cuda'"]
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        'if torch.cuda.is_available():\n    device = "cuda"\nelif torch.backends.mps.is_available():\n    device = "mps"\nelse:\n    device = "cpu"',
+        'device = "mps" if torch.backends.mps.is_available() else "cuda" if torch.cuda.is_available() else "cpu"',
+        'device = "cpu"\nif torch.cuda.is_available():\n    device = "cuda"\nelif torch.mps.is_available():\n    device = "mps"',
+        'device = torch.accelerator.current_accelerator() or "cpu"',
+        'device = "cpu"',
+        'device = "cuda" if torch.cuda.device_count() > 1 else "cpu"',
+        'device = "cuda" if torch.cuda.is_available() else pick_another()',
+    ],
+)  # fmt: skip
+def test_who_can_have_mps_is_left_out_of_nothing(choice: str) -> None:
+    assert chosen(choice + USE) == []
+
+
+def test_a_choice_that_is_only_printed_leaves_nobody_out() -> None:
+    assert chosen('name = "cuda" if torch.cuda.is_available() else "cpu"\nprint(name)\n') == []
+
+
+def test_a_choice_used_twice_is_told_once() -> None:
+    text = f'device = "cuda" if {ASK} else "cpu"\n' + USE + "y = torch.ones(3, device=device)\n"
+    assert chosen(text) == [ASK]
+
+
+def test_a_flag_that_goes_elsewhere_is_a_choice() -> None:
+    assert chosen(f"trainer = Trainer(use_gpu={ASK})\n") == [ASK]
+
+
+def test_a_flag_that_does_no_harm_is_none() -> None:
+    assert chosen(f"loader = DataLoader(data, pin_memory={ASK})\n") == []
+
+
+def test_a_device_is_written_once_however_often_it_is_used() -> None:
+    text = 'device = "cuda"\nx = torch.zeros(3, device=device)\ny = torch.zeros(3, device=device)\n'
+    assert literals(text) == ["'cuda'"]
+
+
+def test_two_devices_are_two() -> None:
+    text = 'x = torch.zeros(3, device="cuda")\ny = torch.zeros(3, device="cuda:0")\n'
+    assert sorted(literals(text)) == ["'cuda'", "'cuda:0'"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'if {ASK}:\n    x = torch.zeros(3, device="cuda")\n',
+        'device = "cuda"\nif device == "cuda":\n    print(device)\n',
+        'try:\n    x = torch.zeros(3, device="cuda")\nexcept Exception:\n    x = torch.zeros(3)\n',
+        'import flash_attn\n\nx = torch.zeros(3, device="cuda")\n',
+        'message = "cuda"\nprint(message)\n',
+    ],
+)
+def test_a_device_that_no_mac_is_given_is_not_told(text: str) -> None:
+    assert literals(text) == []
+
+
+def test_the_place_of_a_default_is_the_default() -> None:
+    text = 'def run(x, device="cuda"):\n    return x.to(device)\n'
+    (one,) = written(Program(text).worlds)
+    assert (ast.unparse(one.node), one.default) == ("'cuda'", True)
+
+
+def test_a_list_of_options_without_mps_is_offered() -> None:
+    text = """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", choices={choices})
+    """
+    shown = [
+        [ast.unparse(node) for node in offered(Program(text.format(choices=choices)).worlds)]
+        for choices in ('["cpu", "cuda"]', '["cpu", "cuda", "mps"]', '["sgd", "adam"]')
+    ]
+    assert shown == [["['cpu', 'cuda']"], [], []]
+
+
+def test_a_refusal_of_a_program_that_could_run_is_needless() -> None:
+    text = "assert torch.cuda.is_available()\nx = torch.zeros(3)\n"
+    assert [ast.unparse(test) for test in needless_refusals(Program(text).worlds)] == [ASK]
+
+
+def test_a_refusal_before_nccl_is_needed() -> None:
+    text = 'assert torch.cuda.is_available()\ntorch.distributed.init_process_group("nccl")\n'
+    assert needless_refusals(Program(text).worlds) == []
+
+
+def test_moves_that_only_cuda_makes_are_a_choice() -> None:
+    text = f"model = torch.nn.Linear(3, 3)\nif {ASK}:\n    model = model.cuda()\n"
+    assert found(text, "MPS102", "MPS103")
+
+
+def test_the_same_moves_beside_those_for_mps_are_none() -> None:
+    text = f"""
+        model = torch.nn.Linear(3, 3)
+        if {ASK}:
+            model = model.cuda()
+        elif torch.backends.mps.is_available():
+            model = model.to("mps")
+    """
+    assert found(text, "MPS102", "MPS103") == []

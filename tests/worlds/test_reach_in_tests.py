@@ -1,0 +1,267 @@
+"""Which machines come to a test: marks, decorators, fixtures, `setUp`, helpers that skip."""
+
+# ruff: noqa: E501 - programs stand on one line, that tables of them can be read
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import ASKED, EVERYWHERE, NVIDIA, comes
+
+MARKED = """
+import unittest
+import pytest
+
+{mark}
+def test_it():
+    torch.zeros(3)  # here
+"""
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")',
+        '@unittest.skipIf(not torch.cuda.is_available(), "needs CUDA")',
+        '@unittest.skipUnless(torch.cuda.is_available(), "needs CUDA")',
+        '@pytest.mark.skipif(torch.cuda.device_count() == 0, reason="needs CUDA")',
+        'needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="x")\n\n@needs_gpu',
+        "@requires_cuda",
+        "@require_torch_gpu",
+        "@skip_if_no_cuda",
+        "@RunIf(min_cuda_gpus=1)",
+        "@pytest.mark.cuda",
+        "@pytest.mark.gpu",
+    ],
+)
+def test_a_mark_that_asks_for_cuda_makes_the_test_cudas_own(mark: str) -> None:
+    assert comes(MARKED.format(mark=mark)) == NVIDIA
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        '@pytest.mark.skipif(torch.cuda.is_available(), reason="the CPU\'s path")',
+        "@pytest.mark.slow",
+        '@pytest.mark.parametrize("size", [1, 2])',
+        "@pytest.mark.timeout(10)",
+        "@require_torch_accelerator",
+    ],
+)
+def test_other_marks_leave_the_mac_in(mark: str) -> None:
+    assert "MAC" in comes(MARKED.format(mark=mark)).split("|")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        'pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="x")',
+        'pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available(), reason="x")]',
+    ],
+)  # fmt: skip
+def test_a_mark_of_the_file_holds_for_all_its_tests(mark: str) -> None:
+    text = f"import pytest\n\n{mark}\n\n\ndef test_it():\n    torch.zeros(3)  # here\n"
+    assert comes(text) == NVIDIA
+
+
+def test_a_mark_of_a_class_holds_for_its_methods() -> None:
+    text = """
+        import unittest
+
+        @unittest.skipUnless(torch.cuda.is_available(), "needs CUDA")
+        class Tests(unittest.TestCase):
+            def test_it(self):
+                torch.zeros(3)  # here
+    """
+    assert comes(text) == NVIDIA
+
+
+def test_a_mark_of_one_class_says_nothing_of_another() -> None:
+    text = """
+        import unittest
+
+        @unittest.skipUnless(torch.cuda.is_available(), "needs CUDA")
+        class OnCuda(unittest.TestCase):
+            def test_it(self):
+                torch.zeros(1)
+
+        class Anywhere(unittest.TestCase):
+            def test_it(self):
+                torch.zeros(3)  # here
+    """
+    assert comes(text) == EVERYWHERE
+
+
+@pytest.mark.parametrize("prepare", ["setUp", "setUpClass", "setup_method"])
+def test_what_skips_before_each_test_skips_the_test(prepare: str) -> None:
+    text = f"""
+        import unittest
+
+        class Tests(unittest.TestCase):
+            def {prepare}(self):
+                if not torch.cuda.is_available():
+                    raise unittest.SkipTest("needs CUDA")
+
+            def test_it(self):
+                torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_test_skips_itself() -> None:
+    text = """
+        import unittest
+
+        class Tests(unittest.TestCase):
+            def test_it(self):
+                if not torch.cuda.is_available():
+                    self.skipTest("needs CUDA")
+                torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_test_runs_where_its_fixture_returns() -> None:
+    text = """
+        import pytest
+
+        @pytest.fixture
+        def gpu():
+            if not torch.cuda.is_available():
+                pytest.skip("needs CUDA")
+            return torch.device("cuda")
+
+        def test_it(gpu):
+            torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_fixture_says_nothing_of_tests_that_do_not_ask_for_it() -> None:
+    text = """
+        import pytest
+
+        @pytest.fixture
+        def gpu():
+            if not torch.cuda.is_available():
+                pytest.skip("needs CUDA")
+            return torch.device("cuda")
+
+        def test_it():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) == EVERYWHERE
+
+
+def test_a_fixture_that_others_ask_for_by_name_skips_them_too() -> None:
+    text = """
+        import pytest
+
+        @pytest.fixture(autouse=True)
+        def needs_gpu():
+            if not torch.cuda.is_available():
+                pytest.skip("needs CUDA")
+
+        def test_it():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_file_that_skips_itself_runs_on_cuda() -> None:
+    text = """
+        import pytest
+
+        if not torch.cuda.is_available():
+            pytest.skip("needs CUDA", allow_module_level=True)
+
+        def test_it():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_file_that_needs_a_package_of_kernels_runs_on_cuda() -> None:
+    text = """
+        import pytest
+
+        triton = pytest.importorskip("triton")
+
+        def test_it():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) == NVIDIA
+
+
+def test_a_decorator_of_the_file_that_checks_the_machine_is_followed() -> None:
+    text = """
+        import functools
+
+        def on_gpu(function):
+            @functools.wraps(function)
+            def wrapped(*args):
+                if not torch.cuda.is_available():
+                    raise RuntimeError("no GPU")
+                return function(*args)
+            return wrapped
+
+        @on_gpu
+        def train():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) in (ASKED, NVIDIA)
+
+
+def test_a_decorator_that_does_something_else_keeps_nobody_away() -> None:
+    text = "import functools\n\n@functools.lru_cache\ndef make():\n    torch.zeros(3)  # here\n"
+    assert comes(text) == EVERYWHERE
+
+
+def test_nested_functions_run_where_they_are_called() -> None:
+    text = """
+        def outer():
+            def inner():
+                torch.zeros(3)  # here
+
+            if torch.cuda.is_available():
+                inner()
+    """
+    assert comes(text) == ASKED
+
+
+def test_methods_run_where_objects_of_their_class_are_made() -> None:
+    text = """
+        class Trainer:
+            def step(self):
+                torch.zeros(3)  # here
+
+        if torch.cuda.is_available():
+            Trainer().step()
+    """
+    assert comes(text) == ASKED
+
+
+def test_methods_of_a_class_whose_constructor_refuses_run_where_it_returns() -> None:
+    text = """
+        class Trainer:
+            def __init__(self):
+                if not torch.cuda.is_available():
+                    raise RuntimeError("no GPU")
+
+            def step(self):
+                torch.zeros(3)  # here
+    """
+    assert comes(text) == ASKED
+
+
+def test_a_method_that_calls_a_refusing_one_goes_on_where_that_returns() -> None:
+    text = """
+        class Trainer:
+            def check(self):
+                assert torch.cuda.is_available()
+
+            def step(self):
+                self.check()
+                torch.zeros(3)  # here
+    """
+    assert comes(text) == ASKED

@@ -1,0 +1,175 @@
+"""A user's switch is on or off everywhere at once: `args.cuda` here is `args.cuda` there."""
+
+# ruff: noqa: E501 - programs stand on one line, that tables of them can be read
+
+from __future__ import annotations
+
+import pytest
+
+from .conftest import comes, found, on
+
+OPTION = """
+import argparse
+import sys
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+args = parser.parse_args()
+"""
+REFUSAL = """
+if args.cuda and not torch.cuda.is_available():
+    {leave}
+"""
+USE = """
+x = torch.zeros(3)
+if args.cuda:
+    x = x.cuda()  # here
+"""
+
+
+@pytest.mark.parametrize(
+    "leave", ['raise RuntimeError("no CUDA")', "sys.exit(1)", "assert False", "parser.error('x')"]
+)
+def test_no_mac_with_the_switch_on_comes_behind_its_refusal(leave: str) -> None:
+    assert comes(OPTION + REFUSAL.format(leave=leave) + USE) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_what_no_mac_comes_to_does_not_break_it() -> None:
+    text = OPTION + REFUSAL.format(leave="sys.exit(1)") + USE
+    assert found(text, "MPS102", severity="breaks") == []
+
+
+def test_without_a_refusal_a_mac_comes_there_with_the_switch_on() -> None:
+    assert comes(OPTION + USE) == "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
+    assert found(OPTION + USE, "MPS102", severity="breaks") == ["MPS102 x = x.cuda()  # here"]
+
+
+def test_an_assertion_of_either_refuses_as_well() -> None:
+    text = OPTION + "assert not args.cuda or torch.cuda.is_available()\n" + USE
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_a_switch_that_is_turned_off_stays_off() -> None:
+    text = OPTION + REFUSAL.format(leave="args.cuda = False") + USE
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_a_switch_and_the_machine_make_a_flag() -> None:
+    text = f"""
+{OPTION}
+use_cuda = args.cuda and torch.cuda.is_available()
+if use_cuda:
+    work()  # here
+"""
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_a_switch_against_cuda_leaves_the_rest_to_the_machine() -> None:
+    text = """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--no-cuda", action="store_true")
+        args = parser.parse_args()
+        use_cuda = not args.no_cuda and torch.cuda.is_available()
+        device = torch.device("cuda" if use_cuda else "cpu")
+    """
+    assert on("device", text) == "cuda/cpu cuda/cpu cpu mps/cpu cpu"
+
+
+def test_the_other_arm_of_a_switch_is_not_reached_with_it() -> None:
+    text = f"""
+{OPTION}
+if args.cuda:
+    if not args.cuda:
+        work()  # here
+"""
+    assert comes(text) == "none"
+
+
+def test_a_parameter_is_a_switch_within_its_function() -> None:
+    text = """
+        def run(x, use_cuda):
+            if use_cuda and not torch.cuda.is_available():
+                raise RuntimeError("no CUDA")
+            if use_cuda:
+                x = x.cuda()  # here
+            return x
+    """
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_a_default_of_true_is_a_switch_all_the_same() -> None:
+    text = """
+        def run(x, use_cuda=True):
+            if use_cuda and not torch.cuda.is_available():
+                raise RuntimeError("no CUDA")
+            if use_cuda:
+                x = x.cuda()  # here
+            return x
+    """
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_an_attribute_of_the_object_is_a_switch_across_its_methods() -> None:
+    text = """
+        class Trainer:
+            def __init__(self, use_cuda):
+                self.use_cuda = use_cuda and torch.cuda.is_available()
+
+            def step(self, x):
+                if self.use_cuda:
+                    x = x.cuda()  # here
+                return x
+    """
+    assert comes(text) == "CUDA?|GPUS?|PORTED?"
+
+
+def test_two_switches_are_two() -> None:
+    text = """
+        def run(x, first, second):
+            if first and not torch.cuda.is_available():
+                raise RuntimeError("no CUDA")
+            if second:
+                x = x.cuda()  # here
+            return x
+    """
+    assert comes(text) == "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
+
+
+def test_the_same_name_in_two_functions_is_two_switches() -> None:
+    text = """
+        def check(use_cuda):
+            if use_cuda and not torch.cuda.is_available():
+                raise RuntimeError("no CUDA")
+
+        def run(x, use_cuda):
+            if use_cuda:
+                x = x.cuda()  # here
+            return x
+    """
+    assert comes(text) == "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
+
+
+def test_more_switches_than_are_told_apart_lose_nobody() -> None:
+    """What is not told apart may be on: the Mac is still in."""
+    names = [f"switch_{at}" for at in range(6)]
+    tests = "\n".join(f"    if {name}:\n        x = x + 1" for name in names)
+    text = f"def run(x, {', '.join(names)}):\n{tests}\n    if switch_5:\n        x = x.cuda()  # here\n"
+    assert "MAC" in comes(text)
+
+
+def test_a_text_that_chooses_the_device_is_refused_likewise() -> None:
+    text = """
+        import argparse
+        import sys
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--device", default="cpu")
+        args = parser.parse_args()
+        if args.device == "cuda" and not torch.cuda.is_available():
+            sys.exit("no CUDA")
+        if args.device == "cuda":
+            work()  # here
+    """
+    assert comes(text) in ("CUDA|GPUS", "CUDA|GPUS|PORTED", "CUDA?|GPUS?")

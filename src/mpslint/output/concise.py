@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.output import shown_path
 from mpslint.output.text import head, paint
+from mpslint.printable import printable_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,6 @@ if TYPE_CHECKING:
 def render(results: Sequence[FileResult], style: Style) -> str:
     lines = []
     for result in results:
-        path = paint(shown_path(result.path), "bold", style)
+        path = paint(printable_path(shown_path(result.path)), "bold", style)
         lines += [f"{path}:{f.place}: {head(f, style)}\n" for f in result.findings]
     return "".join(lines)

@@ -1,104 +1,113 @@
-"""Each finding with its source line, a caret under the token, related places and the fix."""
+"""Each finding with its source line, a caret under the token, related places, and the change that
+its fix would make. Nothing is wider than the terminal."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.errors import MpslintError
 from mpslint.model import Applicability, placed
-from mpslint.opening import line_of, source_of_text
+from mpslint.opening import line_of
 from mpslint.output import shown_path
+from mpslint.output.cells import cut, cut_left, wrapped
+from mpslint.output.diff import hunks
 from mpslint.output.text import fixable, head, paint
+from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mpslint.model import Finding
+    from mpslint.model import Finding, Fix
     from mpslint.output import Style
     from mpslint.results import FileResult
     from mpslint.source import SourceFile
 
 _WIDE = 110
-"""Longer source lines are cut around the token."""
+"""Longer source lines are cut around the token where there is no terminal."""
+_NARROW = 40
+"""A terminal of fewer columns is written to as if it had so many."""
+_INDENT = "  "
+_COLORS = {"-": "removed", "+": "added"}
 
 
 def render(results: Sequence[FileResult], style: Style) -> str:
     blocks = []
     for result in results:
-        source = _source(result, style) if result.findings else None
+        source = style.source(result.path) if result.findings else None
         for finding in result.findings:
             blocks.append("\n".join(_block(result.path, finding, source, style)) + "\n\n")
     return "".join(blocks)
 
 
-def _source(result: FileResult, style: Style) -> SourceFile | None:
-    if style.read is None:
-        return None
-    try:
-        return source_of_text(style.read(result.path), result.path)
-    except (MpslintError, OSError):
-        return None
-
-
 def _block(path: str, finding: Finding, source: SourceFile | None, style: Style) -> Iterator[str]:
-    shown = shown_path(path)
+    shown = printable(shown_path(path))
     width = len(str(max([finding.row, *(label.row for label in finding.labels)])))
-    yield head(finding, style)
-    yield f"{' ' * width}{paint('-->', 'blue', style)} {shown}:{finding.place}"
+    yield from _head(finding, style)
+    room = _room(style, width + 4)
+    place = cut_left(f"{shown}:{finding.place}", room)
+    yield f"{' ' * width}{paint('-->', 'blue', style)} {place}"
     bar = paint("|", "blue", style)
     line = line_of(source, finding.cell, finding.row) if source is not None else None
     if line is not None:
         last = finding.end_column if finding.end_row == finding.row else len(line) + 1
         number = paint(f"{finding.row:>{width}}", "blue", style)
-        text, caret = _cut(line, finding.column, max(last, finding.column + 1))
+        text, caret = cut(line, finding.column, max(last, finding.column + 1), room or _WIDE)
         yield f"{' ' * width} {bar}"
-        yield f"{number} {bar} {text}"
+        yield f"{number} {bar} {text}".rstrip()
         yield f"{' ' * width} {bar} {paint(caret, 'red', style)}"
     for label in finding.labels:
-        place = placed(label.cell, label.row, label.column)
-        yield f"{' ' * width} {bar} {shown}:{place}: {label.message}"
-    advice = _help(finding, style)
-    if advice:
-        yield f"{' ' * width} = {advice}"
+        where = placed(label.cell, label.row, label.column)
+        said = f"{shown}:{where}: {printable(label.message)}"
+        for part in wrapped(said, room):
+            yield f"{' ' * width} {bar} {part}"
+    yield from _help(finding, source, width, style)
 
 
-def _cut(line: str, column: int, end: int) -> tuple[str, str]:
-    """The line (tabs as four blanks, cut when long) and the caret line for [column, end)."""
-    before, token, after = line[: column - 1], line[column - 1 : end - 1], line[end - 1 :]
-    before, token, after = (part.replace("\t", "    ") for part in (before, token, after))
-    if len(before) > _WIDE // 2:
-        before = "..." + before[-(_WIDE // 2) :]
-    if len(token) > _WIDE:
-        token = token[:_WIDE] + "..."
-    room = max(_WIDE - len(before) - len(token), 0)
-    if len(after) > room:
-        after = after[:room] + "..."
-    return before + token + after, " " * _cells(before) + "^" * max(_cells(token), 1)
+def _room(style: Style, taken: int) -> int | None:
+    """Columns that are left of the terminal's; None where there is none."""
+    return None if style.width is None else max(style.width, _NARROW) - taken
 
 
-def _cells(text: str) -> int:
-    """Terminal cells: wide characters take two, combining ones none."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    return sum(
-        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
-        for char in text
-    )
+def _head(finding: Finding, style: Style) -> Iterator[str]:
+    whole, room = head(finding, style), _room(style, 0)
+    mark = len(finding.code) + (5 if fixable(finding, style) else 1)
+    message = printable(finding.message)
+    first, *rest = wrapped(message, room and room - len(_INDENT), room and room - mark)
+    yield whole.removesuffix(message) + first
+    yield from (_INDENT + part for part in rest)
 
 
-def _help(finding: Finding, style: Style) -> str | None:
-    if finding.applicability is None:
-        return None
-    fix = finding.fix
+def _help(finding: Finding, source: SourceFile | None, width: int, style: Style) -> Iterator[str]:
+    fix = finding.fix if finding.applicability is not None else None
     if fix is None:
-        return None
-    if fixable(finding, style):
-        return f"help: {fix.message}"
-    reason = (
-        "unsafe fix, applied with `--unsafe-fixes`"
-        if fix.applicability is Applicability.UNSAFE
-        else "a suggestion, not applied"
-    )
-    return f"help: {fix.message} ({reason})"
+        return
+    bar = paint("|", "blue", style)
+    room = _room(style, 0)
+    reason = ""
+    if not fixable(finding, style):
+        reason = (
+            " (unsafe fix, applied with `--unsafe-fixes`)"
+            if fix.applicability is Applicability.UNSAFE
+            else " (a suggestion, not applied)"
+        )
+    first, *rest = wrapped(f"help: {printable(fix.message)}{reason}", room)
+    yield paint("help", "cyan", style) + first.removeprefix("help")
+    yield from rest
+    if source is not None:
+        yield from _change(fix, source, width, bar, style)
+
+
+def _change(fix: Fix, source: SourceFile, width: int, bar: str, style: Style) -> Iterator[str]:
+    found = list(hunks(fix, source))
+    numbers = [line.number for _, lines in found for line in lines if line.number is not None]
+    width = max([width, *(len(str(number)) for number in numbers)])
+    room = _room(style, width + 3) or _WIDE
+    for cell, lines in found:
+        about = "" if cell is None else f" cell {cell}"
+        yield f"{' ' * width} {bar}{about}"
+        for number, sign, text in lines:
+            shown, _ = cut(text, 1, 1, room)
+            color = _COLORS.get(sign)
+            body = f"{sign} {shown}".rstrip()
+            margin = paint(f"{number or '':>{width}}", "blue", style)
+            yield f"{margin} {paint(body, color, style) if color else body}".rstrip()
+    yield f"{' ' * width} {bar}"

@@ -1,10 +1,15 @@
-"""Workflow commands that show findings beside the lines of a pull request."""
+"""Workflow commands that show findings beside the lines of a pull request.
+
+What breaks is an error, what ignores the GPU a warning, what is slow a notice.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.model import Severity
 from mpslint.output import shown_path
+from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,26 +19,30 @@ if TYPE_CHECKING:
     from mpslint.results import FileResult
 
 
+_COMMAND = {Severity.BREAKS: "error", Severity.IGNORES: "warning", Severity.SLOW: "notice"}
+
+
 def render(results: Sequence[FileResult], style: Style) -> str:
     return "".join(
-        _command(shown_path(result.path), finding)
+        _command(shown_path(result.path), finding, style.region(result.path, finding))
         for result in results
         for finding in result.findings
     )
 
 
-def _command(path: str, finding: Finding) -> str:
+def _command(path: str, finding: Finding, place: tuple[int, int, int, int]) -> str:
+    row, column, end_row, end_column = place
     fields = {
         "title": f"mpslint ({finding.code})",
         "file": path,
-        "line": finding.row,
-        "col": finding.column,
-        "endLine": finding.end_row,
-        "endColumn": finding.end_column,
+        "line": row,
+        "col": column,
+        "endLine": end_row,
+        "endColumn": end_column,
     }
     shown = ",".join(f"{key}={_property(str(value))}" for key, value in fields.items())
     text = f"{path}:{finding.place}: {finding.code} {finding.message}"
-    return f"::error {shown}::{_data(text)}\n"
+    return f"::{_COMMAND[finding.severity]} {shown}::{printable(_data(text))}\n"
 
 
 def _data(text: str) -> str:

@@ -10,7 +10,8 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from mpslint.opening import position, source_of_text
+from mpslint.opening import position
+from mpslint.printable import printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +25,14 @@ if TYPE_CHECKING:
 def render(results: Sequence[FileResult], style: Style) -> str:
     rows = []
     for result in results:
-        source: SourceFile | None = None
         for finding in result.findings:
             fix = finding.fix
-            if fix is not None and source is None and style.read is not None:
-                source = source_of_text(style.read(result.path), result.path)
+            source = style.source(result.path) if fix is not None else None
             rows.append(_row(result.path, finding, fix, source))
     if not rows:
         return "[]\n"
-    return "[\n" + ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows) + "\n]\n"
+    text = ",\n".join(f"  {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    return f"[\n{printable_json(text)}\n]\n"
 
 
 def _row(path: str, finding: Finding, fix: Fix | None, source: SourceFile | None) -> dict[str, Any]:

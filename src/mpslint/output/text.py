@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
+from mpslint.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +15,15 @@ if TYPE_CHECKING:
     from mpslint.output import Style
     from mpslint.results import FileResult
 
-_CODES = {"bold": "1", "red": "1;31", "yellow": "1;33", "blue": "1;34", "cyan": "36", "green": "32"}
+_CODES = {
+    "bold": "1",
+    "red": "1;31",
+    "yellow": "1;33",
+    "blue": "1;34",
+    "cyan": "36",
+    "removed": "31",
+    "added": "32",
+}
 
 
 def paint(text: str, color: str, style: Style) -> str:
@@ -30,7 +39,7 @@ def fixable(finding: Finding, style: Style) -> bool:
 def head(finding: Finding, style: Style) -> str:
     """`MPS101 [*] message`."""
     mark = f" [{paint('*', 'cyan', style)}]" if fixable(finding, style) else ""
-    return f"{paint(finding.code, 'red', style)}{mark} {finding.message}"
+    return f"{paint(finding.code, 'red', style)}{mark} {printable(finding.message)}"
 
 
 def summary(results: Sequence[FileResult], style: Style, fixed: int = 0) -> str:

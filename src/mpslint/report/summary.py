@@ -1,0 +1,158 @@
+"""What follows from a survey: the answer, the rules, the hazards of memory and dtypes."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.pages import count
+from mpslint.report.model import PERSON, REMEDIES, SAFE, SEVERITIES, UNSAFE
+from mpslint.rules.registry import all_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mpslint.report.model import Place, Survey
+    from mpslint.rules.registry import Rule
+
+_MOST_RUNS = 3
+DOES = {
+    "breaks": "raises an error on a Mac",
+    "ignores": "runs, but not on the Mac's GPU, or gives a wrong number",
+    "slow": "runs there, and waits for the GPU or copies without need",
+}
+SETTLES = {
+    SAFE: "`mpslint fix` settles it; on CUDA nothing changes",
+    UNSAFE: "`mpslint fix --unsafe-fixes` settles it; devices or numbers on CUDA may change",
+    PERSON: "a person has to decide what to write",
+}
+HAZARDS = {
+    "Memory": (
+        ("MPS203", "MPS217", "MPS608", "MPS701", "MPS702", "MPS703", "MPS704"),
+        "A Mac's GPU shares its memory with everything else; limits and counters differ.",
+    ),
+    "Dtypes": (
+        ("MPS401", "MPS402", "MPS403", "MPS404", "MPS405", "MPS408", "MPS411"),
+        "MPS has neither float64 nor complex128, and float8 only in part.",
+    ),
+}
+
+
+class RuleRow(NamedTuple):
+    rule: Rule
+    total: int
+    files: int
+    remedies: Mapping[str, int]
+
+
+class Hazard(NamedTuple):
+    name: str
+    why: str
+    rows: tuple[tuple[Rule, tuple[Place, ...]], ...]
+
+
+def answer(survey: Survey) -> str:
+    """A few sentences: can it run on a Mac?"""
+    unread = len(survey.unread)
+    more = f" {count(unread, 'file')} could not be checked." if unread else ""
+    return _answer(survey) + more + _runs(survey)
+
+
+_SAID = {"pass": "ran", "fail": "failed"}
+
+
+def _runs(survey: Survey) -> str:
+    """What the verdicts say that were handed over: a project that reads well may still fail."""
+    said = [
+        f"{os.path.basename(report.script)} {_SAID.get(report.verdict, 'could not be judged')} on "
+        + ", ".join(run.name for run in report.runs if run.verdict == report.verdict)
+        for report in survey.verdicts
+    ]
+    shown, left = said[:_MOST_RUNS], len(said) - _MOST_RUNS
+    if left > 0:
+        shown.append(f"{left} more verdicts are below")
+    return f" Run: {'; '.join(shown)}." if said else ""
+
+
+def _answer(survey: Survey) -> str:
+    breaks, ignores = survey.number(severity="breaks"), survey.number(severity="ignores")
+    slow = survey.number(severity="slow")
+    if not survey.torch_files:
+        return "No file here speaks of PyTorch, so there is nothing to say."
+    if breaks:
+        found = f"Not as it stands: {_places(breaks, 'raises', 'raise')} on a Mac."
+    elif ignores:
+        keep, give = _places(ignores, "keeps", "keep"), "gives" if ignores == 1 else "give"
+        found = f"It starts, but {keep} work off the Mac's GPU or {give} a wrong number."
+    elif slow:
+        make = _places(slow, "makes", "make")
+        found = f"Yes, as far as reading tells; {make} it slower than it has to be."
+    else:
+        return "Yes, as far as reading tells: nothing was found that keeps it from a Mac's GPU."
+    return f"{found} {_prospect(survey)}"
+
+
+def _places(number: int, one: str, many: str) -> str:
+    return f"{count(number, 'place')} {one if number == 1 else many}"
+
+
+def _prospect(survey: Survey) -> str:
+    safe, unsafe = survey.number(remedy=SAFE), survey.number(remedy=UNSAFE)
+    total, person = len(survey.issues), survey.number(remedy=PERSON)
+    if safe == total:
+        return f"Safe fixes settle {'it' if total == 1 else f'all {total} findings'}."
+    parts = [f"{safe} of {count(total, 'finding')}"]
+    said = f"Safe fixes settle {parts[0]}" if safe else "No safe fix is on offer"
+    more = f", unsafe ones {unsafe}{' more' if safe else ''}" if unsafe else ""
+    left = f"; {person} need{'s' * (person == 1)} a person" if person else ""
+    return f"{said}{more}{left}."
+
+
+def rule_rows(survey: Survey) -> tuple[RuleRow, ...]:
+    """The rules that have findings, those with most to do for a person first."""
+    known = {rule.code: rule for rule in all_rules()}
+    remedies: dict[str, Counter[str]] = defaultdict(Counter)
+    files: dict[str, set[str]] = defaultdict(set)
+    for issue in survey.issues:
+        remedies[issue.finding.code][issue.remedy] += 1
+        files[issue.finding.code].add(issue.place.path)
+    rows = [
+        RuleRow(
+            known[code],
+            counts.total(),
+            len(files[code]),
+            {remedy: counts[remedy] for remedy in REMEDIES},
+        )
+        for code, counts in remedies.items()
+        if code in known
+    ]
+    return tuple(sorted(rows, key=_most_first))
+
+
+def _most_first(row: RuleRow) -> tuple[int, int, str]:
+    return -row.total, -int(row.rule.severity), row.rule.code
+
+
+def hazards(survey: Survey) -> tuple[Hazard, ...]:
+    """Where memory and dtypes of a Mac's GPU need care; kinds without findings are told too."""
+    known = {rule.code: rule for rule in all_rules()}
+    places: dict[str, list[Place]] = defaultdict(list)
+    for issue in survey.issues:
+        places[issue.finding.code].append(issue.place)
+    return tuple(
+        Hazard(
+            name,
+            why,
+            tuple((known[code], tuple(places[code])) for code in codes if places[code]),
+        )
+        for name, (codes, why) in HAZARDS.items()
+    )
+
+
+def by_severity_and_remedy(survey: Survey) -> dict[str, dict[str, int]]:
+    """Counts for each severity of each remedy."""
+    return {
+        severity: {remedy: survey.number(severity=severity, remedy=remedy) for remedy in REMEDIES}
+        for severity in SEVERITIES
+    }

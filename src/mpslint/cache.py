@@ -1,9 +1,9 @@
 """What earlier runs found, so that an unchanged file is not even read.
 
-One JSON file per set of settings, in `.mpslint_cache` beside the settings file (else in the
-current folder). A file is known by its modification time and size, else by the hash of its
-content. The key holds the settings, the Python version and the state of mpslint's own files,
-so that neither an upgrade nor an edited rule can show old findings. The cache is an
+One JSON file per set of settings and folder, in the user's own cache (`cache_folder`): what a
+project brings is no memory of ours. A file is known by its modification time and size, else by the
+hash of its content. The key holds the settings, the folder, the Python version and the state of
+mpslint's own files, so that neither an upgrade nor an edited rule can show old findings. It is an
 optimisation: whatever goes wrong with it (read-only or full disk, broken file, another
 process writing at the same time) costs time, never a result.
 """
@@ -17,6 +17,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from mpslint.cache_folder import CacheFolder, open_folder
 from mpslint.reading import RECENT_NS, UNSURE, sign_of
 from mpslint.results import FileResult, from_record, to_record
 
@@ -24,43 +25,57 @@ if TYPE_CHECKING:
     from mpslint.discovery import Target
     from mpslint.settings import Settings
 
-FOLDER = ".mpslint_cache"
-_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by mpslint; safe to delete.\n"
-_MAX_FILES = 24
-"""Sets of settings that are kept per project."""
 _MAX_ENTRIES = 50_000
 _PARSED, _FIXES = 1, 2
-_NO_MATTER = ("exclude", "extend_exclude", "respect_gitignore", "force_exclude", "max_file_size")
+_NO_MATTER = (
+    "exclude",
+    "extend_exclude",
+    "respect_gitignore",
+    "force_exclude",
+    "max_file_size",
+    "baseline",
+)
 
 
 class Caches:
     """The caches of one run: one per settings."""
 
     def __init__(self) -> None:
+        """Raises `BadSettings`."""
         self._by_settings: dict[int, tuple[Settings, Cache]] = {}
+        self._folder = open_folder()
 
     def of(self, settings: Settings) -> Cache:
         # Targets below one settings file share the object, so identity is the quick key.
         known = self._by_settings.get(id(settings))
         if known is None:
-            known = self._by_settings[id(settings)] = (settings, Cache(settings))
+            known = self._by_settings[id(settings)] = (settings, Cache(settings, self._folder))
         return known[1]
 
     def save(self) -> None:
-        for _, cache in self._by_settings.values():
-            cache.save()
+        """Write what is new, and let go of the folder."""
+        caches = [cache for _, cache in self._by_settings.values() if cache.has_news]
+        with contextlib.suppress(OSError):
+            if caches and self._folder is None:
+                self._folder = open_folder(make=True)
+            if self._folder is not None:
+                for cache in caches:
+                    cache.save(self._folder)
+                if caches:
+                    self._folder.prune()
+        if self._folder is not None:
+            self._folder.close()
 
 
 class Cache:
     """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning,
     consulted], the last a list of [path, mtime_ns, size] of the files that the findings rest on."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.folder = os.path.join(settings.root or os.getcwd(), FOLDER)
-        self._root = os.path.dirname(self.folder) + os.sep
+    def __init__(self, settings: Settings, folder: CacheFolder | None) -> None:
         self._here = os.getcwd() + os.sep
-        self._file = os.path.join(self.folder, f"{_key(settings)}.json")
-        self._entries = _load(self._file)
+        self._root = os.path.join(settings.root or os.getcwd(), "")
+        self._file = f"{_key(settings, self._root)}.json"
+        self._entries = _entries(folder, self._file)
         self._fresh: dict[str, list[Any]] = {}
         self._signs: dict[str, tuple[int, int]] = {}
         self.used_before = bool(self._entries)
@@ -113,17 +128,16 @@ class Cache:
             others = [[self._name(other.path), *other[1:]] for other in result.consulted]
             self._keep(target.path, [*stamp, digest, flags, records, warning, others])
 
-    def save(self) -> None:
+    @property
+    def has_news(self) -> bool:
+        return bool(self._fresh)
+
+    def save(self, folder: CacheFolder) -> None:
         """Write what is new, together with what other processes wrote meanwhile."""
-        if not self._fresh:
-            return
-        merged = {**_load(self._file), **self._fresh}
+        merged = {**_entries(folder, self._file), **self._fresh}
         if len(merged) > _MAX_ENTRIES:
             merged = dict(list(merged.items())[-_MAX_ENTRIES:])
-        with contextlib.suppress(OSError):
-            _prepare(self.folder)
-            _write(self._file, json.dumps(merged, separators=(",", ":")).encode())
-            _prune(self.folder)
+        folder.write(self._file, json.dumps(merged, separators=(",", ":")).encode())
 
     def _name(self, path: str) -> str:
         plain = not os.path.isabs(path) and ".." not in path
@@ -176,21 +190,18 @@ def digest_of(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def is_cache(folder: str) -> bool:
-    """Whether mpslint made this folder (so that `clean` removes nothing else)."""
-    return os.path.isfile(os.path.join(folder, "CACHEDIR.TAG"))
-
-
 def _stamp(status: os.stat_result, read_at: int) -> tuple[int, int]:
     recent = read_at - status.st_mtime_ns < RECENT_NS
     return (0 if recent else status.st_mtime_ns, status.st_size)
 
 
-def _key(settings: Settings) -> str:
+def _key(settings: Settings, root: str) -> str:
     values = [
         f"{name}={value!r}" for name, value in settings._asdict().items() if name not in _NO_MATTER
     ]
-    return digest_of("\n".join([*values, sys.version, _own_state()]).encode("utf-8", "replace"))
+    return digest_of(
+        "\n".join([*values, root, sys.version, _own_state()]).encode("utf-8", "replace")
+    )
 
 
 @functools.lru_cache(maxsize=1)
@@ -210,46 +221,11 @@ def _own_state() -> str:
     return " ".join(sorted(parts))
 
 
-def _load(path: str) -> dict[str, Any]:
+def _entries(folder: CacheFolder | None, name: str) -> dict[str, Any]:
+    if folder is None:
+        return {}
     try:
-        with open(path, "rb") as file:
-            entries = json.loads(file.read())
+        entries = json.loads(folder.read(name))
     except (OSError, ValueError, RecursionError):
         return {}
     return entries if isinstance(entries, dict) else {}
-
-
-def _prepare(folder: str) -> None:
-    if is_cache(folder):
-        return
-    os.makedirs(folder, exist_ok=True)
-    _write(os.path.join(folder, ".gitignore"), b"*\n")
-    _write(os.path.join(folder, "CACHEDIR.TAG"), _TAG.encode())
-
-
-def _write(path: str, data: bytes) -> None:
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def _prune(folder: str) -> None:
-    """Forget the settings that were not used for longest, and what a crash left behind."""
-    with os.scandir(folder) as entries:
-        aged = sorted(
-            ((entry.stat().st_mtime_ns, entry.path) for entry in entries if _is_ours(entry.name)),
-            reverse=True,
-        )
-    for _, path in aged[_MAX_FILES:]:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-
-
-def _is_ours(name: str) -> bool:
-    return name.endswith((".json", ".tmp"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError, reason_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mpslint.gitignore import Ignores
     from mpslint.settings import Settings
@@ -75,10 +75,15 @@ def _all(
 ) -> Iterator[Target]:
     for path in paths:
         if os.path.isdir(path):
-            yield from _walk(os.path.normpath(path), finder, warn, links)
+            linked, empty = len(links), True
+            for target in _walk(os.path.normpath(path), finder, warn, links):
+                empty = False
+                yield target
+            if empty and len(links) == linked:
+                warn(f"{path}: no Python file or notebook found that is not excluded")
         elif os.path.lexists(path):
             settings = finder.for_file(path)
-            if not (settings.force_exclude and _excluded_by_path(path, settings)):
+            if not left_out(path, settings):
                 yield Target(os.path.normpath(path), settings, True)
         else:
             raise NoSuchPath(f"{path}: no such file or folder")
@@ -89,13 +94,13 @@ def _walk(
 ) -> Iterator[Target]:
     """The Python files below `top`; those that are symlinks go to `links`."""
     settings = finder.for_folder(top)
-    if settings.force_exclude and _excluded_by_path(top, settings):
+    if left_out(top, settings):
         return
     ignores: Ignores | None = None
     if settings.respect_gitignore:
         from mpslint.gitignore import above
 
-        ignores = above(top)
+        ignores = above(top, warn)
     excluded, excluded_by = _excluder(settings), settings
     stack: list[tuple[str, Ignores | None]] = [(top, ignores)]
     while stack:
@@ -110,7 +115,7 @@ def _walk(
         if settings.respect_gitignore and any(entry.name == ".gitignore" for entry in entries):
             from mpslint.gitignore import extended
 
-            ignores = extended(ignores, folder)
+            ignores = extended(ignores, folder, warn)
         if settings is not excluded_by:
             excluded, excluded_by = _excluder(settings), settings
         folders = []
@@ -160,13 +165,33 @@ def _matches(path: str, glob: str, root: str) -> bool:
     return matches(path, glob.removesuffix("/**"), root) or matches(path, glob, root)
 
 
-def _excluded_by_path(path: str, settings: Settings) -> bool:
-    """Whether the path, or a folder above it up to the settings' root, is excluded."""
+def left_out(path: str, settings: Settings) -> bool:
+    """Whether a file that is named outright is excluded all the same."""
+    return settings.force_exclude and excluded_by_path(path, settings)
+
+
+def excluded_by_path(path: str, settings: Settings, top: str = ".") -> bool:
+    """Whether the path, or a folder above it up to the settings' root, is excluded.
+
+    Without a settings file the folder `top` stands for that root.
+    """
     excluded = _excluder(settings)
-    root = os.path.abspath(settings.root or ".")
+    root = os.path.abspath(settings.root or top)
     current = os.path.abspath(path)
     while current not in (root, os.path.dirname(current)):
         if excluded(os.path.basename(current), current):
             return True
         current = os.path.dirname(current)
     return False
+
+
+def leads_out(path: str, named: Iterable[str]) -> str | None:
+    """Why a link found in a named folder is not to be written through: it leads to where nobody
+    named anything. None where it does not, or is no link."""
+    if not os.path.islink(path):
+        return None
+    target = os.path.realpath(path)
+    folders = (os.path.join(os.path.realpath(name), "") for name in named)
+    if target.startswith(tuple(folders)):
+        return None
+    return f"a link to {target}, which lies outside of what was named; name it to have it changed"

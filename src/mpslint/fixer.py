@@ -14,6 +14,7 @@ from mpslint.errors import BadSource
 from mpslint.linter import lint
 from mpslint.model import Applicability, Edit, Finding, Fix
 from mpslint.opening import located, position
+from mpslint.rules.registry import UNUSED
 from mpslint.suppress import comments
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 MAX_PASSES = 10
+Hidden = frozenset[tuple[str, int]]
+"""Findings that are none of a run's business: code, and offset in the text as it was."""
 
 
 class Applied(NamedTuple):
@@ -79,23 +82,50 @@ class _Comments:
         )
 
 
+class Offers:
+    """Which fixes may be made in a text, and at what level."""
+
+    def __init__(self, source: SourceFile, settings: Settings) -> None:
+        self._source = source
+        self._settings = settings
+        self._written = _Comments(source)
+
+    def of(self, finding: Finding) -> Fix | None:
+        """The fix of a finding of this text at the level that holds here; None for no fix.
+
+        Unsafe at best when a comment would go that is not the finding itself, or where a project
+        does without CUDA, so that no fix keeps the choices that a CUDA machine made.
+        """
+        fix = finding.fix
+        if fix is None or not all(self._source.accepts(edit) for edit in fix.edits):
+            return None
+        if finding.code == UNUSED:
+            return fix
+        if "cuda" not in self._settings.device_order or self._written.lost(fix):
+            level = min(fix.applicability, Applicability.UNSAFE)
+            return fix._replace(applicability=level)
+        return fix
+
+
 def fix_source(
     source: SourceFile,
     settings: Settings,
     *,
     unsafe: bool = False,
     elsewhere: Elsewhere | None = None,
+    hidden: Hidden = frozenset(),
 ) -> FixResult:
     """Fix `source` to a fixed point. Raises `BadSource` when the file does not parse.
 
-    `elsewhere` tells of names that the file imports from its project.
+    `elsewhere` tells of names that the file imports from its project; what is `hidden` is neither
+    fixed nor said to remain.
     """
     level = Applicability.UNSAFE if unsafe else Applicability.SAFE
     current = source
     applied: list[Applied] = []
     passes: list[tuple[Edit, ...]] = []
     seen = {source.text}
-    findings = lint(current, settings, elsewhere=elsewhere)
+    findings = _seen(lint(current, settings, elsewhere=elsewhere), current, passes, hidden)
     for number in range(1, MAX_PASSES + 1):
         edits, landed, misfits = _one_pass(current, findings, level, settings)
         if not edits or spliced(current.text, edits) == current.text:
@@ -104,7 +134,7 @@ def fix_source(
         applied += [_applied(source, current, finding, fix, passes) for finding, fix in landed]
         try:
             current = current.with_edits(edits)
-            findings = lint(current, settings, elsewhere=elsewhere)
+            linted = lint(current, settings, elsewhere=elsewhere)
             current.parse()
         except BadSource as error:
             return _refused(source, settings, number, f"a fix would break the file ({error})")
@@ -112,6 +142,7 @@ def fix_source(
             return _refused(source, settings, number, "the fixes undo each other")
         seen.add(current.text)
         passes.append(edits)
+        findings = _seen(linted, current, passes, hidden)
     return _refused(source, settings, MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
 
 
@@ -119,19 +150,14 @@ def _one_pass(
     source: SourceFile, findings: list[Finding], level: Applicability, settings: Settings
 ) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]], tuple[str, ...]]:
     """The edits of one pass, whose they are, and which fixes were left out."""
-    edits, written = EditSet(source.text), _Comments(source)
+    edits, offers = EditSet(source.text), Offers(source, settings)
     landed, misfits = [], []
     for finding in findings:
         if finding.applicability is None or finding.applicability < level:
             continue
-        fix = finding.fix
-        if fix is None:
-            continue
-        finding.applicability = _applicability(fix, written, settings)
-        if finding.applicability < level:
-            continue
-        if not all(source.accepts(edit) for edit in fix.edits):
-            finding.applicability = None
+        fix = offers.of(finding)
+        finding.applicability = fix.applicability if fix is not None else None
+        if fix is None or fix.applicability < level:
             continue
         try:
             if edits.add(fix):
@@ -142,6 +168,28 @@ def _one_pass(
     return edits.edits, landed, tuple(misfits)
 
 
+def _seen(
+    findings: list[Finding],
+    current: SourceFile,
+    passes: Sequence[tuple[Edit, ...]],
+    hidden: Hidden,
+) -> list[Finding]:
+    """The findings that are not hidden; those of a text that was edited are known by their places
+    in the text as it was."""
+    if not hidden:
+        return findings
+    return [f for f in findings if (f.code, _offset_before(f, current, passes)) not in hidden]
+
+
+def _offset_before(
+    finding: Finding, current: SourceFile, passes: Sequence[tuple[Edit, ...]]
+) -> int:
+    offset = current.starts[finding.row - 1] + finding.column - 1
+    for edits in reversed(passes):
+        offset = origin(offset, edits)
+    return offset
+
+
 def _applied(
     source: SourceFile,
     current: SourceFile,
@@ -149,19 +197,8 @@ def _applied(
     fix: Fix,
     passes: Sequence[tuple[Edit, ...]],
 ) -> Applied:
-    offset = current.starts[finding.row - 1] + finding.column - 1
-    for edits in reversed(passes):
-        offset = origin(offset, edits)
-    cell, row, _ = position(source, offset)
+    cell, row, _ = position(source, _offset_before(finding, current, passes))
     return Applied(finding.code, finding.name, row, fix.message, fix.applicability, cell)
-
-
-def _applicability(fix: Fix, written: _Comments, settings: Settings) -> Applicability:
-    """The fix's own level; unsafe at best when a comment would go, or where a project does
-    without CUDA, so that no fix keeps the choices that a CUDA machine made."""
-    if "cuda" not in settings.device_order or written.lost(fix):
-        return min(fix.applicability, Applicability.UNSAFE)
-    return fix.applicability
 
 
 def _refused(source: SourceFile, settings: Settings, passes: int, why: str) -> FixResult:

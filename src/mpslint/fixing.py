@@ -14,6 +14,7 @@ from mpslint.source import SourceFile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mpslint.fixer import Hidden
     from mpslint.project import Project
     from mpslint.results import FileResult
     from mpslint.settings import Settings
@@ -55,11 +56,13 @@ def plan(
     *,
     unsafe: bool,
     project: Project | None = None,
+    hidden: Hidden = frozenset(),
 ) -> Planned | str:
-    """The file fixed in memory, or the one line that says why it cannot be."""
+    """The file fixed in memory, or the one line that says why it cannot be; findings that are
+    `hidden` stay as they are."""
     try:
         source = open_source(path, data)
-        result = fix_source(source, settings, unsafe=unsafe, elsewhere=project)
+        result = fix_source(source, settings, unsafe=unsafe, elsewhere=project, hidden=hidden)
         return Planned(path, source, result)
     except BadSource as error:
         return str(error)

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Iterator
 
+    from mpslint.baseline import Baseline
     from mpslint.checking import Around
+    from mpslint.model import Finding
     from mpslint.settings import Settings
     from mpslint.settings_file import SettingsFinder
+    from mpslint.source import SourceFile
 
 Violation = tuple[int, int, str, type]
 _FAMILY = "MPS"
@@ -34,6 +37,7 @@ class Plugin:
     version = __version__
     _finder: SettingsFinder | None = None
     _around: ClassVar[Around] = {}
+    _baselines: ClassVar[dict[str, Baseline]] = {}
     _selected: tuple[str, ...] = ()
     _noqa = True
     _stdin_name = "stdin"
@@ -54,6 +58,7 @@ class Plugin:
         cls._stdin_name = options.stdin_display_name
         cls._finder = None
         cls._around = {}
+        cls._baselines = {}
 
     def run(self) -> Iterator[Violation]:
         if not speaks_of_torch("".join(self._lines).encode("utf-8", "replace")):
@@ -62,13 +67,14 @@ class Plugin:
             found = list(self._findings())
         except Exception as error:
             reason = " ".join(f"{type(error).__name__}: {error}".split())
-            found = [(1, 0, f"MPS999 internal error: {reason[:200]}", type(self))]
+            found = [(1, 0, f"MPS999 internal error: {ascii(reason[:200])[1:-1]}", type(self))]
         yield from found
 
     def _findings(self) -> Iterator[Violation]:
         from mpslint.checking import neighbours_of
         from mpslint.errors import MpslintError
         from mpslint.linter import lint
+        from mpslint.printable import printable
         from mpslint.source import SourceFile
 
         try:
@@ -78,11 +84,22 @@ class Plugin:
                 return
             elsewhere = neighbours_of(self._around, settings)
             findings = lint(source, settings, self._tree, noqa=self._noqa, elsewhere=elsewhere)
+            if findings and settings.baseline is not None:
+                findings = self._unknown(findings, settings.baseline, source)
         except MpslintError as error:
-            yield 1, 0, f"MPS999 {error}", type(self)
+            yield 1, 0, printable(f"MPS999 {error}"), type(self)
             return
         for finding in findings:
-            yield finding.row, finding.column - 1, f"{finding.code} {finding.message}", type(self)
+            text = printable(f"{finding.code} {finding.message}")
+            yield finding.row, finding.column - 1, text, type(self)
+
+    def _unknown(self, findings: list[Finding], baseline: str, source: SourceFile) -> list[Finding]:
+        """The findings that the baseline does not know."""
+        if baseline not in self._baselines:
+            from mpslint.baseline import read_baseline
+
+            self._baselines[baseline] = read_baseline(baseline)
+        return self._baselines[baseline].unknown(self._path, findings, source)
 
     def _settings(self) -> Settings:
         """What the settings files say, and the rules that flake8's options switch on."""

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.rules.registry import Rule, all_rules
+from mpslint.rules.registry import UNUSED, Rule, all_rules
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
-from mpslint.suppress import Suppressions, may_silence
+from mpslint.suppress import Suppressions, may_be_unused, may_silence
 
 if TYPE_CHECKING:
     import ast
+    from collections.abc import Callable
 
     from mpslint.model import Finding
+    from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -73,6 +75,7 @@ def lint(
     noqa: bool = True,
     elsewhere: Elsewhere | None = None,
     screened: bool = True,
+    pause: Callable[[], None] | None = None,
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
@@ -80,48 +83,73 @@ def lint(
     comments of that kind silence nothing (flake8's `--disable-noqa`).
     `elsewhere` tells of names that the file imports from its project. Not `screened`, all
     selected rules are run whatever words stand in the file; that must change no finding.
+    `pause` is called before each rule: what it raises ends a check that nobody waits for any more.
     Raises `BadSource` when the file does not parse.
     """
     screen = screen_for(settings, source.path)
     rules = screen.select(source.data) if screened else screen.about(source.data)
-    findings = _found(source, settings, rules, tree, elsewhere)
-    if not findings:
+    judge = rules[-1] if rules and rules[-1].code == UNUSED and may_be_unused(source.data) else None
+    rules = [rule for rule in rules if rule.code != UNUSED]
+    if not rules and judge is None:
+        return []
+    from mpslint.semantics.context import Context
+
+    context = Context(source, tree if tree is not None else source.parse(), settings, elsewhere)
+    findings = _found(context, rules, pause)
+    if not findings and judge is None:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.
     suppressions = Suppressions(source, noqa=noqa)
     if suppressions.whole_file:
         return []
     kept = [finding for finding in findings if not suppressions.covers(finding)]
-    return sorted(kept, key=lambda finding: finding.sort_key)
+    if judge is not None:
+        from mpslint.unused import unused
+
+        context.unused = unused(source, suppressions, settings)
+        kept += [
+            finding
+            for finding, one in zip(_found(context, [judge]), context.unused, strict=True)
+            if not suppressions.covers_judgement(finding, one.start)
+        ]
+    counting = [finding for finding in kept if _counts(finding, settings)]
+    return sorted(counting, key=lambda finding: finding.sort_key)
 
 
 def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings that comments silence, in order of position. Raises `BadSource`."""
     if not may_silence(source.data):
         return []
-    rules = screen_for(settings, source.path).select(source.data)
-    findings, suppressions = _found(source, settings, rules), Suppressions(source)
-    silent = [f for f in findings if suppressions.whole_file or suppressions.covers(f)]
+    from mpslint.semantics.context import Context
+
+    rules = [r for r in screen_for(settings, source.path).select(source.data) if r.code != UNUSED]
+    findings = _found(Context(source, source.parse(), settings), rules) if rules else []
+    suppressions = Suppressions(source)
+    silent = [
+        finding
+        for finding in findings
+        if _counts(finding, settings) and (suppressions.whole_file or suppressions.covers(finding))
+    ]
     return sorted(silent, key=lambda finding: finding.sort_key)
 
 
 def _found(
-    source: SourceFile,
-    settings: Settings,
-    rules: list[Rule],
-    tree: ast.Module | None = None,
-    elsewhere: Elsewhere | None = None,
+    context: Context, rules: list[Rule], pause: Callable[[], None] | None = None
 ) -> list[Finding]:
-    """What the rules say, whatever comments say of it."""
-    if not rules:
-        return []
-    from mpslint.semantics.context import Context
+    """What the rules say, whatever comments and levels say of it."""
+    found = []
+    for rule in rules:
+        if pause is not None:
+            pause()
+        may_fix = context.settings.may_fix(rule.code)
+        for finding in rule.check(context, rule):
+            if not may_fix:
+                finding.drop_fix()
+            found.append(finding)
+    context.worlds.release()
+    return found
 
-    tree = tree if tree is not None else source.parse()
-    context = Context(source, tree, settings, elsewhere)
-    return [
-        finding
-        for rule in rules
-        for finding in rule.check(context, rule)
-        if finding.severity >= settings.severity and finding.confidence >= settings.min_confidence
-    ]
+
+def _counts(finding: Finding, settings: Settings) -> bool:
+    """Whether a finding is at least as bad and as sure as the settings ask for."""
+    return finding.severity >= settings.severity and finding.confidence >= settings.min_confidence

@@ -74,6 +74,16 @@ class Fix(NamedTuple):
     applicability: Applicability
 
 
+class Unused(NamedTuple):
+    """A comment, or a part of one, that silences nothing."""
+
+    start: int
+    end: int
+    message: str
+    edits: tuple[Edit, ...]
+    """What takes it away."""
+
+
 class Label(NamedTuple):
     """A related place of a finding (the guard, the loop, the definition)."""
 
@@ -149,6 +159,10 @@ class Finding:
             self._fix = build()
             self.applicability = self._fix.applicability if self._fix else None
         return self._fix
+
+    def drop_fix(self) -> None:
+        """Offer no fix, whatever the rule has to offer."""
+        self._fix = self._build = self.applicability = None
 
     @property
     def sort_key(self) -> tuple[int, int, int, str, int, int]:

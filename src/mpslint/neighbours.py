@@ -24,11 +24,15 @@ from mpslint.semantics.elsewhere import (
     settled_by_import,
 )
 from mpslint.semantics.facts_known import NONE, common
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.project import foreign_worlds
+from mpslint.semantics.worlds.values import NAME, Atom
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
+    from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
 
 _DEPTH = 4
@@ -69,6 +73,35 @@ class Neighbours:
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._definition(os.path.abspath(path), qualified, ())
+
+    def imports_on(self, path: str, module: str) -> int:
+        path = os.path.abspath(path)
+        found, looked = self.modules.find(path, module)
+        self._note(looked)
+        if found is None or found == path or not self.modules.names_kernels(found):
+            return ALL
+        interpreter = self.modules.settled(found)
+        # A module that ends on every machine is none that anybody imports: nothing is known.
+        worlds = interpreter.frame.mask if interpreter is not None else ALL
+        return foreign_worlds(worlds) or ALL
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        path = os.path.abspath(path)
+        for _ in range(_DEPTH):
+            body = qualified.lstrip(".")
+            head, _, name = body.rpartition(".")
+            found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+            self._note(looked)
+            if found is None or found == path or not name:
+                return None
+            if not self.modules.may_say(found, name, _MACHINE, classes=classes):
+                return None
+            interpreter = self.modules.settled(found)
+            value = interpreter.frame.env.get(name) if interpreter is not None else None
+            if value.__class__ is not Atom or value.kind != NAME:
+                return value
+            path, qualified = found, str(value.v)
+        return None
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
@@ -246,6 +279,14 @@ class OutOfReach:
         self._note(qualified)
         return None
 
+    def imports_on(self, path: str, module: str) -> int:
+        self._note(module)
+        return ALL
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        self._note(qualified)
+        return None
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if may_be_device(qualified):
             self._note(qualified)
@@ -306,6 +347,12 @@ class _Distant:
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._neighbours.definition(path, qualified)
+
+    def imports_on(self, path: str, module: str) -> int:
+        return ALL
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        return None
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         return self._neighbours.device(path, qualified, called=called)

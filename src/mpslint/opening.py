@@ -74,6 +74,22 @@ def line_of(source: SourceFile, cell: int | None, row: int) -> str | None:
     return source.line(row) if row <= len(source.starts) else None
 
 
+def row_in_text(source: SourceFile, cell: int | None, row: int) -> int:
+    """The row of `source.text` by the position that people see."""
+    if cell is None:
+        return row
+    from mpslint.notebook.source import NotebookSource
+
+    return source.text_row(cell, row) if isinstance(source, NotebookSource) else row
+
+
+def row_on_disk(source: SourceFile, cell: int, row: int) -> int:
+    """The row in a notebook's JSON of a row of a cell; 1 where that cannot be told."""
+    from mpslint.notebook.source import NotebookSource
+
+    return source.json_row(cell, row) if isinstance(source, NotebookSource) else 1
+
+
 def unread(source: SourceFile) -> str | None:
     """One line about cells that do not parse; None where all do."""
     if not is_notebook(source.path):

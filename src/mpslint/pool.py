@@ -128,7 +128,7 @@ def _with_content(job: Job) -> Job:
     """The job for a machine that has neither our files nor our current folder."""
     path = job.target.path
     try:
-        data: bytes | BadSource = read_bytes(path)
+        data: bytes | BadSource = read_bytes(path, job.target.settings.max_file_size)
     except BadSource as error:
         data = error
     return Job(job.target._replace(path=os.path.abspath(path)), job.known, data)

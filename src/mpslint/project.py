@@ -71,6 +71,12 @@ class Project(Neighbours):
         if not os.path.lexists(path):
             if not os.path.isdir(os.path.dirname(path)):
                 raise BadSettings(f"helper-module {shown}: its folder does not exist; create it")
+            root = os.path.join(os.path.realpath(self._settings.root or "."), "")
+            if not os.path.realpath(path).startswith(root):
+                raise BadSettings(
+                    f"helper-module {shown}: is not made outside of {root}; create it, or name a "
+                    "file in there"
+                )
             return
         context = self.context(path)
         bindings = context.names.module.bindings.get(HELPER, []) if context is not None else []

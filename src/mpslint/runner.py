@@ -16,6 +16,7 @@ from mpslint.errors import BadSource
 from mpslint.reading import read_bytes, too_large
 from mpslint.results import FileResult, detached
 from mpslint.screening import speaks_of_torch
+from mpslint.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +24,21 @@ if TYPE_CHECKING:
     from mpslint.cache import Cache, Caches
     from mpslint.checking import Around
     from mpslint.discovery import Target
-    from mpslint.settings import Settings
 
 _POOL_FILES, _POOL_BYTES = 64, 5_000_000
 """Below this much work, starting processes costs more than they bring."""
+
+
+_SELECTORS = (
+    "select",
+    "extend_select",
+    "ignore",
+    "fixable",
+    "unfixable",
+    "per_file_ignores",
+    "extend_per_file_ignores",
+)
+"""Settings that name rules."""
 
 
 class Job:
@@ -45,7 +57,9 @@ class Job:
         """The content. Raises `BadSource`."""
         if isinstance(self.data, BadSource):
             raise self.data
-        return read_bytes(self.target.path) if self.data is None else self.data
+        if self.data is not None:
+            return self.data
+        return read_bytes(self.target.path, self.target.settings.max_file_size)
 
 
 class Done:
@@ -138,8 +152,7 @@ def _check_all(targets: Iterable[Target], plan: Plan, cache: bool) -> list[FileR
 
 def _require_known(settings: Settings, caches: Caches | None) -> None:
     """Refuse unknown rules, whether or not a file asks; a cache of these settings vouches."""
-    selects = settings.select is not None or settings.extend_select or settings.ignore
-    if not (selects or settings.per_file_ignores):
+    if all(getattr(settings, name) == Settings._field_defaults[name] for name in _SELECTORS):
         return
     if caches is None or not caches.of(settings).used_before:
         from mpslint.selectors import require_known

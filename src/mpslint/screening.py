@@ -14,8 +14,9 @@ _TO_BLANKS = bytes(code if code in _LETTERS else 32 for code in range(256))
 
 
 def speaks_of_torch(data: bytes) -> bool:
-    """Whether a file of these bytes may use torch, or name a device for others that do."""
-    return names_torch(data) or names_cuda_device(data)
+    """Whether a file of these bytes may use torch, name a device for others that do, or silence
+    findings about such things."""
+    return names_torch(data) or names_cuda_device(data) or names_us(data)
 
 
 def names_torch(data: bytes) -> bool:
@@ -25,6 +26,11 @@ def names_torch(data: bytes) -> bool:
 def names_cuda_device(data: bytes) -> bool:
     """Whether the file may hold something like `device = "cuda"`: a project's configuration."""
     return b"device" in data and (b'"cuda' in data or b"'cuda" in data)
+
+
+def names_us(data: bytes) -> bool:
+    """Whether the file may hold a comment for mpslint, though there is nothing to silence."""
+    return b"mpslint:" in data or (b"MPS" in data and b"noqa" in data)
 
 
 def names_in(data: bytes) -> set[bytes]:

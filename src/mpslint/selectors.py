@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from mpslint.errors import BadSettings
 
 if TYPE_CHECKING:
+    import re
+
     from mpslint.settings import Settings
 
 Selectors = tuple[str, ...]
@@ -41,12 +43,14 @@ def enabled_codes(
 
 def require_known(settings: Settings) -> None:
     """Raise `BadSettings` when a selector of `settings`, used or not, names no rule."""
-    per_file = (selector for _, selectors in settings.per_file_ignores for selector in selectors)
+    globs = settings.per_file_ignores + settings.extend_per_file_ignores
     for selector in (
         *(settings.select or ()),
         *settings.extend_select,
         *settings.ignore,
-        *per_file,
+        *settings.fixable,
+        *settings.unfixable,
+        *(selector for _, selectors in globs for selector in selectors),
     ):
         resolve(selector, settings.origin)
 
@@ -79,6 +83,7 @@ def _unknown(selector: str, origin: str) -> str:
     from mpslint.rules.registry import all_rules
 
     known = [text for rule in all_rules() for text in (rule.code, rule.name)]
+    selector = selector[:60]
     near = difflib.get_close_matches(selector, known, 1) or difflib.get_close_matches(
         selector.upper(), known, 1
     )
@@ -103,11 +108,20 @@ def matches(path: str, glob: str, root: str) -> bool:
     A leading `!` turns the answer round, as in ruff.
     """
     import os
-    from fnmatch import fnmatchcase
 
     if glob.startswith("!"):
         return not matches(path, glob[1:], root)
     full = os.path.abspath(path).replace(os.sep, "/")
     base = full.rpartition("/")[2]
     anchored = os.path.join(os.path.abspath(root), glob) if root else os.path.abspath(glob)
-    return fnmatchcase(base, glob) or fnmatchcase(full, anchored.replace(os.sep, "/"))
+    named = _pattern(glob).match(base) or _pattern(anchored.replace(os.sep, "/")).match(full)
+    return named is not None
+
+
+@functools.cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    """`fnmatch` keeps some hundred patterns, and would compile more of them for each file."""
+    import re
+    from fnmatch import translate
+
+    return re.compile(translate(glob))

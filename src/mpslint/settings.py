@@ -19,7 +19,6 @@ DEFAULT_EXCLUDE = (
     ".hg",
     ".ipynb_checkpoints",
     ".mypy_cache",
-    ".mpslint_cache",
     ".nox",
     ".pants.d",
     ".pyenv",
@@ -48,6 +47,10 @@ class Settings(NamedTuple):
     extend_select: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """(glob, selectors) pairs; globs are relative to `root`."""
+    extend_per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    fixable: tuple[str, ...] = ("ALL",)
+    """Rules whose fixes may be applied, but for those of `unfixable`."""
+    unfixable: tuple[str, ...] = ()
     exclude: tuple[str, ...] = DEFAULT_EXCLUDE
     extend_exclude: tuple[str, ...] = ()
     min_torch: tuple[int, int] = (2, 5)
@@ -66,6 +69,8 @@ class Settings(NamedTuple):
     force_exclude: bool = False
     max_file_size: int = 10_000_000
     """Bytes; a larger file is skipped with a warning. 0: no limit."""
+    baseline: str | None = None
+    """The file with the findings that are known, and not reported."""
     root: str = ""
     """Folder of the settings file, which relative globs start from; empty: none was found."""
     origin: str = ""
@@ -78,7 +83,14 @@ class Settings(NamedTuple):
         """
         from mpslint.selectors import enabled_codes, ignored_in_file
 
-        per_file = (
-            ignored_in_file(path, self.per_file_ignores, self.root) if self.per_file_ignores else ()
-        )
+        globs = self.per_file_ignores + self.extend_per_file_ignores
+        per_file = ignored_in_file(path, globs, self.root) if globs else ()
         return enabled_codes(self.select, self.extend_select, self.ignore, per_file, self.origin)
+
+    def may_fix(self, code: str) -> bool:
+        """Whether the fixes of a rule may be offered. Raises `BadSettings`."""
+        if self.fixable == ("ALL",) and not self.unfixable:
+            return True
+        from mpslint.selectors import enabled_codes
+
+        return code in enabled_codes(self.fixable, (), self.unfixable, (), self.origin)

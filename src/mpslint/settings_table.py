@@ -1,4 +1,4 @@
-"""From a TOML table (or an option's text) to `Settings`: each key with its type.
+"""The keys of a settings file: what each takes, as a value of TOML, as text, and as JSON schema.
 
 An unknown key or a wrong type raises `BadSettings` that names the key, the file and what was
 expected.
@@ -7,7 +7,7 @@ expected.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpslint.errors import BadSettings
 from mpslint.model import Confidence, Severity
@@ -18,10 +18,27 @@ if TYPE_CHECKING:
 
 STYLES = ("inline", "helper", "accelerator")
 DEVICES = ("mps", "cuda", "cpu")
+_LONGEST_GLOB = 1000
+EXTEND = "extend"
+"""The one key that is no setting: it names the file whose settings hold below these."""
+NOT_A_KEY = ("root", "origin")
+"""Settings that no key sets."""
 
 
 class _Wrong(Exception):
     """What was expected instead."""
+
+
+class Key(NamedTuple):
+    """One key."""
+
+    check: Callable[[Any], Any]
+    """Turns a value of TOML into that of `Settings`; raises `_Wrong`."""
+    schema: dict[str, Any]
+    """What values it takes, in the words of JSON schema."""
+    about: str
+    parse: Callable[[str], Any] = str
+    """The value of TOML that a text (an option, a variable) stands for."""
 
 
 def _strings(value: Any) -> tuple[str, ...]:
@@ -30,13 +47,28 @@ def _strings(value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _globs(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _globs(value: Any) -> tuple[str, ...]:
+    return tuple(map(_glob, _strings(value)))
+
+
+def _glob(text: str) -> str:
+    # To read a glob takes time with the square of its length.
+    if len(text) > _LONGEST_GLOB:
+        raise _Wrong(f"globs of at most {_LONGEST_GLOB:,} characters")
+    return text
+
+
+def _rules_by_glob(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise _Wrong("a table of glob = [rules]")
     try:
-        return tuple((glob, _strings(rules)) for glob, rules in value.items())
-    except _Wrong:
-        raise _Wrong("a table of glob = [rules]") from None
+        return tuple((glob, _strings(rules)) for glob, rules in map(_pair, value.items()))
+    except _Wrong as wrong:
+        raise _Wrong(f"a table of glob = [rules] with {wrong}") from None
+
+
+def _pair(item: tuple[str, Any]) -> tuple[str, Any]:
+    return _glob(item[0]), item[1]
 
 
 def _flag(value: Any) -> bool:
@@ -46,14 +78,15 @@ def _flag(value: Any) -> bool:
 
 
 def _size(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
         raise _Wrong("a number of bytes (0: no limit)")
     return value
 
 
 def _version(value: Any) -> tuple[int, int]:
     parts = value.split(".") if isinstance(value, str) else []
-    if len(parts) < 2 or not all(part.isascii() and part.isdigit() for part in parts):
+    short = [part for part in parts if part.isascii() and part.isdigit() and len(part) < 5]
+    if len(parts) < 2 or short != parts:
         raise _Wrong('a torch version such as "2.5"')
     return int(parts[0]), int(parts[1])
 
@@ -79,6 +112,16 @@ def _module(value: Any) -> str:
     return value
 
 
+def _path(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _Wrong("the path of a file")
+    return value
+
+
+def _path_or_none(value: Any) -> str | None:
+    return None if value == "" else _path(value)
+
+
 def _one_of(*choices: str) -> Callable[[Any], str]:
     def check(value: Any) -> str:
         if value not in choices:
@@ -96,51 +139,193 @@ def _confidence(value: Any) -> Confidence:
     return Confidence[_one_of("inferred", "certain")(value).upper()]
 
 
-KEYS: dict[str, Callable[[Any], Any]] = {
-    "select": _strings,
-    "ignore": _strings,
-    "extend-select": _strings,
-    "per-file-ignores": _globs,
-    "exclude": _strings,
-    "extend-exclude": _strings,
-    "min-torch": _version,
-    "max-torch": _version,
-    "device-order": _devices,
-    "style": _one_of(*STYLES),
-    "device-name": _identifier,
-    "helper-module": _module,
-    "severity": _severity,
-    "min-confidence": _confidence,
-    "respect-gitignore": _flag,
-    "force-exclude": _flag,
-    "max-file-size": _size,
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _pairs(text: str) -> Any:
+    """`glob:rule,glob:rule`; the text itself where it is none, to be refused."""
+    table: dict[str, list[str]] = {}
+    for part in _parts(text):
+        glob, colon, rule = part.rpartition(":")
+        if not colon or not glob:
+            return text
+        table.setdefault(glob, []).append(rule)
+    return table
+
+
+def _truth(text: str) -> Any:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+
+
+def _number(text: str) -> Any:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else text
+
+
+_TEXT = {"type": "string"}
+_LIST = {"type": "array", "items": _TEXT}
+_TABLE = {"type": "object", "additionalProperties": _LIST}
+_TORCH = {"type": "string", "pattern": r"^[0-9]+\.[0-9]+(\.[0-9]+)*$"}
+_FILE = {"type": "string", "minLength": 1}
+
+
+def _list(about: str, check: Callable[[Any], Any] = _strings) -> Key:
+    return Key(check, _LIST, about, _parts)
+
+
+def _choice(check: Callable[[Any], Any], choices: tuple[str, ...], about: str) -> Key:
+    return Key(check, {"enum": list(choices)}, about)
+
+
+def _switch(about: str) -> Key:
+    return Key(_flag, {"type": "boolean"}, about, _truth)
+
+
+_NAME = {"type": "string", "pattern": "^[^0-9\\W]\\w*$"}
+_ORDER = {
+    "type": "array",
+    "items": {"enum": list(DEVICES)},
+    "minItems": 1,
+    "uniqueItems": True,
+    "contains": {"const": "cpu"},
+}
+
+KEYS: dict[str, Key] = {
+    "extend": Key(_path, _FILE, "a settings file whose settings hold where this one is silent"),
+    "select": _list("rules that are on: codes, prefixes, names, ALL, DEFAULT"),
+    "ignore": _list("rules that are off"),
+    "extend-select": _list("rules that are on as well"),
+    "per-file-ignores": Key(_rules_by_glob, _TABLE, "rules that are off in some files", _pairs),
+    "extend-per-file-ignores": Key(_rules_by_glob, _TABLE, "more of them", _pairs),
+    "fixable": _list("rules whose fixes may be applied"),
+    "unfixable": _list("rules whose fixes are never applied"),
+    "exclude": _list("names and globs of what a walk leaves out", _globs),
+    "extend-exclude": _list("more of them", _globs),
+    "respect-gitignore": _switch("leave out what .gitignore files name"),
+    "force-exclude": _switch("leave out excluded files even when they are named outright"),
+    "max-file-size": Key(
+        _size, {"type": "integer", "minimum": 0}, "larger files are skipped; 0: no limit", _number
+    ),
+    "baseline": Key(
+        _path_or_none,
+        _TEXT,
+        "the file with the findings that are known and not reported; empty: none",
+    ),
+    "severity": _choice(
+        _severity,
+        ("slow", "ignores", "breaks"),
+        "report only findings at least this bad: slow, ignores, breaks",
+    ),
+    "min-confidence": _choice(
+        _confidence,
+        ("inferred", "certain"),
+        "report only findings at least this sure: inferred, certain",
+    ),
+    "min-torch": Key(_version, _TORCH, "oldest torch version that the code must run on"),
+    "max-torch": Key(_version, _TORCH, "newest torch version that the code must run on"),
+    "device-order": Key(
+        _devices, _ORDER, "the order in which an inserted selection asks, cpu last", _parts
+    ),
+    "style": _choice(
+        _one_of(*STYLES), STYLES, "how a device is selected: inline, helper, accelerator"
+    ),
+    "device-name": Key(_identifier, _NAME, "name of an inserted device variable"),
+    "helper-module": Key(
+        _module,
+        {"type": "string", "pattern": r"\.py$"},
+        "module that holds the helper in style helper",
+    ),
 }
 
 
-def settings_from(table: dict[str, Any], path: str) -> Settings:
-    """`Settings` of the table read from the file at `path`. Raises `BadSettings`."""
-    values = {key.replace("-", "_"): convert(key, table[key], path) for key in table}
+def settings_from(table: dict[str, Any], path: str, base: Settings | None = None) -> Settings:
+    """`Settings` of the table read from the file at `path`, over those of the file that it
+    extends. Raises `BadSettings`."""
+    values = {
+        key.replace("-", "_"): convert(key, table[key], path) for key in table if key != EXTEND
+    }
     root = os.path.dirname(os.path.abspath(path))
-    settings = Settings(**values, root=root, origin=path)
+    if values.get("baseline"):
+        values["baseline"] = os.path.join(root, os.path.expanduser(values["baseline"]))
+    settings = over(base or Settings(), values)._replace(root=root, origin=path)
     if settings.max_torch is not None and settings.max_torch < settings.min_torch:
         raise BadSettings(f"{path}: max-torch is older than min-torch")
     return settings
 
 
+_ADDED = ("extend_select", "extend_exclude", "extend_per_file_ignores")
+"""Lists that grow where another layer of settings names them too."""
+
+
+def over(settings: Settings, changes: dict[str, Any]) -> Settings:
+    """`settings` with another layer over them."""
+    grown = {name: (*getattr(settings, name), *changes[name]) for name in _ADDED if name in changes}
+    return settings._replace(**{**changes, **grown})
+
+
 def convert(key: str, value: Any, where: str) -> Any:
     """The checked value of one key. Raises `BadSettings` that names `where`, key and type."""
-    check = KEYS.get(key)
-    if check is None:
-        raise BadSettings(f"{where}: unknown key {key!r}; {_advice(key)}")
+    known = KEYS.get(key)
+    if known is None:
+        raise BadSettings(f"{where}: unknown key {_shown(key)}; {_advice(key)}")
     try:
-        return check(value)
+        return known.check(value)
     except _Wrong as expected:
-        shown = str(value) if isinstance(value, (dict, list)) else repr(value)
-        raise BadSettings(f"{where}: {key!r} must be {expected}, not {shown[:60]}") from None
+        raise BadSettings(f"{where}: {key!r} must be {expected}, not {_shown(value)}") from None
+
+
+def _shown(value: Any) -> str:
+    """A value that is not what it should be, however large it is."""
+    try:
+        return (str(value) if isinstance(value, (dict, list)) else repr(value))[:60]
+    except (ValueError, RecursionError):  # a number of too many digits, a list in a list in a list
+        return f"a {type(value).__name__} that is too long to show"
+
+
+def from_text(key: str, text: str, where: str) -> Any:
+    """The checked value that `text` (of an option or a variable) stands for. Raises
+    `BadSettings`."""
+    known = KEYS.get(key)
+    return convert(key, known.parse(text) if known is not None else text, where)
+
+
+def schema() -> dict[str, Any]:
+    """The table as a JSON schema, in the form that SchemaStore takes for `[tool.mpslint]`."""
+    defaults = Settings()
+    properties = {}
+    for key, (_, allowed, about, _) in KEYS.items():
+        properties[key] = {"description": about[0].upper() + about[1:] + ".", **allowed}
+        default = plain(key, getattr(defaults, key.replace("-", "_"), None))
+        if default is not None:
+            properties[key]["default"] = default
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "$id": "https://json.schemastore.org/partial-mpslint.json",
+        "title": "mpslint",
+        "description": "Settings of mpslint: `[tool.mpslint]` in pyproject.toml, or mpslint.toml.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+    }
+
+
+def plain(key: str, value: Any) -> Any:
+    """The value of a setting as it would stand in a settings file; None where it is not set."""
+    import enum
+
+    if isinstance(value, enum.Enum):
+        return value.name.lower()
+    if not isinstance(value, tuple):
+        return value
+    if KEYS[key].check is _version:
+        return ".".join(map(str, value))
+    if KEYS[key].check is _rules_by_glob:
+        return {glob: list(rules) for glob, rules in value}
+    return list(value)
 
 
 def _advice(key: str) -> str:
     import difflib
 
-    near = difflib.get_close_matches(key.replace("_", "-"), KEYS, 1)
+    near = difflib.get_close_matches(key[:60].replace("_", "-"), KEYS, 1)
     return f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(KEYS)}"

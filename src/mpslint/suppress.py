@@ -25,12 +25,18 @@ _FLAKE8 = re.compile(
     r"#\s*flake8[:=]\s*noqa(?P<codes>:\s?(?:[A-Z]+[0-9]+(?:[,\s]+)?)+)?\s*$", re.IGNORECASE
 )
 _WORDS = re.compile(rb"noqa|mpslint:", re.IGNORECASE)
-_SEPARATORS = re.compile(r"[,\s]+")
+_CODE = re.compile(r"[^,:\s]+")
+_JUDGED = re.compile(rb"noqa[^\r\n]*MPS\d|mpslint:\s*ignore", re.IGNORECASE)
 
 
 def may_silence(data: bytes) -> bool:
     """Whether a file can hold a comment that silences anything."""
     return _WORDS.search(data) is not None
+
+
+def may_be_unused(data: bytes) -> bool:
+    """Whether a file can hold a comment of which it can be said that it silences nothing."""
+    return _JUDGED.search(data) is not None
 
 
 class Comment(NamedTuple):
@@ -42,98 +48,208 @@ class Comment(NamedTuple):
     alone: bool
 
 
-class _Silence(NamedTuple):
-    """What one line is silent about: everything (`codes` None), or these prefixes and names."""
+class Code(NamedTuple):
+    """A code, a prefix or a name, where it stands in the text."""
 
-    codes: tuple[str, ...] | None
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    def names(self, code: str, name: str) -> bool:
+        """Whether it stands for this rule."""
+        return code.startswith(self.text.upper()) or self.text.lower() == name
+
+
+class Silence:
+    """One directive: silent about everything (`codes` None), or about what they name."""
+
+    __slots__ = ("codes", "comment", "end", "of_file", "ours", "start", "used")
+
+    def __init__(
+        self,
+        comment: Comment,
+        span: tuple[int, int],
+        codes: tuple[Code, ...] | None,
+        *,
+        ours: bool,
+        of_file: bool = False,
+    ) -> None:
+        self.comment = comment
+        self.start, self.end = span
+        """Offsets of the directive, which need not be the whole comment."""
+        self.codes = codes
+        self.ours = ours
+        """Whether it is none of other tools' business."""
+        self.of_file = of_file
+        self.used: set[Code | None] = set()
+        """What of it has silenced a finding."""
+
+    def silences(self, finding: Finding) -> bool:
+        if self.codes is None:
+            self.used.add(None)
+            return True
+        named = [code for code in self.codes if code.names(finding.code, finding.name)]
+        self.used.update(named)
+        return bool(named)
+
+    def names_outright(self, code: str, name: str) -> bool:
+        """Whether it names a rule by more than the family."""
+        return any(
+            one.names(code, name) and one.text.upper() != code.rstrip("0123456789")
+            for one in self.codes or ()
+        )
 
 
 class Suppressions:
     """What the comments of one file silence."""
 
-    __slots__ = ("_file_codes", "_noqa", "_rows", "whole_file")
+    __slots__ = ("_noqa", "_of_file", "_rows", "silences", "whole_file")
 
     def __init__(self, source: SourceFile, *, noqa: bool = True) -> None:
         """Without `noqa` comments of that kind are not heard; mpslint's own still are."""
         self._noqa = noqa
         self.whole_file = False
         """Whether the file asks to be left alone."""
-        self._file_codes: tuple[str, ...] = ()
-        self._rows: dict[int, list[_Silence]] = {}
+        self.silences: list[Silence] = []
+        """Those with codes, and those of mpslint's own."""
+        self._of_file: list[Silence] = []
+        self._rows: dict[int, list[Silence]] = {}
         if _WORDS.search(source.data):
             for comment in comments(source):
                 self._read(comment)
 
     def covers(self, finding: Finding) -> bool:
-        """Whether a comment silences `finding`."""
-        if self._file_codes and finding.code.startswith(self._file_codes):
-            return True
-        if not self._rows:
-            return False
-        silences = [*self._rows.get(finding.row, ()), *self._rows.get(finding.end_row, ())]
-        return any(_names(silence, finding) for silence in silences)
+        """Whether a comment silences `finding`; notes which."""
+        # All of them are asked: each that silences it is of use.
+        told = [one.silences(finding) for one in self._about(finding)]
+        return True in told
+
+    def covers_judgement(self, finding: Finding, at: int) -> bool:
+        """Whether a comment silences what is found of the directive at offset `at`: this one itself
+        only where it says so in as many words, or it could never be found fault with."""
+        return any(
+            one.start != at or one.names_outright(finding.code, finding.name)
+            for one in self._about(finding)
+            if one.silences(finding)
+        )
+
+    def _about(self, finding: Finding) -> Iterator[Silence]:
+        yield from self._of_file
+        yield from self._rows.get(finding.row, ())
+        if finding.end_row != finding.row:
+            yield from self._rows.get(finding.end_row, ())
 
     def _read(self, comment: Comment) -> None:
-        if comment.alone and self._read_whole_file(comment.text):
+        if comment.alone and self._read_whole_file(comment):
             return
-        silences = list(_silences(comment.text, self._noqa))
+        silences = list(_silences(comment, self._noqa))
+        self.silences += silences
         for row in range(comment.first_row, comment.row + 1) if silences else ():
             self._rows.setdefault(row, []).extend(silences)
 
-    def _read_whole_file(self, text: str) -> bool:
-        if _WHOLE.match(text):
+    def _read_whole_file(self, comment: Comment) -> bool:
+        if _WHOLE.match(comment.text):
             self.whole_file = True
             return True
-        match = _FLAKE8.match(text)
+        match = _FLAKE8.match(comment.text)
         if match is None or not self._noqa:
             return False
         if match["codes"]:
-            self._file_codes += _split(match["codes"][1:].upper())
+            codes = _split(match["codes"], comment.offset + match.start("codes"))
+            silence = Silence(comment, _span(comment, match), codes, ours=False, of_file=True)
+            self.silences.append(silence)
+            self._of_file.append(silence)
         else:
             self.whole_file = True
         return True
 
 
-def _silences(text: str, noqa: bool) -> Iterator[_Silence]:
-    match = _NOQA.search(text)
+def _silences(comment: Comment, noqa: bool) -> Iterator[Silence]:
+    match = _NOQA.search(comment.text)
     if match and noqa:
         codes = match["codes"]
-        yield _Silence(_split(codes.upper()) if codes else None)
-    match = _IGNORE.search(text)
+        at = comment.offset + match.start("codes")
+        named = _split(codes, at) if codes else None
+        yield Silence(comment, _span(comment, match), named, ours=False)
+    match = _IGNORE.search(comment.text)
     if match:
         rules = match["rules"]
-        yield _Silence(None if rules is None else _split(rules))
+        at = comment.offset + match.start("rules")
+        named = None if rules is None else _split(rules, at)
+        yield Silence(comment, _span(comment, match), named, ours=True)
 
 
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(part for part in _SEPARATORS.split(text.strip()) if part)
+def noqa_end(comment: Comment) -> int | None:
+    """The offset behind the last code of a `# noqa: ...` in a comment; None where there is none."""
+    match = _NOQA.search(comment.text)
+    if match is None or not match["codes"]:
+        return None
+    return comment.offset + match.start("codes") + len(match["codes"].rstrip(", \t"))
 
 
-def _names(silence: _Silence, finding: Finding) -> bool:
-    if silence.codes is None:
-        return True
-    return any(
-        finding.code.startswith(code.upper()) or code.lower() == finding.name
-        for code in silence.codes
+def _span(comment: Comment, match: re.Match[str]) -> tuple[int, int]:
+    """Offsets of the directive itself, without the reason behind it."""
+    return comment.offset + match.start(), comment.offset + len(
+        match.string[: match.end()].rstrip()
     )
+
+
+def _split(text: str, at: int) -> tuple[Code, ...]:
+    """The codes of a list that begins at offset `at`."""
+    return tuple(Code(part[0], at + part.start()) for part in _CODE.finditer(text))
+
+
+class Line(NamedTuple):
+    """One line of code as comments see it: a token that spans rows, or a backslash, holds several
+    rows together."""
+
+    first: int
+    last: int
+    end: int
+    """Offset of its end, without the newline."""
+    comment: Comment | None
 
 
 def comments(source: SourceFile) -> Iterator[Comment]:
     """The real comments of a file; nothing for what the tokenizer refuses."""
+    return (line.comment for line in lines(source) if line.comment is not None)
+
+
+def lines(source: SourceFile) -> Iterator[Line]:
+    """The lines of a file, up to what the tokenizer refuses."""
     import tokenize
 
+    opening, closing = _string_tokens("START"), _string_tokens("END")
     rows = (f"{source.line(row)}\n" for row in range(1, len(source.starts) + 1))
-    first, alone = 0, True
+    first, alone, inside = 0, True, 0
+    comment: Comment | None = None
     try:
         for kind, text, start, _, _ in tokenize.generate_tokens(lambda: next(rows, "")):
             if kind in (tokenize.INDENT, tokenize.DEDENT):
                 continue
             first = first or start[0]
+            inside += (kind in opening) - (kind in closing)
             if kind == tokenize.COMMENT:
-                yield Comment(source.starts[start[0] - 1] + start[1], start[0], first, text, alone)
-            elif kind in (tokenize.NL, tokenize.NEWLINE):
-                first, alone = 0, True
+                offset = source.starts[start[0] - 1] + start[1]
+                comment = Comment(offset, start[0], first, text, alone)
+            elif kind in (tokenize.NL, tokenize.NEWLINE) and not inside:
+                row = min(start[0], len(source.starts))
+                end = source.starts[row - 1] + len(source.line(row))
+                yield Line(first, row, end, comment)
+                first, alone, comment = 0, True, None
             else:
                 alone = False
     except (tokenize.TokenError, SyntaxError):
-        return
+        if comment is not None:
+            yield Line(first, comment.row, comment.offset + len(comment.text), comment)
+
+
+def _string_tokens(what: str) -> tuple[int, ...]:
+    """The tokens that begin or end a string which is tokenised itself (Python 3.12, 3.14)."""
+    import token
+
+    names = (f"FSTRING_{what}", f"TSTRING_{what}")
+    return tuple(getattr(token, name) for name in names if hasattr(token, name))

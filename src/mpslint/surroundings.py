@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.files import read_regular
 from mpslint.semantics.reservations import holds_back, may_hold_back
 
 if TYPE_CHECKING:
@@ -72,11 +73,8 @@ class Surroundings:
 
     def _says_so(self, path: str) -> bool:
         try:
-            if os.path.getsize(path) > _MAX_BYTES:
+            if not may_hold_back(read_regular(path, _MAX_BYTES)):
                 return False
-            with open(path, "rb") as file:
-                if not may_hold_back(file.read()):
-                    return False
         except OSError:
             return False
         context = self._read(path)

@@ -1,17 +1,23 @@
 """Replace a file as a whole or not at all.
 
 The new bytes go to a temporary file in the same folder, are flushed to the disk, and take the
-old file's place in one step; its mode is kept. A symlink is followed to the file it names; a
-file with several hard links is written in place, so that every name sees the change.
+old file's place in one step; its mode is kept. A symlink is followed to the file it names. A file
+with several hard links is refused: taking its place would part the names, and writing into it
+could be ended halfway.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
+from collections.abc import Iterator
 
 from mpslint.errors import CannotWrite, reason_of
+from mpslint.files import read_regular
+
+_TEMPORARY = re.compile(r"\.(?P<base>.{1,40})\.[a-z0-9_]{8}\.mpslint", re.DOTALL)
 
 
 def replace(path: str, before: bytes, after: bytes) -> None:
@@ -22,8 +28,7 @@ def replace(path: str, before: bytes, after: bytes) -> None:
     real = os.path.realpath(path)
     try:
         status = os.stat(real)
-        with open(real, "rb") as file:
-            now = file.read()
+        now = read_regular(real)
     except OSError as error:
         raise CannotWrite(path, f"cannot be read again: {reason_of(error)}") from None
     if now != before:
@@ -32,54 +37,101 @@ def replace(path: str, before: bytes, after: bytes) -> None:
         # os.replace would succeed all the same, and so would root: a file that its owner
         # made read-only is left alone.
         raise CannotWrite(path, "is read-only; make it writable first")
+    if status.st_nlink > 1:
+        raise CannotWrite(
+            path,
+            f"has {status.st_nlink} names (hard links), which cannot be changed in one step; make "
+            "it a file of its own first (cp -p FILE NEW && mv NEW FILE)",
+        )
     try:
-        if status.st_nlink > 1:
-            _write_in_place(real, before, after)
-        else:
-            _write_and_rename(real, after, status)
+        with _written(real, after) as temporary:
+            with contextlib.suppress(OSError, AttributeError):
+                os.chown(temporary, status.st_uid, status.st_gid)
+            os.chmod(temporary, stat.S_IMODE(status.st_mode))
+            os.replace(temporary, real)
     except OSError as error:
         raise CannotWrite(path, f"cannot be written: {reason_of(error)}") from None
+    _sync_folder(os.path.dirname(real))
 
 
 def create(path: str, data: bytes) -> None:
     """Make a new file that holds `data`. Raises `CannotWrite`, also where one is there by now."""
+    mask = os.umask(0o077)
+    os.umask(mask)
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        with _written(os.path.abspath(path), data) as temporary:
+            os.chmod(temporary, 0o666 & ~mask)
+            _take_name(temporary, path)
     except FileExistsError:
         raise CannotWrite(path, "was made meanwhile; run mpslint again") from None
     except OSError as error:
         raise CannotWrite(path, f"cannot be made: {reason_of(error)}") from None
+    _sync_folder(os.path.dirname(os.path.abspath(path)))
+
+
+def _take_name(temporary: str, path: str) -> None:
+    """Give the file the name `path`, unless there is one. Raises `FileExistsError`."""
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.unlink(path)
-        raise CannotWrite(path, f"cannot be written: {reason_of(error)}") from None
-    _sync_folder(os.path.dirname(path))
+        os.link(temporary, path, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except (OSError, NotImplementedError):  # a disk without hard links
+        if os.path.lexists(path):
+            raise FileExistsError from None
+        os.rename(temporary, path)
 
 
-def _write_and_rename(path: str, data: bytes, status: os.stat_result) -> None:
+@contextlib.contextmanager
+def _written(path: str, data: bytes) -> Iterator[str]:
+    """A temporary file beside `path` that holds `data` on the disk; gone at the end, unless it has
+    taken a name by then. What a run that was killed left in the folder goes as well."""
     import tempfile
 
     folder, base = os.path.split(path)
+    _clear(folder)
     handle, temporary = tempfile.mkstemp(prefix=f".{base[:40]}.", suffix=".mpslint", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
+            locked = _lock(file.fileno())
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(OSError, AttributeError):
-            os.chown(temporary, status.st_uid, status.st_gid)
-        os.chmod(temporary, stat.S_IMODE(status.st_mode))
-        os.replace(temporary, path)
-    except BaseException:
+            if not locked:
+                file.close()  # where there are no locks, an open file cannot be renamed either
+            yield temporary
+    finally:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        raise
-    _sync_folder(folder)
+
+
+def _clear(folder: str) -> None:
+    """Remove temporary files of ours that nobody is writing any more."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in list(entries):
+            named = _TEMPORARY.fullmatch(entry.name)
+            if named is None or not entry.is_file(follow_symlinks=False):
+                continue
+            with contextlib.suppress(OSError):
+                handle = os.open(entry.path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+                try:
+                    if _lock(handle):
+                        os.unlink(entry.path)
+                finally:
+                    os.close(handle)
+
+
+def _lock(handle: int) -> bool:
+    """Take a file as long as it is open, which the system ends with the process; False where
+    another process has it, or the system knows no locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def _sync_folder(folder: str) -> None:
@@ -90,22 +142,3 @@ def _sync_folder(folder: str) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _write_in_place(path: str, before: bytes, after: bytes) -> None:
-    """Overwrite; when the disk is full on the way, put back what was there."""
-    try:
-        _overwrite(path, after)
-    except OSError:
-        # The old bytes had their blocks before the attempt, so they fit again.
-        _overwrite(path, before)
-        raise
-
-
-def _overwrite(path: str, data: bytes) -> None:
-    with open(path, "r+b", buffering=0) as file:
-        view = memoryview(data)
-        while view:
-            view = view[file.write(view) :]
-        file.truncate(len(data))
-        os.fsync(file.fileno())

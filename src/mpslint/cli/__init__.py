@@ -15,10 +15,13 @@ COMMANDS = {
     "fix": "rewrite it, run the result, and write it when that passes",
     "verify": "run a script on cpu and simulated devices and give a verdict",
     "trace": "show what a script would do on a device: syncs, copies, fallbacks",
+    "report": "say whether a project can run on a Mac, on one page",
     "rule": "explain a rule",
     "config": "show the settings that hold for a path",
+    "server": "serve an editor: diagnostics while typing, fixes, hover",
     "doctor": "say what the installed torch can do on this machine",
-    "clean": "remove the caches of this project",
+    "clean": "remove what earlier runs kept",
+    "completions": "print the completions of a shell",
 }
 
 OK, FINDINGS, ERROR, NOT_VERIFIED, INTERRUPTED = 0, 1, 2, 3, 130
@@ -53,8 +56,15 @@ def run(arguments: list[str]) -> int:
         return fail(internal_error("mpslint", error))
 
 
+def complain(message: str) -> None:
+    """Say what is wrong, in one line."""
+    from mpslint.printable import printable
+
+    print(f"error: {printable(message)}", file=sys.stderr)
+
+
 def fail(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
+    complain(message)
     return ERROR
 
 

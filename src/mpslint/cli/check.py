@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mpslint.cli import ERROR, FINDINGS, OK
+from mpslint.cli.legacy import add_legacy, require_one_job
 from mpslint.cli.options import (
     add_output,
     add_paths,
@@ -13,51 +13,57 @@ from mpslint.cli.options import (
     add_settings,
     find_settings,
     progress,
-    style,
     warn,
 )
 from mpslint.cli.parsing import Parser
+from mpslint.cli.reporting import report
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
-
-    from mpslint.results import FileResult
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def parser() -> Parser:
     options = Parser("check", "Report code that only runs on CUDA.")
     add_paths(options)
     options.add_argument("--fix", action="store_true", help="apply safe fixes, without running")
     options.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes as well")
     options.add_argument("--diff", action="store_true", help="show what fixes would change")
     add_output(options)
+    add_legacy(options, writes=True)
     add_settings(options)
     add_running(options)
-    return options.parse_args(arguments)
+    return options
 
 
 def run(arguments: list[str]) -> int:
     """Exit code 0: clean; 1: findings; 2: something could not be checked."""
-    options = _parse(arguments)
+    options = parser().parse_args(arguments)
+    require_one_job(options)
     if options.fix or options.diff:
         from mpslint.cli.fix import run_plain
 
         return run_plain(options)
     if "-" in options.paths:
-        return report(options, [_stdin(options)], {})
+        from mpslint.cli.stdin import is_stdin
+
+        if is_stdin(options.paths):
+            return _stdin(options)
     from mpslint.discovery import targets
+    from mpslint.output import SHOW_FIXES
     from mpslint.runner import check_all
 
     finder = find_settings(options)
+    notes: list[str] = []
+    found = list(targets(options.paths or ["."], finder, notes.append))
+    settings = {target.path: target.settings for target in found}
     shown = progress()
     try:
         results = check_all(
-            targets(options.paths or ["."], finder, warn),
+            found,
             jobs=options.jobs,
             executor=options.executor,
             cache=not options.no_cache,
-            with_fixes=options.output_format in ("json", "full"),
+            with_fixes=options.output_format in SHOW_FIXES,
             progress=shown,
         )
     finally:
@@ -67,61 +73,44 @@ def run(arguments: list[str]) -> int:
         from mpslint.selectors import require_known
 
         require_known(finder.for_folder("."))
-    return report(options, results, {})
+    for note in notes:
+        warn(note)
+    if options.write_baseline:
+        from mpslint.cli.legacy import write_baselines
+
+        return write_baselines(options, finder, results, settings)
+    plain = options.diff_base is None and not options.add_noqa
+    if plain and all(one.baseline is None for one in settings.values()):
+        return report(options, results, {})
+    from mpslint.cli.legacy import add_noqa, narrowed, tell_gone
+    from mpslint.reported import Reported
+
+    reported = Reported(finder, options.diff_base)
+    counting = narrowed(reported, results, settings)
+    if options.add_noqa:
+        return add_noqa(options, counting, settings)
+    code = report(options, counting, {})
+    tell_gone(reported, options.paths or ["."], options.quiet)
+    return code
 
 
-def _stdin(options: argparse.Namespace) -> FileResult:
+def _stdin(options: argparse.Namespace) -> int:
     from mpslint.checking import check_bytes, guarded
+    from mpslint.discovery import left_out
+    from mpslint.errors import BadSource
+    from mpslint.opening import text_on_disk
+    from mpslint.reported import Reported
 
     name = options.stdin_filename or "-"
-    settings = find_settings(options).for_file(name)
+    finder = find_settings(options)
+    settings = finder.for_file(name)
     data = sys.stdin.buffer.read()
+    if left_out(name, settings):
+        return report(options, [], {})
     result = guarded(name, lambda: check_bytes(name, data, settings, named=True, around={}))
-    _STDIN[name] = data
-    return result
-
-
-_STDIN: dict[str, bytes] = {}
-"""What was read from stdin, for formats that show source."""
-
-
-def report(
-    options: argparse.Namespace,
-    results: Sequence[FileResult],
-    texts: dict[str, str],
-    fixed: int = 0,
-) -> int:
-    """Print the results; `texts` holds what formats show where it is not what lies on disk."""
-    from mpslint.output import render
-
-    def read(path: str) -> str:
-        from mpslint.opening import text_on_disk
-        from mpslint.reading import read_bytes
-
-        if path in texts:
-            return texts[path]
-        return text_on_disk(path, _STDIN[path] if path in _STDIN else read_bytes(path))
-
-    look = style(options, read)
-    findings = any(result.findings for result in results)
-    shown = options.output_format in ("full", "concise")
-    out = sys.stdout.write
-    if options.statistics and shown:
-        from mpslint.output.text import statistics
-
-        out(statistics(results, look))
-    elif findings or not shown:
-        out(render(options.output_format, results, look))
-    for result in results:
-        if result.warning:
-            warn(result.warning)
-        if result.error:
-            sys.stdout.flush()
-            print(f"error: {result.error}", file=sys.stderr)
-    if shown and not options.quiet:
-        from mpslint.output.text import summary
-
-        out(summary(results, look, fixed))
-    if any(result.error for result in results):
-        return ERROR
-    return FINDINGS if findings and not options.exit_zero else OK
+    result, _ = Reported(finder, options.diff_base).narrow(result, settings, data)
+    try:
+        text = text_on_disk(name, data)
+    except BadSource:
+        text = ""  # the result says why
+    return report(options, [result], {name: text})

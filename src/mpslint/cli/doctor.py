@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mpslint.cli import ERROR, OK
+
+if TYPE_CHECKING:
+    from mpslint.cli.parsing import Parser
 
 _SECONDS = 120
 
@@ -50,15 +53,20 @@ _VARIABLES = {
 }
 
 
-def run(arguments: list[str]) -> int:
-    """Exit code 0 when torch answered, 2 when it could not be asked."""
+def parser() -> Parser:
     from mpslint.cli.parsing import Parser
-    from mpslint.cli.verification import active_python
 
     options = Parser("doctor", "Say what the installed torch can do on this machine.")
     options.add_argument("--python", metavar="PY", help="the Python to ask (default: found)")
     options.add_argument("--output-format", choices=("text", "json"), default="text")
-    given = options.parse_args(arguments)
+    return options
+
+
+def run(arguments: list[str]) -> int:
+    """Exit code 0 when torch answered, 2 when it could not be asked."""
+    from mpslint.cli.verification import active_python
+
+    given = parser().parse_args(arguments)
     told = ask(given.python or active_python() or sys.executable)
     if given.output_format == "json":
         import json

@@ -6,17 +6,19 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK
-from mpslint.cli.check import report
+from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
+from mpslint.cli.legacy import Usage, add_legacy
 from mpslint.cli.options import (
     add_output,
     add_paths,
     add_running,
     add_settings,
     find_settings,
+    on_terminal,
     warn,
 )
 from mpslint.cli.parsing import Parser
+from mpslint.cli.reporting import for_people, report
 from mpslint.errors import MpslintError
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
@@ -24,17 +26,13 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
     from mpslint.model import Finding
     from mpslint.project import Project
     from mpslint.settings import Settings
-
-
-class Usage(MpslintError):
-    """Options that do not go together."""
 
 
 class Work(NamedTuple):
@@ -68,10 +66,9 @@ class Work(NamedTuple):
         return sum(len(planned.result.applied) for planned in self.planned.values())
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
-    from mpslint.cli.verification import add_verification, split_script_arguments
+def parser() -> Parser:
+    from mpslint.cli.verification import add_verification
 
-    arguments, script_arguments = split_script_arguments(arguments)
     options = Parser(
         "fix",
         "Rewrite CUDA-bound code, run the result on cpu and simulated mps, and write it.",
@@ -87,9 +84,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add_verification(options, of_fix=True)
     add_output(options)
+    add_legacy(options, writes=False)
     add_settings(options)
     add_running(options)
-    parsed = options.parse_args(arguments)
+    return options
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from mpslint.cli.verification import split_script_arguments
+
+    arguments, script_arguments = split_script_arguments(arguments)
+    parsed = parser().parse_args(arguments)
     parsed.script_arguments = script_arguments
     return parsed
 
@@ -109,9 +114,9 @@ def run_plain(options: argparse.Namespace) -> int:
 
 def fix(options: argparse.Namespace) -> int:
     """Plan every file, verify all, then write all."""
-    if options.paths == ["-"]:
-        from mpslint.cli.stdin import fix_stdin
+    from mpslint.cli.stdin import fix_stdin, is_stdin
 
+    if is_stdin(options.paths):
         return fix_stdin(options)
     script = _script(options)
     work = _plan(options)
@@ -165,12 +170,16 @@ def _script(options: argparse.Namespace) -> str | None:
 
 
 def _plan(options: argparse.Namespace) -> Work:
-    from mpslint.discovery import targets
+    from mpslint.discovery import leads_out, targets
     from mpslint.fixing import plan, worth_fixing
     from mpslint.reading import read_bytes
+    from mpslint.reported import Reported
     from mpslint.runner import check_all
 
-    found = list(targets(options.paths or ["."], find_settings(options), warn))
+    paths = options.paths or ["."]
+    finder = find_settings(options)
+    reported = Reported(finder, options.diff_base)
+    found = list(targets(paths, finder, warn))
     checked = check_all(
         found,
         jobs=options.jobs,
@@ -179,20 +188,27 @@ def _plan(options: argparse.Namespace) -> Work:
         with_fixes=False,
     )
     settings = {target.path: target.settings for target in found}
+    named = {target.path: target.named for target in found}
     projects = _Projects()
     work = Work([], {}, {}, settings)
-    for result in checked:
+    for whole in checked:
+        result, hidden = reported.narrow(whole, settings[whole.path])
         if not worth_fixing(result, unsafe=options.unsafe_fixes):
             work.results.append(result)
             continue
         path = result.path
+        if not named[path] and (why := leads_out(path, paths)):
+            warn(f"{path}: not changed: {why}")
+            work.results.append(result)
+            continue
         project = projects.of(settings[path])
         planned = plan(
             path,
-            read_bytes(path),
+            read_bytes(path, settings[path].max_file_size),
             settings[path],
             unsafe=options.unsafe_fixes,
             project=project,
+            hidden=hidden,
         )
         error = planned if isinstance(planned, str) else planned.result.error
         if error is not None:
@@ -238,13 +254,14 @@ class _Projects:
 def _diff(options: argparse.Namespace, work: Work) -> int:
     from mpslint.fixing import unified_diff
     from mpslint.output.text import count
+    from mpslint.printable import patch_name
 
     for path, planned in work.planned.items():
-        sys.stdout.writelines(unified_diff(planned, shown_path(path)))
+        sys.stdout.writelines(on_terminal(unified_diff(planned, patch_name(shown_path(path)))))
     sys.stdout.flush()
     for result in work.results:
         if result.error:
-            print(f"error: {result.error}", file=sys.stderr)
+            complain(result.error)
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
         print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
@@ -271,28 +288,13 @@ def _write(planned: dict[str, Planned]) -> dict[str, str]:
     for file in planned.values():
         if file.new:
             create(file.path, file.after)  # first: the others import it
-    for path, file in _without_twins(planned):
+    for path, file in planned.items():
         try:
             if not file.new:
                 replace(path, file.before, file.after)
         except CannotWrite as error:
             failures[path] = str(error)
     return failures
-
-
-def _without_twins(planned: dict[str, Planned]) -> Iterator[tuple[str, Planned]]:
-    """One name of each file: writing to a hard link changes what its other names hold."""
-    seen = set()
-    for path, file in planned.items():
-        try:
-            status = os.stat(path)
-        except OSError:
-            yield path, file  # writing will say why
-            continue
-        key = (status.st_dev, status.st_ino, file.after)
-        if status.st_nlink == 1 or key not in seen:
-            yield path, file
-        seen.add(key)
 
 
 def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str]) -> FileResult:
@@ -306,13 +308,16 @@ def _final(result: FileResult, done: dict[str, Planned], failures: dict[str, str
 
 def _show_fixes(options: argparse.Namespace, done: dict[str, Planned]) -> None:
     """What each rule changed, and where: rows of the file as it was."""
-    out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
+    from mpslint.printable import printable, printable_path
+
+    out = for_people(options)
     for path, planned in done.items():
-        print(f"{shown_path(path)}:{' created' if planned.new else ''}", file=out)
+        print(f"{printable_path(shown_path(path))}:{' created' if planned.new else ''}", file=out)
         rows: dict[tuple[str, str, str], list[str]] = {}
         for fix in planned.result.applied:
             place = str(fix.row) if fix.cell is None else f"cell {fix.cell}:{fix.row}"
             rows.setdefault((fix.code, fix.name, fix.message), []).append(place)
         for (code, name, message), places in sorted(rows.items()):
             where = ", ".join(dict.fromkeys(places))
-            print(f"  {len(places)} x {code} ({name}): {message} [{where}]", file=out)
+            shown = printable(message)
+            print(f"  {len(places)} x {code} ({name}): {shown} [{where}]", file=out)

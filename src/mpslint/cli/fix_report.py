@@ -53,7 +53,7 @@ def write_report(
     }
     try:
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(document, file, indent=2, ensure_ascii=False)
+            json.dump(document, file, indent=2)
             file.write("\n")
     except OSError as error:
         raise CannotReport(f"{path}: the report cannot be written: {reason_of(error)}") from None

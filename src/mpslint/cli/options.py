@@ -11,22 +11,14 @@ from mpslint.output import FORMATS, Style
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.cli.parsing import Parser
     from mpslint.cli.progress import Progress
     from mpslint.settings_file import SettingsFinder
 
-_LISTS = ("select", "extend-select", "ignore", "exclude", "extend-exclude")
-_VALUES = {
-    "severity": ("LEVEL", "report only findings at least this bad: slow, ignores, breaks"),
-    "min-confidence": ("LEVEL", "report only findings at least this sure: inferred, certain"),
-    "min-torch": ("X.Y", "oldest torch version that the code must run on"),
-    "max-torch": ("X.Y", "newest torch version that the code must run on"),
-    "device-name": ("NAME", "name of an inserted device variable"),
-    "style": ("STYLE", "how a device is selected: inline, helper, accelerator"),
-    "helper-module": ("PATH", "module that holds the helper in style helper"),
-}
+_PATHS = ("baseline", "helper-module")
+COLOR = ("auto", "always", "never")
 
 
 def add_paths(into: Parser) -> None:
@@ -36,27 +28,52 @@ def add_paths(into: Parser) -> None:
 
 
 def add_settings(into: Parser) -> None:
-    """Options that go over what settings files say."""
+    """Options that go over what settings files say: one for each key."""
+    from mpslint.settings_table import EXTEND, KEYS
+
     group = into.add_argument_group("settings")
-    for name in _LISTS:
-        what = "rules" if name in _LISTS[:3] else "globs"
-        group.add_argument(
-            f"--{name}", action="append", metavar=what.upper(), help=f"{what}, comma-separated"
-        )
+    for key, (_, allowed, about, _) in KEYS.items():
+        kind, text = allowed.get("type"), about.replace("%", "%%")
+        if kind == "boolean":
+            group.add_argument(f"--{key}", action=BOOLEAN, help=text)
+        elif kind in ("array", "object"):
+            what = "GLOB:RULE" if kind == "object" else "LIST"
+            group.add_argument(f"--{key}", action="append", metavar=what, help=text)
+        elif key != EXTEND:
+            what = "FILE" if key in _PATHS else "VALUE"
+            group.add_argument(f"--{key}", metavar=what, help=text)
     group.add_argument(
-        "--device-order", action="append", metavar="DEVICES", help="such as mps,cuda,cpu"
+        "--config",
+        action="append",
+        metavar="FILE|KEY=VALUE",
+        help="use this settings file for every path, or set one key (repeatable)",
     )
-    for name, (metavar, text) in _VALUES.items():
-        group.add_argument(f"--{name}", metavar=metavar, help=text)
-    for name in ("respect-gitignore", "force-exclude"):
-        group.add_argument(f"--{name}", action=BOOLEAN)
-    group.add_argument("--config", metavar="FILE", help="use this settings file for every path")
     group.add_argument("--isolated", action="store_true", help="read no settings file")
 
 
 def add_output(into: Parser) -> None:
     group = into.add_argument_group("output")
-    group.add_argument("--output-format", choices=FORMATS, default="full", metavar="FORMAT")
+    group.add_argument(
+        "--output-format",
+        choices=FORMATS,
+        default=_preset("output-format", "full", FORMATS),
+        metavar="FORMAT",
+        help=", ".join(FORMATS),
+    )
+    group.add_argument(
+        "-o",
+        "--output-file",
+        metavar="FILE",
+        default=_preset("output-file", None),
+        help="write the findings there",
+    )
+    group.add_argument(
+        "--color",
+        choices=COLOR,
+        default=_preset("color", "auto", COLOR),
+        metavar="WHEN",
+        help=", ".join(COLOR),
+    )
     group.add_argument("--statistics", action="store_true", help="count findings per rule")
     group.add_argument("-q", "--quiet", action="store_true", help="print findings and errors only")
     group.add_argument("--exit-zero", action="store_true", help="exit 0 although findings are left")
@@ -65,14 +82,48 @@ def add_output(into: Parser) -> None:
 
 def add_running(into: Parser) -> None:
     group = into.add_argument_group("running")
-    group.add_argument("--no-cache", action="store_true", help="neither read nor write the cache")
-    group.add_argument("-j", "--jobs", type=_jobs, default=0, metavar="N", help="processes")
+    group.add_argument(
+        "--no-cache",
+        action="store_true",
+        default=bool(_preset("no-cache", "")),
+        help="neither read nor write the cache",
+    )
+    group.add_argument(
+        "-j",
+        "--jobs",
+        type=_jobs,
+        default=_preset_jobs(),
+        metavar="N",
+        help="processes",
+    )
     group.add_argument(
         "--executor",
         type=_executor,
         metavar="ADDRESS",
         help="check on a Dask cluster instead: dask://HOST:PORT",
     )
+
+
+def _preset(name: str, default: str | None, choices: Sequence[str] = ()) -> Any:
+    """What an option is where it is not given: its variable's value. Raises `BadSettings`."""
+    from mpslint.settings_environment import variable
+
+    given = os.environ.get(variable(name)) or default
+    if choices and given not in choices:
+        from mpslint.errors import BadSettings
+
+        raise BadSettings(f"{variable(name)} must be one of {', '.join(choices)}, not {given!r}")
+    return given
+
+
+def _preset_jobs() -> int:
+    given = _preset("jobs", None)
+    try:
+        return 0 if given is None else _jobs(given)
+    except Invalid as error:
+        from mpslint.errors import BadSettings
+
+        raise BadSettings(f"MPSLINT_JOBS: {error}") from None
 
 
 def _jobs(text: str) -> int:
@@ -99,31 +150,51 @@ def progress() -> Progress | None:
 
 def overrides(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that options name, checked as in a settings file. Raises `BadSettings`."""
-    given: dict[str, Any] = {}
-    for name in (*_LISTS, "device-order"):
-        lists = getattr(options, name.replace("-", "_"))
-        if lists is not None:
-            given[name] = [part for text in lists for part in text.split(",") if part]
-    for name in (*_VALUES, "respect-gitignore", "force-exclude"):
-        value = getattr(options, name.replace("-", "_"))
-        if value is not None:
-            given[name] = value
-    if not given:
-        return {}
-    from mpslint.settings_table import convert
+    from mpslint.settings_table import EXTEND, KEYS, convert, from_text
 
-    return {key.replace("-", "_"): convert(key, value, "--" + key) for key, value in given.items()}
+    changes: dict[str, Any] = {}
+    for text in _inline(options):
+        from mpslint.settings_file import inline
+
+        changes |= inline(text, f"--config {text}")
+    for key in KEYS:
+        name = key.replace("-", "_")
+        given = None if key == EXTEND else getattr(options, name)
+        if isinstance(given, list):
+            given = ",".join(given)
+        if isinstance(given, str):
+            changes[name] = from_text(key, given, f"--{key}")
+        elif given is not None:
+            changes[name] = convert(key, given, f"--{key}")
+    return changes
+
+
+def _inline(options: argparse.Namespace) -> list[str]:
+    """Those of `--config` that set one key."""
+    return [text for text in options.config or () if "=" in text and not os.path.exists(text)]
 
 
 def find_settings(options: argparse.Namespace) -> SettingsFinder:
     """Where the settings of each path come from. Raises `BadSettings`."""
+    from mpslint.settings_environment import unknown
     from mpslint.settings_file import SettingsFinder
 
-    return SettingsFinder(overrides(options), config=options.config, isolated=options.isolated)
+    for line in unknown(os.environ):
+        warn(line)
+    set_here = _inline(options)
+    files = [text for text in options.config or () if text not in set_here]
+    if len(files) > 1:
+        from mpslint.errors import BadSettings
+
+        raise BadSettings(f"--config names two settings files, {files[0]} and {files[1]}")
+    config = files[0] if files else None
+    return SettingsFinder(overrides(options), config=config, isolated=options.isolated)
 
 
-def use_color() -> bool:
+def use_color(choice: str = "auto") -> bool:
     """Whether stdout shows colours: a terminal, unless NO_COLOR is set or TERM is dumb."""
+    if choice != "auto":
+        return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -131,9 +202,33 @@ def use_color() -> bool:
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def columns() -> int | None:
+    """The width of the terminal; None where the output goes elsewhere."""
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+        return None
+    import shutil
+
+    return shutil.get_terminal_size().columns
+
+
 def style(options: argparse.Namespace, read: Callable[[str], str] | None = None) -> Style:
-    return Style(use_color(), bool(getattr(options, "unsafe_fixes", False)), read)
+    """How results are shown: a file gets neither colours nor a width."""
+    unsafe = bool(getattr(options, "unsafe_fixes", False))
+    if options.output_file:
+        return Style(unsafe=unsafe, read=read)
+    return Style(use_color(options.color), unsafe, read, columns())
+
+
+def on_terminal(lines: Iterable[str]) -> Iterable[str]:
+    """Lines of a patch: as they are for a program, and for people what a terminal only shows."""
+    if not sys.stdout.isatty():
+        return lines
+    from mpslint.printable import printable
+
+    return (f"{printable(line.rstrip().expandtabs())}\n" for line in lines)
 
 
 def warn(message: str) -> None:
-    print(f"warning: {message}", file=sys.stderr)
+    from mpslint.printable import printable
+
+    print(f"warning: {printable(message)}", file=sys.stderr)

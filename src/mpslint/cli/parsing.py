@@ -8,12 +8,15 @@ a real parser made from the same declarations.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
+_FILES = ("PATH", "FILE", "SCRIPT", "PY")
+"""What stands for the path of a file in help."""
 BOOLEAN = "boolean"
 """Action of `--name` and `--no-name`."""
 
@@ -48,7 +51,7 @@ class Declared:
     @property
     def default(self) -> Any:
         if self.spec.get("action") == "store_true":
-            return False
+            return self.spec.get("default", False)
         return [] if self.spec.get("nargs") == "*" else self.spec.get("default")
 
 
@@ -66,6 +69,7 @@ class Parser:
     def __init__(self, command: str, description: str, usage: str | None = None) -> None:
         self.declared: list[Declared] = []
         self._about = {"prog": f"mpslint {command}", "description": description, "usage": usage}
+        self.description = description
 
     def add_argument(self, *flags: str, **spec: Any) -> None:
         """As in argparse; `action` may be "store_true", "append" or `BOOLEAN`."""
@@ -84,14 +88,45 @@ class Parser:
             options.__dict__.update(values)
         return cast("argparse.Namespace", options)
 
-    def error(self, message: str) -> None:
-        """Print usage and `message`, and raise `SystemExit` with code 2."""
-        self._argparse().error(message)
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line, and raise `SystemExit` with code 2."""
+        print(f"error: {self._advised(message)}", file=sys.stderr)
+        raise SystemExit(2)
+
+    def _advised(self, message: str) -> str:
+        """argparse's words, with the nearest option where there is none of that name."""
+        kind, _, words = message.partition(": ")
+        if kind != "unrecognized arguments":
+            return message
+        given = words.split()
+        option = next((word for word in given if word.startswith("-")), None)
+        if option is None:
+            return f"unexpected argument {given[0]!r}; see `{self._about['prog']} --help`"
+        import difflib
+
+        name = option.partition("=")[0]
+        flags = [flag for one in self.declared for flag in _flags(one)]
+        near = difflib.get_close_matches(name, flags, 1)
+        advice = f"did you mean {near[0]}?" if near else f"see `{self._about['prog']} --help`"
+        return f"no such option: {name}; {advice}"
 
     def _argparse(self) -> argparse.ArgumentParser:
         import argparse
 
-        parser = argparse.ArgumentParser(**cast("Any", self._about), allow_abbrev=False)
+        ours = self
+
+        class OneLine(argparse.ArgumentParser):
+            def error(self, message: str) -> NoReturn:
+                ours.error(message)
+
+        parser = OneLine(**cast("Any", self._about), allow_abbrev=False)
+        self.fill(parser)
+        return parser
+
+    def fill(self, parser: argparse.ArgumentParser) -> None:
+        """Give a parser of argparse these options."""
+        import argparse
+
         groups: dict[str | None, Any] = {None: parser}
         for declared in self.declared:
             if declared.group not in groups:
@@ -103,8 +138,16 @@ class Parser:
                 spec["type"] = _for_argparse(spec["type"])
             if declared.spec.get("nargs") == "*":
                 spec["default"] = []
-            groups[declared.group].add_argument(*declared.flags, **spec)
-        return parser
+            action = groups[declared.group].add_argument(*declared.flags, **spec)
+            if declared.spec.get("metavar") in _FILES:
+                # Read by shtab, and by nobody else.
+                action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+
+
+def _flags(one: Declared) -> list[str]:
+    if one.positional:
+        return []
+    return [*one.flags, f"--no-{one.flags[0][2:]}"] if _is_boolean(one) else list(one.flags)
 
 
 def _for_argparse(convert: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -7,16 +7,22 @@ from typing import TYPE_CHECKING, Any
 from mpslint.cli import OK, fail
 
 if TYPE_CHECKING:
+    from mpslint.cli.parsing import Parser
     from mpslint.rules.registry import Rule
 
 
-def run(arguments: list[str]) -> int:
+def parser() -> Parser:
     from mpslint.cli.parsing import Parser
 
     options = Parser("rule", "Explain a rule, by its code or name.")
     options.add_argument("rule", nargs="?", metavar="RULE", help="such as MPS101")
     options.add_argument("--all", action="store_true", help="every rule")
     options.add_argument("--output-format", choices=("text", "json"), default="text")
+    return options
+
+
+def run(arguments: list[str]) -> int:
+    options = parser()
     given = options.parse_args(arguments)
     if given.all == bool(given.rule):
         options.error("give a rule, or --all")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from mpslint.cli import ERROR, OK, fail
+from mpslint.cli import ERROR, OK
 
 if TYPE_CHECKING:
     import argparse
 
+    from mpslint.cli.parsing import Parser
     from mpslint.model import Finding
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def parser() -> Parser:
     from mpslint.cli.parsing import Parser
-    from mpslint.cli.verification import add_verification, split_script_arguments
+    from mpslint.cli.verification import add_verification
 
-    arguments, script_arguments = split_script_arguments(arguments)
     options = Parser(
         "trace",
         "Run a script on a simulated device and show where it waits, copies and falls back.",
@@ -25,8 +25,19 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     options.add_argument("script", metavar="SCRIPT")
     options.add_argument("--html", metavar="FILE", help="draw the timeline into this file")
-    options.add_argument("--output-format", choices=("text", "json"), default="text")
+    options.add_argument(
+        "--chrome", metavar="FILE", help="write it for Perfetto and torch.profiler's viewers"
+    )
+    options.add_argument("--output-format", choices=("text", "json", "chrome"), default="text")
     add_verification(options, of_fix=False)
+    return options
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    from mpslint.cli.verification import split_script_arguments
+
+    arguments, script_arguments = split_script_arguments(arguments)
+    options = parser()
     parsed = options.parse_args(arguments)
     parsed.script_arguments = script_arguments
     parsed.device = parsed.device or ("mps",)
@@ -39,13 +50,14 @@ def _findings(path: str) -> list[Finding]:
     """What all rules say about a file that was traced; nothing about one that cannot be read."""
     from mpslint.checking import check_bytes
     from mpslint.errors import BadSource
+    from mpslint.reading import read_bytes
     from mpslint.settings import Settings
 
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-        return list(check_bytes(path, data, Settings(select=("MPS",)), named=False).findings)
-    except (OSError, BadSource):
+        settings = Settings(select=("MPS",))
+        data = read_bytes(path, settings.max_file_size)
+        return list(check_bytes(path, data, settings, named=False).findings)
+    except BadSource:
         return []
 
 
@@ -55,18 +67,17 @@ def run(arguments: list[str]) -> int:
 
     options = _parse(arguments)
     request = build_request(options, options.script)
+    from mpslint import pages
     from mpslint.verify import trace
 
+    if options.html:
+        pages.require()
     announce(request, sys.stdout if options.output_format == "text" else sys.stderr)
     result = trace(request, _findings)
-    text = result.to_json() if options.output_format == "json" else result.to_text()
-    print(text.rstrip("\n"))
+    makers = {"text": result.to_text, "json": result.to_json, "chrome": result.to_chrome}
+    print(makers[options.output_format]().rstrip("\n"))
     if options.html:
-        from mpslint.errors import reason_of
-
-        try:
-            with open(options.html, "w", encoding="utf-8") as file:
-                file.write(result.to_html())
-        except OSError as error:
-            return fail(f"{options.html}: the timeline cannot be written: {reason_of(error)}")
+        pages.write(options.html, result.to_html())
+    if options.chrome:
+        pages.write(options.chrome, result.to_chrome())
     return OK if result.ok else ERROR

@@ -7,6 +7,8 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpslint.cli.parsing import BOOLEAN, Invalid
+from mpslint.errors import MpslintError
+from mpslint.opening import is_notebook
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +18,10 @@ if TYPE_CHECKING:
     from mpslint.verify import Report, Request
 
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
+
+
+class NotAScript(MpslintError):
+    """What was named to be run is no script."""
 
 
 class Outcome(NamedTuple):
@@ -94,6 +100,11 @@ def _seconds(text: str) -> float:
 
 def build_request(options: argparse.Namespace, script: str, **more: Any) -> Request:
     """The request that the options describe. Raises `BadRequest` when it makes no sense."""
+    if is_notebook(script):
+        raise NotAScript(
+            f"{script}: notebooks are not run; make a script of it first, with "
+            "`jupyter nbconvert --to script`"
+        )
     from mpslint.verify import Request
 
     given = {
@@ -123,29 +134,39 @@ def verify_patched(
     options: argparse.Namespace, script: str, patched: Mapping[str, bytes]
 ) -> Outcome:
     """Run the original and the patched script, and say what came out and what follows."""
+    from mpslint.cli.reporting import for_people
+    from mpslint.printable import printable
     from mpslint.verify import verify
 
-    # stdout belongs to the machine-readable formats.
-    out = sys.stdout if options.output_format in ("full", "concise") else sys.stderr
+    out = for_people(options)
     request = build_request(options, script, patched=dict(patched))
     announce(request, out)
-    result = verify(request, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+    result = verify(request, tell)
     print(result.to_text().rstrip("\n"), file=out, flush=True)
     may_write = result.verdict == PASS or (
         result.verdict in (INCONCLUSIVE, SKIPPED) and not options.require_verified
     )
-    print(_consequence(result.verdict, result.reason, may_write), file=out, flush=True)
+    said = _consequence(result.verdict, result.reason, may_write)
+    print(printable(said), file=out, flush=True)
     return Outcome(result.verdict, result.reason, may_write, result)
+
+
+def tell(line: str) -> None:
+    """Say how far a verification is."""
+    from mpslint.printable import printable
+
+    print(f"  {printable(line)}", file=sys.stderr, flush=True)
 
 
 def announce(request: Request, out: Any) -> None:
     """Say what is about to be run, and how it is held, before it is."""
     from mpslint.output import shown_path
+    from mpslint.printable import printable
 
     command = " ".join([request.interpreter, shown_path(request.script), *request.args])
     limits = f"{request.steps} steps and {request.timeout:g} s at most"
     print(
-        f"running: {command}\n"
+        f"running: {printable(command)}\n"
         f"  on {', '.join(request.devices)}; {limits} each; in a copy of its folder, without "
         "network, home folder or rights to write elsewhere where this system can forbid them",
         file=out,

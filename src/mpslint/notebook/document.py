@@ -49,6 +49,8 @@ def parse(text: str, path: str) -> Document:
         whole = json.loads(text, strict=False)
     except json.JSONDecodeError as error:
         raise BadSource(path, f"not valid JSON: {error.msg}", error.lineno, error.colno) from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise BadSource(path, f"not valid JSON: {error}") from None
     except RecursionError:
         raise BadSource(path, "nested too deeply to read; exclude this file") from None
     if not isinstance(whole, dict) or not isinstance(whole.get("cells"), list):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,7 +39,7 @@ class Block(NamedTuple):
 class NotebookSource(SourceFile):
     """The Python of a notebook, with the way back into its JSON."""
 
-    __slots__ = ("_raw", "blocks", "json", "unread")
+    __slots__ = ("_json_rows", "_raw", "blocks", "json", "unread")
 
     def __init__(self, path: str, data: bytes) -> None:
         """Read `data`, the file's bytes. Raises `BadSource` for what is no notebook."""
@@ -49,6 +50,7 @@ class NotebookSource(SourceFile):
             reason = f"not valid utf-8 at byte {error.start}, so it is no notebook"
             raise BadSource(path, reason) from None
         self._raw = data
+        self._json_rows: dict[int, list[int]] | None = None
         self.unread: list[tuple[int, str]] = []
         """Cells whose Python does not parse, with the reason: they are left out."""
         found = document.parse(self.json, path)
@@ -106,6 +108,28 @@ class NotebookSource(SourceFile):
                 lines = SourceFile.from_text(block.cell.text)
                 return lines.line(row) if row <= len(lines.starts) else ""
         return ""
+
+    def text_row(self, cell: int, row: int) -> int:
+        """The row of the text in which a line of a cell stands: the inverse of `place`."""
+        for block in self.blocks:
+            if block.cell.number == cell:
+                return self.position(block.start)[0] + row - 1
+        return row
+
+    def json_row(self, cell: int, row: int) -> int:
+        """The row of the file in which a line of a cell stands; 1 where there is none."""
+        if self._json_rows is None:
+            lines = [match.end() for match in re.finditer("\n", self.json)]
+            self._json_rows = {
+                block.cell.number: [
+                    bisect_right(lines, token.start) + 1
+                    for token in block.cell.tokens
+                    for _ in token.text.splitlines() or [""]
+                ]
+                for block in self.blocks
+            }
+        rows = self._json_rows.get(cell, [])
+        return rows[row - 1] if row <= len(rows) else 1
 
     def cell_texts(self) -> dict[int, str]:
         """The text of each Python cell by its number."""

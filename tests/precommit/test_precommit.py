@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -123,3 +124,48 @@ def test_a_commit_goes_through_only_when_the_hook_passes(repository: Path) -> No
     second = subprocess.run(command, cwd=repository, env=environment, capture_output=True)
     assert second.returncode == 0
     assert (repository / "train.py").read_text() == PORTABLE
+
+
+def test_the_hook_checks_what_is_staged_and_not_what_lies_in_the_folder(repository: Path) -> None:
+    path = stage(repository, "train.py", PORTABLE)
+    path.write_text(CUDA_ONLY)
+    assert pre_commit(repository, "run", "mpslint").returncode == 0
+    assert path.read_text() == CUDA_ONLY
+    stage(repository, "train.py", CUDA_ONLY)
+    path.write_text(PORTABLE)
+    assert pre_commit(repository, "run", "mpslint").returncode == 1
+
+
+SLOW = """\
+import torch
+
+model = torch.nn.Linear(1, 1).to("mps" if torch.backends.mps.is_available() else "cpu")
+for batch in range(9):
+    loss = model(batch)
+    loss.backward()
+    print(loss.item())
+"""
+
+
+@pytest.mark.parametrize("hook", ["mpslint", "mpslint-fix"])
+def test_what_is_merely_slow_stops_no_commit_unless_it_is_asked_for(
+    repository: Path, hook: str
+) -> None:
+    stage(repository, "train.py", SLOW)
+    assert pre_commit(repository, "run", hook).returncode == 0
+    config = repository / ".pre-commit-config.yaml"
+    settings = yaml.safe_load(config.read_text())
+    for one in settings["repos"][0]["hooks"]:
+        one["args"] = ["--severity=slow"]
+    config.write_text(yaml.safe_dump(settings))
+    git(repository, "add", ".")
+    ran = pre_commit(repository, "run", hook)
+    assert ran.returncode == 1
+    assert "MPS303" in ran.stdout
+
+
+def test_the_docs_name_no_tag_that_does_not_exist() -> None:
+    page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    (revision,) = re.findall(r"^    rev: (\S+)", page, re.MULTILINE)
+    listed = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True).stdout
+    assert revision == "COMMIT" or revision in listed.split()

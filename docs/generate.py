@@ -1,17 +1,24 @@
 """Write what follows from the rule modules: `python docs/generate.py`.
 
-`docs/rules/NAME.md` for every rule, `docs/rules/README.md` as their index, the table of rules in
-the project's README, and `mpslint.rules.index`, by which a run knows the rules without importing
-them. A test keeps all of them equal to what this writes.
+`docs/rules/NAME.md` for every rule, with an example that was tried, `docs/rules/README.md` as
+their index, their part of the site's menu in `mkdocs.yml`, `mpslint.rules.index`, by which a run
+knows the rules without importing them, and the JSON schema of the settings. A test keeps all of
+them equal to what this writes.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
+
+from rule_example import tried
 
 from mpslint.model import Applicability
 from mpslint.rules.registry import Rule
 from mpslint.rules.registry import declared_rules as all_rules
+from mpslint.settings_table import schema
 
 ROOT = Path(__file__).resolve().parent.parent
 GROUPS = {
@@ -23,8 +30,11 @@ GROUPS = {
     "6": "Timing and performance",
     "7": "Memory",
     "8": "One device for everything",
+    "9": "Comments",
 }
-BEGIN, END = "<!-- rules: begin -->", "<!-- rules: end -->"
+
+
+BEGIN, END = "# rules: begin", "# rules: end"
 
 
 def fixability(rule: Rule) -> str:
@@ -45,11 +55,19 @@ def page(rule: Rule) -> str:
         f"**{rule.code}** · severity: {rule.severity.label} · fix: {fixability(rule)} · "
         f"by default: {state}"
     )
-    return f"# {rule.name} ({rule.code})\n\n{summary}\n\n{facts}\n\n{rest.strip()}\n"
+    example = tried(rule, ROOT / "fixtures" / "rules" / rule.name)
+    return f"# {rule.name} ({rule.code})\n\n{summary}\n\n{facts}\n\n{rest.strip()}\n\n{example}"
 
 
 def index() -> str:
-    lines = ["# Rules", "", "`mpslint rule CODE` prints a rule's page.", ""]
+    lines = [
+        "# Rules",
+        "",
+        "On a Mac the flagged code **breaks** (raises), **ignores** the GPU (silently uses the",
+        "CPU, or gives a wrong number), or is **slow** (waits for the device). `mpslint rule CODE`",
+        "prints a rule's page.",
+        "",
+    ]
     for digit, title in GROUPS.items():
         lines += [
             f"## {digit}xx: {title}",
@@ -68,16 +86,18 @@ def index() -> str:
     return "\n".join(lines)
 
 
-def readme_table() -> str:
-    lines = ["| group | rules |", "| --- | --- |"]
+def menu(text: str) -> str:
+    """`mkdocs.yml` with an entry for each rule's page."""
+    head, _, rest = text.partition(f"{BEGIN}\n")
+    lines = []
     for digit, title in GROUPS.items():
-        names = [
-            f"[{rule.code}](docs/rules/{rule.name}.md) {rule.name}"
+        lines.append(f"      - {title}:\n")
+        lines += [
+            f"          - {rule.code} {rule.name}: rules/{rule.name}.md\n"
             for rule in all_rules()
             if rule.code[3] == digit
         ]
-        lines.append(f"| {title} | {', '.join(names)} |")
-    return "\n".join(lines)
+    return f"{head}{BEGIN}\n{''.join(lines)}      {END}{rest.partition(END)[2]}"
 
 
 MODULE = '''# ruff: noqa: E501
@@ -112,17 +132,21 @@ def pages() -> dict[Path, str]:
     found = {folder / f"{rule.name}.md": page(rule) for rule in all_rules()}
     found[folder / "README.md"] = index()
     found[ROOT / "src" / "mpslint" / "rules" / "index.py"] = module_of_rules()
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
-    if BEGIN in text and END in text:
-        head, _, rest = text.partition(BEGIN)
-        found[readme] = f"{head}{BEGIN}\n{readme_table()}\n{END}{rest.partition(END)[2]}"
+    settings = ROOT / "docs" / "schemas" / "settings.schema.json"
+    found[settings] = json.dumps(schema(), indent=2) + "\n"
+    site = ROOT / "mkdocs.yml"
+    found[site] = menu(site.read_text(encoding="utf-8"))
     return found
 
 
 def main() -> None:
     folder = ROOT / "docs" / "rules"
     folder.mkdir(exist_ok=True)
+    known = ROOT / "src" / "mpslint" / "rules" / "index.py"
+    if known.read_text(encoding="utf-8") != module_of_rules():
+        # The pages try the rules, which a run knows by the index: a new run knows the new one.
+        known.write_text(module_of_rules(), encoding="utf-8")
+        os.execv(sys.executable, [sys.executable, *sys.argv])
     wanted = pages()
     for stale in set(folder.glob("*.md")) - set(wanted):
         stale.unlink()

@@ -28,10 +28,38 @@ def test_the_page_of_settings_names_every_key_and_no_other() -> None:
     assert len(KEYS) == table.count("\n| `")
 
 
-def test_the_readmes_settings_are_accepted(cli: Cli, project: Path) -> None:
-    (block,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+def blocks() -> list[object]:
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [
+        pytest.param(block, id=f"{page.stem}-{number}")
+        for page in pages
+        for number, block in enumerate(
+            re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+        )
+        if "[tool.mpslint]" in block
+    ]
+
+
+@pytest.mark.parametrize("block", blocks())
+def test_settings_that_a_page_shows_are_accepted(cli: Cli, project: Path, block: str) -> None:
     (project / "pyproject.toml").write_text(block)
-    assert cli("config").code == 0
+    ran = cli("config")
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_every_command_that_a_page_shows_is_one(cli: Cli) -> None:
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for command in re.findall(r"^\$ mpslint (\S+)", page.read_text(), re.MULTILINE):
+            assert command in COMMANDS, page.name
+
+
+def test_every_option_that_a_page_shows_is_one_of_its_command(cli: Cli) -> None:
+    known = {name: cli(name, "--help").out for name in COMMANDS}
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        shown = re.findall(r"(?:^\$ |`)mpslint (\w+)([^`\n>]*)", page.read_text(), re.MULTILINE)
+        for command, rest in shown:
+            for option in re.findall(r"(?<= )--?[a-z][\w-]*", rest.split(" -- ")[0]):
+                assert option in known.get(command, option), f"{page.name}: {command} {option}"
 
 
 def test_the_readmes_findings_are_those_of_the_example(cli: Cli, project: Path) -> None:
@@ -47,6 +75,13 @@ def test_the_readmes_findings_are_those_of_the_example(cli: Cli, project: Path) 
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_every_page_is_in_the_menu_of_the_site() -> None:
+    menu = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^ *- (?:.*: )?(\S+\.md)$", menu, re.MULTILINE))
+    docs = ROOT / "docs"
+    assert listed == {page.relative_to(docs).as_posix() for page in docs.rglob("*.md")}
 
 
 def test_every_target_that_the_readme_names_is_in_the_makefile() -> None:

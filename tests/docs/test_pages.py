@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import Cli
 
 from mpslint.rules.registry import Rule, all_rules
 
@@ -17,6 +19,9 @@ HEADINGS = ("## What it does", "## Why is this bad?", "## Example", "## Referenc
 
 
 def generator() -> ModuleType:
+    docs = str(ROOT / "docs")
+    if docs not in sys.path:
+        sys.path.append(docs)  # the generator's own modules lie beside it
     spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
     assert spec is not None
     assert spec.loader is not None
@@ -51,8 +56,33 @@ def test_the_changelog_names_every_rule() -> None:
     assert named >= CODES
 
 
-def test_the_readme_names_every_rule() -> None:
-    assert set(re.findall(r"MPS\d{3}", (ROOT / "README.md").read_text())) >= CODES
+def test_the_index_of_rules_names_every_rule() -> None:
+    index = (ROOT / "docs" / "rules" / "README.md").read_text()
+    assert set(re.findall(r"MPS\d{3}", index)) >= CODES
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_the_example_of_a_page_does_what_the_page_says(rule: Rule, cli: Cli, project: Path) -> None:
+    page = (ROOT / "docs" / "rules" / f"{rule.name}.md").read_text()
+    tried = page.partition("## Try it\n")[2]
+    (text,) = re.findall(r"```python\n(.*?)```", tried, re.DOTALL)
+    ((command, said),) = re.findall(r"```console\n\$ mpslint (.*?)\n(.*?)```", tried, re.DOTALL)
+    (project / "example.py").write_text(text)
+    printed = cli(*command.split(), "--isolated", "--no-cache", "-q").out
+    assert printed.replace(" [*]", "") == said
+    shown = re.findall(r"`mpslint (.*?)` shows:\n\n```diff\n(.*?)```", tried, re.DOTALL)
+    for command, diff in shown:
+        assert cli(*command.split(), "--isolated", "--no-cache").out == diff
+    assert rule.fix is not None or not shown
+
+
+def test_the_address_of_a_rule_is_its_page_in_the_repository_until_a_site_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MPSLINT_DOCS_URL", raising=False)
+    assert [rule.url for rule in all_rules() if not (ROOT / rule.url).is_file()] == []
+    monkeypatch.setenv("MPSLINT_DOCS_URL", "https://docs.example/mpslint")
+    assert all_rules()[0].url == "https://docs.example/mpslint/rules/hardcoded-cuda-device/"
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)

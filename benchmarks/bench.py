@@ -81,9 +81,8 @@ def copy_python(source: Path, target: Path, every: int = 1, times: int = 1) -> i
 def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
     tree = work / "tree"
     size = copy_python(corpus, tree)
-    # Without settings file, the cache lies in the current folder; warming it up is the first round.
-    cached = work / "cached"
-    cached.mkdir()
+    # Warming a cache up is the first round.
+    own_cache = {"MPSLINT_CACHE_DIR": str(work / "mpslint")}
     ruff_cache = {"RUFF_CACHE_DIR": str(work / "ruff")}
     check = ["check", "--isolated", "--output-format", "concise"]
     ruff = [PYTHON, "-m", "ruff", "check", "--isolated"]
@@ -93,7 +92,7 @@ def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
         Command("ruff, default rules, cached", [*ruff, str(tree)], env=ruff_cache),
         Command("ruff, E9 rules, cached", [*ruff, "--select", "E9", str(tree)], env=ruff_cache),
         Command("mpslint check, cold", mpslint(*check, "--no-cache", "--jobs", "1", str(tree))),
-        Command("mpslint check, warm", mpslint(*check, "--jobs", "1", str(tree)), cwd=cached),
+        Command("mpslint check, warm", mpslint(*check, "--jobs", "1", str(tree)), env=own_cache),
         Command(
             "mpslint fix --diff",
             mpslint("fix", "--no-verify", "--isolated", "--no-cache", "--diff", str(tree)),

@@ -21,10 +21,13 @@ Found = dict[str, list[tuple[object, ...]]]
 
 
 def with_shortcuts(folder: Path, here: str, *options: str) -> Found:
-    """What the command prints, run in the folder `here`, where its cache lies."""
+    """What the command prints, run in the folder `here`, below which its cache lies."""
     command = [sys.executable, "-m", "mpslint", "check", "--isolated", "--exit-zero"]
     more = ["--output-format", "json", *options, str(folder)]
-    ran = subprocess.run([*command, *more], cwd=here, capture_output=True, text=True, check=False)
+    env = {**os.environ, "MPSLINT_CACHE_DIR": os.path.join(here, "cache")}
+    ran = subprocess.run(
+        [*command, *more], cwd=here, env=env, capture_output=True, text=True, check=False
+    )
     if not ran.stdout:
         sys.exit(f"`mpslint check` printed nothing: {ran.stderr.strip()[-500:]}")
     found: Found = {}

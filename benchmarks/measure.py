@@ -12,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 
@@ -28,7 +27,6 @@ class Run(NamedTuple):
 class Command(NamedTuple):
     name: str
     argv: Sequence[str]
-    cwd: Path | None = None
     env: dict[str, str] | None = None
     before: Callable[[], None] | None = None
     """Run, untimed, before each round (to empty a cache, say)."""
@@ -41,7 +39,6 @@ def once(command: Command) -> Run:
     started = time.perf_counter()
     process = subprocess.Popen(
         command.argv,
-        cwd=command.cwd,
         # Installed programs find their bytecode; so must a checkout that is measured.
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **(command.env or {})},
         stdin=subprocess.DEVNULL,

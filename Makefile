@@ -10,7 +10,7 @@ BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit dask docs bench clean
+.PHONY: demo test lint unit dask browser docs site bench clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -31,8 +31,19 @@ dask: $(VENV)/.test
 	$(INSTALL) -e '.[dask]'
 	$(BIN)/python -m pytest -q tests/dask
 
+# The pages in a real Chromium. `test` runs these too where it finds one, and says so where not.
+browser: $(VENV)/.test
+	BROWSER_TESTS=required $(BIN)/python -m pytest -q -m browser tests/browser
+
 docs: $(VENV)/.test
 	$(BIN)/python docs/generate.py
+
+# Into build/site; MPSLINT_DOCS_URL says where that will be published. Not `--quiet`: what that does
+# not print, `--strict` does not see.
+site: docs
+	$(INSTALL) -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo 'the site is in build/site; look at it with `$(BIN)/mkdocs serve`'
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/bench.py

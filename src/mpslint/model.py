@@ -43,6 +43,10 @@ class Applicability(enum.IntEnum):
         return self.name.lower()
 
 
+Level = Applicability | Callable[[], Applicability | None] | None
+"""A level that is known, or that is found out when somebody asks."""
+
+
 class Confidence(enum.IntEnum):
     """Whether a finding follows from facts in the file or from inference about values."""
 
@@ -100,7 +104,7 @@ class Finding:
     __slots__ = (
         "_build",
         "_fix",
-        "applicability",
+        "_level",
         "cell",
         "code",
         "column",
@@ -127,9 +131,10 @@ class Finding:
         *,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
-        applicability: Applicability | None = None,
+        applicability: Level = None,
         fix: Callable[[], Fix | None] | Fix | None = None,
     ) -> None:
+        """`applicability` and `fix` may be functions that find it out when somebody asks."""
         self.code = code
         self.name = name
         self.message = message
@@ -142,27 +147,37 @@ class Finding:
         self.labels = labels
         self.cell: int | None = None
         """In a notebook, the 1-based number of the cell that rows are counted in."""
-        self.applicability = applicability
-        """The level the rule offers a fix at, known without building it; None: no fix."""
+        self._level = applicability
         self._fix: Fix | None = None
         self._build: Callable[[], Fix | None] | None = None
         if isinstance(fix, Fix):
             self._fix = fix
-            self.applicability = fix.applicability
+            self._level = fix.applicability
         else:
             self._build = fix
+
+    @property
+    def applicability(self) -> Applicability | None:
+        """The level the rule offers a fix at, known without building it; None: no fix."""
+        if callable(self._level):
+            self._level = self._level()
+        return self._level
+
+    @applicability.setter
+    def applicability(self, level: Applicability | None) -> None:
+        self._level = level
 
     @property
     def fix(self) -> Fix | None:
         if self._build is not None:
             build, self._build = self._build, None
             self._fix = build()
-            self.applicability = self._fix.applicability if self._fix else None
+            self._level = self._fix.applicability if self._fix else None
         return self._fix
 
     def drop_fix(self) -> None:
         """Offer no fix, whatever the rule has to offer."""
-        self._fix = self._build = self.applicability = None
+        self._fix = self._build = self._level = None
 
     @property
     def sort_key(self) -> tuple[int, int, int, str, int, int]:

@@ -121,7 +121,7 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             f"{_COUNT}() is 0 where there is no CUDA: {harm}",
-            applicability=count_level(context, event.call),
+            applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
         )
 

@@ -101,6 +101,6 @@ def _finding(
         message,
         severity=severity,
         labels=tuple(context.label(test, "decided here") for test in tests[:1]),
-        applicability=move_level(context, call),
+        applicability=partial(move_level, context, call),
         fix=partial(move_to_device, context, call),
     )

@@ -89,7 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             _message(context, found, slot),
             confidence=Confidence.INFERRED if found.use is None else Confidence.CERTAIN,
             labels=_labels(context, found),
-            applicability=literal_level(context, literal, slot)  # type: ignore[arg-type]
+            applicability=partial(literal_level, context, literal, slot)  # type: ignore[arg-type]
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def _gated(
         labels=tuple(context.label(test, "decided here") for test in tests[:1]),
         applicability=Applicability.UNSAFE
         if literal is not None
-        else gates_level(context)
+        else partial(gates_level, context)
         if gate is not None
         else None,
         fix=partial(_replace_unsafely, context, literal, slot)

@@ -92,7 +92,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     end,
                     "Tensor.pin_memory() raises RuntimeError where there is no CUDA",
                     severity=Severity.BREAKS,
-                    applicability=pinned_level(context, call),
+                    applicability=partial(pinned_level, context, call),
                     fix=partial(unpin, context, call),
                 )
 

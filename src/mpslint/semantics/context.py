@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Unused
+from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
 from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
@@ -177,7 +177,7 @@ class Context:
         severity: Severity | None = None,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
-        applicability: Applicability | None = None,
+        applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
     ) -> Finding:
         """A finding at `node`; `applicability` and `fix` go together."""
@@ -204,7 +204,7 @@ class Context:
         severity: Severity | None = None,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
-        applicability: Applicability | None = None,
+        applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
     ) -> Finding:
         row, column = self.source.position(start)

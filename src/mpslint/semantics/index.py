@@ -29,6 +29,7 @@ SCOPE_NODES = (
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_FUNCTIONS = frozenset(FUNCTIONS)
 
 N = TypeVar("N", bound=ast.AST)
 
@@ -99,17 +100,29 @@ class Index:
                 if type(node.value) is str and type(parents[node]) is not ast.Expr:
                     strings.append(node)
                 continue
+            # The two kinds that make up most of what is no leaf are spelled out.
             if kind is ast.Attribute:
                 attributes[node.attr].append(node)
-            elif kind is ast.Call:
+                child = node.value
+                parents[child] = node
+                push(child)
+                continue
+            by_type[kind].append(node)
+            if kind is ast.Call:
                 func = node.func
                 if type(func) is ast.Attribute:
                     calls[func.attr].append(node)
                 elif type(func) is ast.Name:
                     calls[func.id].append(node)
-                by_type[kind].append(node)
-            else:
-                by_type[kind].append(node)
+                for item in reversed(node.keywords):
+                    parents[item] = node
+                    push(item)
+                for item in reversed(node.args):
+                    parents[item] = node
+                    push(item)
+                parents[func] = node
+                push(func)
+                continue
             fields = fields_of.get(kind)
             if fields is None:
                 fields = fields_of[kind] = _child_fields(kind)
@@ -145,15 +158,21 @@ class Index:
 
     def enclosing(self, node: ast.AST, *kinds: type[N]) -> N | None:
         """The nearest ancestor of one of these types."""
-        for parent in self.ancestors(node):
+        parents = self.parents
+        parent = parents.get(node)
+        while parent is not None:
             if isinstance(parent, kinds):
                 return parent
+            parent = parents.get(parent)
         return None
 
     def function(self, node: ast.AST) -> FunctionNode | None:
-        for parent in self.ancestors(node):
-            if isinstance(parent, FUNCTIONS):
-                return parent
+        parents = self.parents
+        parent = parents.get(node)
+        while parent is not None:
+            if parent.__class__ in _FUNCTIONS:
+                return parent  # type: ignore[return-value]
+            parent = parents.get(parent)
         return None
 
     def statement(self, node: ast.AST) -> ast.stmt:

@@ -15,6 +15,8 @@ from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
 from mpslint.semantics.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
+_ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
+"""What stands in these is not run by the turns of a loop around them."""
 _EVAL_NAME = re.compile(
     r"(^|_)(eval|evaluate|evaluation|valid|validate|validation|val|test|predict|infer|inference|score)",
     re.I,
@@ -53,16 +55,18 @@ class Loops:
 
     def innermost(self, node: ast.AST) -> Loop | None:
         """The loop whose every turn evaluates `node`; None outside loops and in its header."""
-        child = node
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+        parents = self._index.parents
+        child, parent = node, parents.get(node)
+        while parent is not None:
+            kind = parent.__class__
+            if kind in _ENDS:
                 return None
             if isinstance(parent, LOOPS):
                 if child in parent.body:
                     return parent
                 if isinstance(parent, ast.While) and child is parent.test:
                     return parent
-            child = parent
+            child, parent = parent, parents.get(parent)
         return None
 
     def device_loop(self, node: ast.AST) -> Loop | None:

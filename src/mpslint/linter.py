@@ -70,7 +70,7 @@ def screen_for(settings: Settings, path: str) -> Screen:
 def lint(
     source: SourceFile,
     settings: Settings,
-    tree: ast.Module | None = None,
+    tree: ast.Module | Callable[[SourceFile], ast.Module] | None = None,
     *,
     noqa: bool = True,
     elsewhere: Elsewhere | None = None,
@@ -79,7 +79,8 @@ def lint(
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
-    `tree` is the file's stdlib tree where somebody has it already (flake8); without `noqa`
+    `tree` is the file's stdlib tree where somebody has it already (flake8), or what makes it where
+    somebody can do so in less time (an editor's server); without `noqa`
     comments of that kind silence nothing (flake8's `--disable-noqa`).
     `elsewhere` tells of names that the file imports from its project. Not `screened`, all
     selected rules are run whatever words stand in the file; that must change no finding.
@@ -94,7 +95,11 @@ def lint(
         return []
     from mpslint.semantics.context import Context
 
-    context = Context(source, tree if tree is not None else source.parse(), settings, elsewhere)
+    if tree is None:
+        tree = source.parse()
+    elif callable(tree):
+        tree = tree(source)
+    context = Context(source, tree, settings, elsewhere)
     findings = _found(context, rules, pause)
     if not findings and judge is None:
         return []

@@ -60,6 +60,16 @@ def _codec(name: str) -> str:
     return codecs.lookup(name).name
 
 
+def parsed_text(text: str, path: str) -> ast.Module:
+    """The stdlib tree of a text, or what Python raises for it."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        # What `ast.parse` does; a file that is only checked never imports `ast`.
+        return cast("ast.Module", compile(text, path, "exec", _ONLY_AST, dont_inherit=True))
+
+
 class SourceFile:
     """Text of one file and the arithmetic between offsets, rows and columns."""
 
@@ -151,14 +161,8 @@ class SourceFile:
 
     def parse(self) -> ast.Module:
         """The stdlib tree. Raises `BadSource` with the row for what this Python cannot parse."""
-        import warnings
-
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                # What `ast.parse` does; a file that is only checked never imports `ast`.
-                tree = compile(self.text, self.path, "exec", _ONLY_AST, dont_inherit=True)
-                return cast("ast.Module", tree)
+            return parsed_text(self.text, self.path)
         except SyntaxError as error:
             raise BadSource(
                 self.path,

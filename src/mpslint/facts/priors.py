@@ -8,11 +8,14 @@ Nothing of the kind stands in code.
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from mpslint.facts.data import read_section
 from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
+
+_REMEMBERED = 4096
+"""Of so many names the answers are kept: a project asks about the same ones again and again."""
 
 
 class Prior(NamedTuple):
@@ -32,6 +35,7 @@ def _rows(kind: str) -> dict[str, Prior]:
     }
 
 
+@lru_cache(_REMEMBERED)
 def package_worlds(module: str) -> str | None:
     """The machines that can have a package: `cuda`; None: any."""
     rows = _rows("packages")
@@ -54,6 +58,7 @@ def _decorators() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(match, re.I), row.worlds) for match, row in _rows("decorators").items()]
 
 
+@lru_cache(_REMEMBERED)
 def decorator_worlds(name: str, keywords: tuple[str, ...] = ()) -> str | None:
     """The machines that a decorator of this name, with these keywords, leaves a function."""
     for pattern, worlds in _decorators():
@@ -62,6 +67,7 @@ def decorator_worlds(name: str, keywords: tuple[str, ...] = ()) -> str | None:
     return None
 
 
+@lru_cache(_REMEMBERED)
 def helper_answer(name: str) -> Answer | None:
     """What a helper of a well-known library that asks the machine says, by its last name."""
     row = _rows("helpers").get(name)
@@ -85,6 +91,7 @@ def _device_names() -> list[re.Pattern[str]]:
     return [re.compile(match, re.I) for match in _rows("device-names")]
 
 
+@lru_cache(_REMEMBERED)
 def names_device(name: str) -> bool:
     """Whether a name (of a variable, a parameter, a key, a function) is that of a device."""
     return any(pattern.search(name) for pattern in _device_names())
@@ -100,6 +107,7 @@ def names_process(name: str) -> bool:
     return any(pattern.search(name) for pattern in _process_names())
 
 
+@lru_cache(_REMEMBERED)
 def places_elsewhere(name: str) -> bool:
     """Whether what is called belongs to a library that has devices of its own, and no MPS."""
     rows = _rows("other-devices")
@@ -111,6 +119,7 @@ def _definitions() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(match), row.worlds) for match, row in _rows("definitions").items()]
 
 
+@lru_cache(_REMEMBERED)
 def definition_worlds(name: str) -> str | None:
     """The machines that a function or class is for, as its name says."""
     for pattern, worlds in _definitions():

@@ -29,6 +29,8 @@ from mpslint.reported import place_of
 from mpslint.rules.registry import all_rules
 from mpslint.screening import speaks_of_torch
 from mpslint.server.baselines import Baselines
+from mpslint.server.reparsing import Tree
+from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -38,12 +40,13 @@ if TYPE_CHECKING:
     from mpslint.server.documents import Snapshot
     from mpslint.server.workspace import Signs, Workspace
     from mpslint.settings import Settings
-    from mpslint.source import SourceFile
 
     Pause = Callable[[], None]
     """Raises to end an analysis that nobody waits for."""
 
 
+_TREES = 8
+"""Of so many texts the tree is kept from one keystroke to the next."""
 _KEPT = 16
 """Of so many settings at a time the project's other files are remembered."""
 
@@ -124,6 +127,7 @@ class Analyst:
         self._around: dict[Settings, _Warm] = {}
         self._projects: dict[Settings, _Warm] = {}
         self._baselines = Baselines()
+        self._trees: dict[str, Tree] = {}
         self._numbers = itertools.count(1)
 
     @staticmethod
@@ -168,7 +172,10 @@ class Analyst:
             warm = _warm(self._around, settings, Neighbours)
             try:
                 with warm.asking(path) as neighbours:
-                    findings = lint(source, settings, elsewhere=neighbours, pause=pause)
+                    tree = self._tree(path).of if type(source) is SourceFile else None
+                    findings = lint(source, settings, tree, elsewhere=neighbours, pause=pause)
+                for finding in findings:
+                    finding.drop_fix()  # It would be made from a tree that the next edit changes.
             finally:
                 rests_on = warm.heard | self._baselines.rests_on(settings)
                 blank = blank._replace(rests_on=rests_on)
@@ -184,6 +191,14 @@ class Analyst:
         except Exception as error:
             problem = Problem(None, 1, 1, internal_error(path, error))
         return blank._replace(problems=(problem,))
+
+    def _tree(self, path: str) -> Tree:
+        """The tree of a text that is being typed; those of the last few texts are kept."""
+        tree = self._trees.pop(path, None) or Tree()
+        if len(self._trees) >= _TREES:
+            del self._trees[next(iter(self._trees))]
+        self._trees[path] = tree
+        return tree
 
     def fixes(self, analysis: Analysis) -> Fixes | None:
         """The findings of an analysis with their fixes, as `mpslint fix` would make them; None

@@ -102,6 +102,7 @@ class Assignments(Expressions):
         if key is not None:
             frame.env[key] = value
             self.dotted.add(key.partition(".")[0])
+            self.held.add(target.attr)
         owner = one(self.eval(target.value), frame.mask)
         if owner.kind == INSTANCE:
             sites = owner.v.sites.setdefault(target.attr, {})

@@ -56,6 +56,7 @@ class Branches(Expressions):
             frame.env = dict(env) if worlds and branch else env
             if refined and branch is orelse:
                 frame.env = {**env, **dict(refined)}
+                self.held.update(key.rpartition(".")[2] for key, _ in refined)
             frame.tests = why | tests if (worlds & MACS) != (mask & MACS) else why
             if worlds:
                 mark = len(self.log)
@@ -92,15 +93,16 @@ class Branches(Expressions):
         if e1 is env and e2 is env:
             return env
         out = dict(e1)
-        for key, v2 in e2.items():
-            v1 = e1.get(key)
-            if v1 is not v2:
-                other = v1 if v1 is not None else self._unset(key)
-                if other is None:
-                    out.pop(key, None)
-                else:
-                    out[key] = pick(m1, other, m2, v2, tests)
-        for key in e1.keys() - e2.keys():
+        get, added = e1.get, 0
+        for key in [key for key, v2 in e2.items() if get(key) is not v2]:
+            v1, v2 = get(key), e2[key]
+            added += v1 is None
+            other = v1 if v1 is not None else self._unset(key)
+            if other is None:
+                out.pop(key, None)
+            else:
+                out[key] = pick(m1, other, m2, v2, tests)
+        for key in e1.keys() - e2.keys() if len(e1) + added > len(e2) else ():
             other = self._unset(key)
             if other is None:
                 del out[key]

@@ -71,7 +71,7 @@ class Calls(BuiltinCalls, Statements):
         base: Value | None = None
         callee: Value | None
         if isinstance(function, ast.Attribute):
-            key = self.key(function)
+            key = self.key(function) if function.attr in self.held else None
             callee = self.lookup(key) if key is not None else None
             if callee is None:
                 base = self.eval(function.value)

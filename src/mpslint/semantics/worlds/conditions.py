@@ -119,6 +119,8 @@ class Conditions(Placing):
 
     def worlds_of(self, value: Value, *, switches: bool = False) -> tuple[int, int, Tests]:
         """The worlds, of those here, in which a value may be true, and may be false."""
+        if value is UNK:
+            return self.frame.mask, self.frame.mask, NO_TESTS
         yes = no = 0
         tests = NO_TESTS
         for worlds, atom in cases_of(value, self.frame.mask):

@@ -48,6 +48,9 @@ class Core:
     caught: set[ast.stmt]
     """Statements whose exceptions are dealt with in the same function."""
     slots: dict[Symbol, int]
+    held: set[str]
+    """Names of attributes that an environment holds (`device`, for `self.device`): no other
+    attribute needs to be looked for there."""
     seen: set[ast.expr]
     """Devices written out that are compared or looked at, where that is seen."""
     own_tests: set[ast.expr]
@@ -97,16 +100,11 @@ class Core:
     @staticmethod
     def key(node: ast.expr) -> str | None:
         """`a.b.c` as text, None for anything else."""
-        parts = []
-        while isinstance(node, ast.Attribute):
-            parts.append(node.attr)
+        text = ""
+        while node.__class__ is ast.Attribute:
+            text = f".{node.attr}{text}"
             node = node.value
-        if not isinstance(node, ast.Name):
-            return None
-        if not parts:
-            return node.id
-        parts.append(node.id)
-        return ".".join(reversed(parts))
+        return f"{node.id}{text}" if node.__class__ is ast.Name else None
 
     # the log
 

@@ -65,6 +65,7 @@ class Interpreter(Summaries, Methods):
         self.fixtures = {}
         self.outer_of_class = []
         self.dotted = set()
+        self.held = set()
         self.saves = []
         self.default_device = None
         self.ends = {}

@@ -71,7 +71,7 @@ class Names(Conditions):
         return found if found is not None else atom
 
     def e_Attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name | ast.Attribute):
+        if node.attr in self.held:
             key = self.key(node)
             if key is not None:
                 value = self.lookup(key)

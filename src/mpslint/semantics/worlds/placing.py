@@ -24,7 +24,6 @@ from mpslint.semantics.worlds.values import (
     SEQUENCE,
     SOME,
     TENSOR,
-    UNK,
     UNKNOWN,
     Atom,
     Cases,
@@ -41,13 +40,18 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_KEPT = frozenset({SEQUENCE, NAMESPACE, MAPPING, LAMBDA, DEVICE, NAME})
+"""What says something wherever it goes, or holds what does."""
+_MIXED_PRECISION = facts.CUDA_AUTOCAST | facts.CUDA_SCALER
+
 
 class Placing(Core):
     def looked_at(self, value: Value) -> None:
         """Somebody looks at a device, or places with it: what becomes of it is seen."""
-        for _, atom in cases_of(value):
-            if atom.kind == DEVICE:
-                self.seen.update(places(atom))
+        if holds_device(value):
+            for _, atom in cases_of(value):
+                if atom.kind == DEVICE:
+                    self.seen.update(places(atom))
 
     def place(self, value: Value, use: ast.AST) -> Value:
         """`value` says where something goes. Gives the device in each world, repaired where it is
@@ -71,7 +75,7 @@ class Placing(Core):
     ) -> None:
         """A device goes where it cannot be followed, under this name; `attribute`: that of an
         object of the program's own; `use`: the module, for a name of its own."""
-        if value is UNK or not self.recording:
+        if not self.recording or (value.__class__ is Atom and value.kind not in _KEPT):
             return
         mask = self.frame.mask
         first = one(value, mask)
@@ -93,7 +97,7 @@ class Placing(Core):
             if at is not None:
                 self.emit(Kind.KEPT, at, name=name, value=value, use=use, likely=attribute)
             return
-        if first.kind == NAME and first.v in facts.CUDA_AUTOCAST | facts.CUDA_SCALER:
+        if first.kind == NAME and first.v in _MIXED_PRECISION:
             if value.__class__ is Atom and isinstance(first.node, ast.expr):
                 self.emit(Kind.AUTOCAST, first.node, name=first.v, value=device("cuda"))
             return

@@ -48,3 +48,4 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
                     old = one(self.lookup(key) or UNK, self.frame.mask)
                     if old.kind in (MODULE, UNKNOWN):
                         self.frame.env[key] = result
+                        self.held.add(key.rpartition(".")[2])

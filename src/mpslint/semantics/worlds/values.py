@@ -111,8 +111,10 @@ def cases_of(value: Value, worlds: int = ALL) -> Iterator[tuple[int, Atom]]:
 
 def one(value: Value, worlds: int) -> Atom:
     """The atom of a value in `worlds`: the first one that it may be there."""
-    for _, atom in cases_of(value, worlds):
-        if atom is not BOT:
+    if value.__class__ is Atom:  # Most values are, and a generator costs more than the answer.
+        return value if worlds else BOT
+    for mask, atom in value.cases:  # type: ignore[union-attr]
+        if mask & worlds and atom is not BOT:
             return atom
     return BOT
 
@@ -253,4 +255,6 @@ def is_none(value: Value) -> bool:
 
 def holds_device(value: Value, worlds: int = ALL) -> bool:
     """Whether a value is a device, in some of `worlds`."""
+    if value.__class__ is Atom:
+        return value.kind == DEVICE and bool(worlds)
     return any(atom.kind == DEVICE for _, atom in cases_of(value, worlds))

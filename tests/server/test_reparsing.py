@@ -1,0 +1,89 @@
+"""A tree that is brought up to date from text to text is the one that Python would have made."""
+
+from __future__ import annotations
+
+import ast
+import random
+
+import pytest
+
+from mpslint.errors import BadSource
+from mpslint.server.reparsing import Tree
+from mpslint.source import SourceFile
+from server.model import Buffer
+from server.typing_session import real_sized, session
+
+FRAGMENTS = (
+    "\\", "\n", "\r\n", "\r", "else:\n", "elif 1: pass\n", "finally: pass\n", "except: pass\n",
+    "try:\n", "if x:\n  y\n", "    ", "\t", "\x0c", '"""', "'", "(", ")", "@d\n", "@(\n d)\n",
+    "x = 1 \\\n", ";", "#\\\n", "a; b = [\n1]\n", "é", "async ", ":", "def f(): pass\n",
+)  # fmt: skip
+
+
+def dumped(tree: ast.Module) -> str:
+    return ast.dump(tree, include_attributes=True)
+
+
+def agrees(tree: Tree, text: str) -> bool:
+    """Whether the tree of this text is Python's own (or both refuse it); says if there is one."""
+    source = SourceFile.from_text(text, "train.py")
+    try:
+        expected = dumped(source.parse())
+    except BadSource:
+        with pytest.raises(BadSource):
+            tree.of(source)
+        return False
+    assert dumped(tree.of(source)) == expected
+    return True
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_session_of_edits_leaves_the_tree_that_python_makes(seed: int) -> None:
+    tree, buffer = Tree(), Buffer(real_sized(200))
+    parsed = [agrees(tree, buffer.text) for _ in session(buffer, 100, seed)]
+    assert parsed.count(True) > 30
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_put_in_or_taken_out_the_tree_is_the_one_that_python_makes(seed: int) -> None:
+    tree, chance = Tree(), random.Random(seed)
+    text = real_sized(60)
+    for _ in range(200):
+        start = chance.randrange(len(text) + 1)
+        if chance.random() < 0.5:
+            start = text.rfind("\n", 0, start) + 1
+        end = min(len(text), start + chance.choice((0, 0, 1, 2, 30)))
+        changed = text[:start] + chance.choice(("", *FRAGMENTS)) + text[end:]
+        if agrees(tree, changed):
+            text = changed
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1 \\\n\ny = 2\n", "x = 1 \\\n+ 2\ny = 2\n"),
+        ("if x:\n    y\nz\n", "if x:\n    y\nelse: w\nz\n"),
+        ("a = 1\n@(\n d\n)\ndef f(): pass\n", "a = 1\nb = (1)\n d\n)\ndef f(): pass\n"),
+        ("a = 1; b = [\n1]\nc = 2\n", "a = 1; b = [\n1, 2]\nc = 2\n"),
+        ("a\nb\nc\n", "a\nb \\\nc\n"),
+        ("s = '''a\n'''\nb\n", "s = '''a\n''\nb\n"),
+        ("a\nb; c\n", "a\n\nb; c"),
+        ("a\n", ""),
+        ("", "a\n"),
+    ],
+)
+def test_what_reaches_over_the_end_of_a_statement_is_seen(before: str, after: str) -> None:
+    tree = Tree()
+    agrees(tree, before)
+    agrees(tree, after)
+    agrees(tree, before)
+
+
+def test_statements_away_from_a_change_are_not_parsed_again() -> None:
+    tree = Tree()
+    source = SourceFile.from_text("a = 1\nb = 2\nc = 3\n")
+    first, _, last = tree.of(source).body
+    body = tree.of(SourceFile.from_text("a = 1\nb = 2 + 2\n\nc = 3\n")).body
+    assert body[0] is first
+    assert body[2] is last
+    assert last.lineno == 4

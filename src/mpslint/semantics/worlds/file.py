@@ -13,7 +13,7 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
 from mpslint.semantics.worlds.state import Function
-from mpslint.semantics.worlds.twins import unmatched
+from mpslint.semantics.worlds.twins import TOLD, unmatched
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Project
@@ -29,6 +29,8 @@ class Worlds:
         self._tree = tree
         self._text = text
         self._project = project
+        self._entered: dict[Function, int] = {}
+        """By function: the worlds in which somebody calls it."""
 
     def _made(self) -> Interpreter:
         callers: dict[str, list[ast.AST]] = {}
@@ -53,24 +55,25 @@ class Worlds:
         # Code nested too deep for the stack is generated; what was told before stands.
         with contextlib.suppress(RecursionError):
             interpreter.run()
-        if self._project is not None:
-            self._narrow(interpreter, self._project)
         return interpreter
 
-    @staticmethod
-    def _narrow(interpreter: Interpreter, project: Project) -> None:
-        """Takes away the worlds in which nobody calls a function, where only others do."""
-        known: dict[Function, int] = {}
-        for event in interpreter.log:
+    def _narrowed(self, events: list[Event]) -> list[Event]:
+        """Takes away the worlds in which nobody calls a function, where only others do. These are
+        looked at for functions in which something is asked about."""
+        if self._project is None:
+            return events
+        known = self._entered
+        for event in events:
             function = event.function
             if not isinstance(function, Function):
                 continue
-            cls = function.cls
-            if cls.made if cls is not None else function.calls:
-                continue
             if function not in known:
-                known[function] = project.entered((cls or function).node.name)
+                cls = function.cls
+                used_here = cls.made if cls is not None else function.calls
+                name = (cls or function).node.name
+                known[function] = ALL if used_here else self._project.entered(name)
             event.worlds &= known[function]
+        return events
 
     def release(self) -> None:
         """Takes the analysis apart, whose parts know each other: a run over many files does not
@@ -89,13 +92,14 @@ class Worlds:
     def events(self, *kinds: Kind) -> list[Event]:
         """What the file does of these kinds, in the order in which it was met."""
         if len(kinds) == 1:
-            return self.by_kind.get(kinds[0], [])
-        return [event for event in self.run.log if event.kind in kinds]
+            return self._narrowed(self.by_kind.get(kinds[0], []))
+        return self._narrowed([event for event in self.run.log if event.kind in kinds])
 
     def calls(self, names: Collection[str]) -> Iterator[Event]:
         """Calls of these functions of torch, under whatever name, in source order."""
         wanted = frozenset(names)
-        found = [event for event in self.events(Kind.CALLED) if event.name in wanted]
+        called = self.by_kind.get(Kind.CALLED, ())
+        found = self._narrowed([event for event in called if event.name in wanted])
         yield from sorted(found, key=_place)
 
     def raising(self, names: Collection[str]) -> Iterator[Event]:
@@ -161,6 +165,7 @@ class Worlds:
     def without_twin(self) -> list[Event]:
         """What CUDA's device is told, and MPS's is not: waits, releases, seeds, moves, casts. The
         two are compared at the end of each function; "has a twin" is no pattern of an `if`."""
+        self.events(*TOLD)
         return unmatched(self.run)
 
 

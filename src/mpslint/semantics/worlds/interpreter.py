@@ -10,6 +10,7 @@ import ast
 import bisect
 import re
 from collections.abc import Container, Iterable
+from functools import cache
 
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
@@ -80,17 +81,8 @@ class Interpreter(Summaries, Methods):
             for found in names or ()
             for name in found.split(b",")
         )
-        methods = {name: getattr(self, name) for name in dir(self) if name[:2] in ("e_", "s_")}
-        self.expressions = {
-            getattr(ast, name[2:]): method
-            for name, method in methods.items()
-            if name[:2] == "e_" and hasattr(ast, name[2:])
-        }
-        self.statements = {
-            getattr(ast, name[2:]): method
-            for name, method in methods.items()
-            if name[:2] == "s_" and hasattr(ast, name[2:])
-        }
+        self.expressions = {kind: getattr(self, name) for kind, name in _transfers("e_")}
+        self.statements = {kind: getattr(self, name) for kind, name in _transfers("s_")}
 
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
@@ -226,6 +218,13 @@ class Interpreter(Summaries, Methods):
         if not function.relevant:
             return
         self.enter(function, mask, tests, given, recording=True)
+
+
+@cache
+def _transfers(prefix: str) -> tuple[tuple[type[ast.AST], str], ...]:
+    """The methods that say what expressions (`e_Call`) or statements (`s_If`) do, by their kind."""
+    names = [name for name in dir(Interpreter) if name.startswith(prefix)]
+    return tuple((getattr(ast, n[2:]), n) for n in names if hasattr(ast, n[2:]))
 
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:

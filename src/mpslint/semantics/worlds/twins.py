@@ -10,14 +10,14 @@ from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS
 from mpslint.semantics.worlds.values import DEVICE, cases_of, where
 
-_TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
 
 
 def unmatched(run: Interpreter) -> list[Event]:
     """Events that CUDA has and no Mac, ported or not, has in the same function."""
     by_function: dict[object, list[Event]] = {}
     for event in run.log:
-        if event.kind in _TOLD:
+        if event.kind in TOLD:
             by_function.setdefault(event.function, []).append(event)
     found: list[Event] = []
     for function, events in by_function.items():

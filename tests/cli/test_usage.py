@@ -35,6 +35,8 @@ def feed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
         (["config", "a", "b"], "unexpected argument 'b'; see `mpslint config --help`"),
         (["check", "--output-format", "xml"], "argument --output-format: invalid choice: 'xml'"),
         (["check", "--jobs", "0"], "argument -j/--jobs: expected a number of processes, not '0'"),
+        (["verify", "--devcie", "cpu"], "no such option: --devcie; did you mean --device?"),
+        (["trace", "--json", "--", "--epoch"], "no such option: --json; see `mpslint trace"),
         (["verify"], "the following arguments are required: SCRIPT"),
         (["rule"], "give a rule, or --all"),
     ],
@@ -44,6 +46,31 @@ def test_a_slip_in_the_options_is_one_line(cli: Cli, arguments: list[str], said:
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith(f"error: {said}")
     assert ran.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "nearest"),
+    [
+        (["check", "--output-format", "sarf"], "sarif"),
+        (["check", "--color", "alway"], "always"),
+        (["completions", "bsh"], "bash"),
+    ],
+)
+def test_a_mistyped_value_is_told_with_the_nearest_one(
+    cli: Cli, arguments: list[str], nearest: str
+) -> None:
+    ran = cli(*arguments)
+    assert ran.code == 2
+    assert ran.err.endswith(f"; did you mean {nearest}?\n")
+    assert ran.err.count("\n") == 1
+
+
+def test_settings_of_a_path_that_is_not_there_come_with_a_warning(cli: Cli, project: Path) -> None:
+    ran = cli("config", "not_there.py")
+    assert ran.code == 0
+    assert ran.err.startswith("warning: not_there.py: no such file or folder")
+    (project / "there.py").touch()
+    assert cli("config", "there.py").err == ""
 
 
 @pytest.mark.parametrize("command", ["check", "fix"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from mpslint.cli import OK
@@ -41,6 +42,9 @@ def run(arguments: list[str]) -> int:
         return OK
     from mpslint.printable import printable
 
+    if not os.path.lexists(given.path):
+        said = f"warning: {given.path}: no such file or folder; these settings would hold for it"
+        print(printable(said), file=sys.stderr)
     lines = [f"# from {settings.origin or 'the defaults: no settings file was found'}"]
     for name, value in values.items():
         lines.append(f"{name} = {_toml(value)}" if value is not None else f"# {name} is not set")

@@ -70,6 +70,8 @@ class Parser:
         self.declared: list[Declared] = []
         self._about = {"prog": f"mpslint {command}", "description": description, "usage": usage}
         self.description = description
+        self._given: list[str] = []
+        """The command line."""
 
     def add_argument(self, *flags: str, **spec: Any) -> None:
         """As in argparse; `action` may be "store_true", "append" or `BOOLEAN`."""
@@ -81,6 +83,7 @@ class Parser:
     def parse_args(self, arguments: Sequence[str]) -> argparse.Namespace:
         """The options; a mistake (or `--help`) prints and raises `SystemExit`, as in argparse."""
         options = Options()
+        self._given = list(arguments)
         values = _read(self.declared, arguments)
         if values is None:
             self._argparse().parse_intermixed_args(arguments, cast("Any", options))
@@ -94,11 +97,18 @@ class Parser:
         raise SystemExit(2)
 
     def _advised(self, message: str) -> str:
-        """argparse's words, with the nearest option where there is none of that name."""
+        """argparse's words, with the nearest option or value where there is none of that name."""
         kind, _, words = message.partition(": ")
-        if kind != "unrecognized arguments":
+        if words.startswith("invalid choice: "):
+            return message + self._nearest_choice(kind.removeprefix("argument "), words)
+        if kind == "the following arguments are required":
+            # What is misspelled is told first: it may be why the rest was not understood.
+            words = " ".join(self._unknown())
+        elif kind != "unrecognized arguments":
             return message
         given = words.split()
+        if not given:
+            return message
         option = next((word for word in given if word.startswith("-")), None)
         if option is None:
             return f"unexpected argument {given[0]!r}; see `{self._about['prog']} --help`"
@@ -109,6 +119,30 @@ class Parser:
         near = difflib.get_close_matches(name, flags, 1)
         advice = f"did you mean {near[0]}?" if near else f"see `{self._about['prog']} --help`"
         return f"no such option: {name}; {advice}"
+
+    def _unknown(self) -> list[str]:
+        """The long options of the command line that are none of ours."""
+        ours = {"--help", *(flag for one in self.declared for flag in _flags(one))}
+        own = self._given[: self._given.index("--")] if "--" in self._given else self._given
+        return [word for word in own if word[:2] == "--" and word.partition("=")[0] not in ours]
+
+    def _nearest_choice(self, option: str, words: str) -> str:
+        """`; did you mean concise?` for `argument --output-format: invalid choice: 'concize'`."""
+        import difflib
+
+        names = option.split("/")
+        choices = next(
+            (
+                one.spec["choices"]
+                for one in self.declared
+                if "choices" in one.spec
+                and not {*one.flags, str(one.spec.get("metavar"))}.isdisjoint(names)
+            ),
+            (),
+        )
+        value = words.removeprefix("invalid choice: ").partition(" (")[0].strip("'\"")
+        near = difflib.get_close_matches(value, [str(one) for one in choices], 1)
+        return f"; did you mean {near[0]}?" if near else ""
 
     def _argparse(self) -> argparse.ArgumentParser:
         import argparse

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.rules.registry import UNUSED, Rule, all_rules
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
+from mpslint.source import SourceFile
 from mpslint.suppress import Suppressions, may_be_unused, may_silence
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.index import Index
     from mpslint.settings import Settings
-    from mpslint.source import SourceFile
 
 
 class Screen:
@@ -70,7 +71,7 @@ def screen_for(settings: Settings, path: str) -> Screen:
 def lint(
     source: SourceFile,
     settings: Settings,
-    tree: ast.Module | Callable[[SourceFile], ast.Module] | None = None,
+    tree: ast.Module | Callable[[SourceFile], Index] | None = None,
     *,
     noqa: bool = True,
     elsewhere: Elsewhere | None = None,
@@ -79,9 +80,9 @@ def lint(
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
 
-    `tree` is the file's stdlib tree where somebody has it already (flake8), or what makes it where
-    somebody can do so in less time (an editor's server); without `noqa`
-    comments of that kind silence nothing (flake8's `--disable-noqa`).
+    `tree` is the file's stdlib tree where somebody has it already (flake8), or what makes it with
+    its index where somebody can do so in less time (an editor's server); without `noqa` comments of
+    that kind silence nothing (flake8's `--disable-noqa`).
     `elsewhere` tells of names that the file imports from its project. Not `screened`, all
     selected rules are run whatever words stand in the file; that must change no finding.
     `pause` is called before each rule: what it raises ends a check that nobody waits for any more.
@@ -95,16 +96,20 @@ def lint(
         return []
     from mpslint.semantics.context import Context
 
+    index = None
     if tree is None:
         tree = source.parse()
     elif callable(tree):
-        tree = tree(source)
-    context = Context(source, tree, settings, elsewhere)
+        index = tree(source)
+        tree = index.tree
+    context = Context(source, tree, settings, elsewhere, index)
     findings = _found(context, rules, pause)
     if not findings and judge is None:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.
-    suppressions = Suppressions(source, noqa=noqa)
+    # Rows of a notebook's tree are not those of its text.
+    plain = tree if type(source) is SourceFile else None
+    suppressions = Suppressions(source, noqa=noqa, tree=plain)
     if suppressions.whole_file:
         return []
     kept = [finding for finding in findings if not suppressions.covers(finding)]

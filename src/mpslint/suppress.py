@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from mpslint.model import Finding
@@ -25,6 +26,7 @@ _FLAKE8 = re.compile(
     r"#\s*flake8[:=]\s*noqa(?P<codes>:\s?(?:[A-Z]+[0-9]+(?:[,\s]+)?)+)?\s*$", re.IGNORECASE
 )
 _WORDS = re.compile(rb"noqa|mpslint:", re.IGNORECASE)
+_SPOKEN = re.compile(_WORDS.pattern.decode(), re.IGNORECASE)
 _CODE = re.compile(r"[^,:\s]+")
 _JUDGED = re.compile(rb"noqa[^\r\n]*MPS\d|mpslint:\s*ignore", re.IGNORECASE)
 
@@ -108,8 +110,11 @@ class Suppressions:
 
     __slots__ = ("_noqa", "_of_file", "_rows", "silences", "whole_file")
 
-    def __init__(self, source: SourceFile, *, noqa: bool = True) -> None:
-        """Without `noqa` comments of that kind are not heard; mpslint's own still are."""
+    def __init__(
+        self, source: SourceFile, *, noqa: bool = True, tree: ast.Module | None = None
+    ) -> None:
+        """Without `noqa` comments of that kind are not heard; mpslint's own still are. With the
+        file's tree only the parts are read that can hold one."""
         self._noqa = noqa
         self.whole_file = False
         """Whether the file asks to be left alone."""
@@ -118,7 +123,7 @@ class Suppressions:
         self._of_file: list[Silence] = []
         self._rows: dict[int, list[Silence]] = {}
         if _WORDS.search(source.data):
-            for comment in comments(source):
+            for comment in _spoken(source, tree) if tree is not None else comments(source):
                 self._read(comment)
 
     def covers(self, finding: Finding) -> bool:
@@ -218,18 +223,38 @@ def comments(source: SourceFile) -> Iterator[Comment]:
     return (line.comment for line in lines(source) if line.comment is not None)
 
 
-def lines(source: SourceFile) -> Iterator[Line]:
-    """The lines of a file, up to what the tokenizer refuses."""
+def _spoken(source: SourceFile, tree: ast.Module) -> Iterator[Comment]:
+    """The comments of those statements of a file that hold a word for us; reading them all costs
+    more than parsing the file does."""
+    from bisect import bisect_right
+
+    from mpslint.cuts import parts_with
+
+    starts = source.starts
+    said = [bisect_right(starts, match.start()) for match in _SPOKEN.finditer(source.text)]
+    for first, last in parts_with(said, tree.body, source.line, len(starts)):
+        for line in lines(source, first, last):
+            if line.comment is not None:
+                yield line.comment
+
+
+def lines(source: SourceFile, top: int = 1, bottom: int | None = None) -> Iterator[Line]:
+    """The lines of a file, or of some rows that read alone as they do in it; up to what the
+    tokenizer refuses."""
     import tokenize
 
     opening, closing = _string_tokens("START"), _string_tokens("END")
-    rows = (f"{source.line(row)}\n" for row in range(1, len(source.starts) + 1))
+    rows = (
+        f"{source.line(row)}\n"
+        for row in range(top, (len(source.starts) if bottom is None else bottom) + 1)
+    )
     first, alone, inside = 0, True, 0
     comment: Comment | None = None
     try:
-        for kind, text, start, _, _ in tokenize.generate_tokens(lambda: next(rows, "")):
+        for kind, text, place, _, _ in tokenize.generate_tokens(lambda: next(rows, "")):
             if kind in (tokenize.INDENT, tokenize.DEDENT):
                 continue
+            start = place[0] + top - 1, place[1]
             first = first or start[0]
             inside += (kind in opening) - (kind in closing)
             if kind == tokenize.COMMENT:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import random
+from collections.abc import Iterable
 
 import pytest
 
 from mpslint.errors import BadSource
+from mpslint.semantics.index import Index
 from mpslint.server.reparsing import Tree
 from mpslint.source import SourceFile
 from server.model import Buffer
@@ -35,6 +37,33 @@ def agrees(tree: Tree, text: str) -> bool:
         return False
     assert dumped(tree.of(source)) == expected
     return True
+
+
+def buckets(index: Index) -> list[object]:
+    """All that an index knows, in its order, with places for nodes."""
+
+    def placed(nodes: Iterable[ast.AST]) -> list[str]:
+        return [ast.dump(node, include_attributes=True) for node in nodes]
+
+    named = (index.by_type, index.calls, index.attributes, index.names)
+    found: list[object] = [[(key, placed(nodes)) for key, nodes in each.items()] for each in named]
+    found.append(placed(index.strings))
+    found.append([placed([node, index.parents[node]]) for node in index.names["torch"]])
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_index_that_is_put_together_is_the_one_of_the_whole_tree(seed: int) -> None:
+    tree, buffer, compared = Tree(), Buffer(real_sized(100)), 0
+    for _ in session(buffer, 60, seed):
+        source = SourceFile.from_text(buffer.text, "train.py")
+        try:
+            expected = Index(source.parse())
+        except BadSource:
+            continue
+        assert buckets(tree.index(source)) == buckets(expected)
+        compared += 1
+    assert compared > 15
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -45,6 +45,7 @@ class Context:
         tree: ast.Module,
         settings: Settings,
         elsewhere: Elsewhere | None = None,
+        index: Index | None = None,
     ) -> None:
         self.source = source
         self.tree = tree
@@ -53,7 +54,7 @@ class Context:
         """The other files of the project, where somebody can read them."""
         self.unused: Sequence[Unused] = ()
         """The comments that silence nothing, where somebody has looked."""
-        self.index = Index(tree)
+        self.index = Index(tree) if index is None else index
         self.memo: dict[str, object] = {}
         """What others have worked out for the whole file, by keys of their own."""
 

@@ -55,6 +55,10 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
 
 
+def _alone(statement: ast.stmt) -> ast.Module:
+    return ast.Module([statement], [])
+
+
 class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
@@ -71,7 +75,9 @@ class Index:
         "tree",
     )
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, known: Known | None = None) -> None:
+        """`known`: the parts of statements that were looked at before, where somebody keeps them
+        from text to text; brought up to date."""
         self.tree = tree
         self.parents: dict[ast.AST, ast.AST] = {}
         self.by_type: dict[type, list[ast.AST]] = defaultdict(list)
@@ -83,7 +89,30 @@ class Index:
         """String constants, without docstrings and other bare strings."""
         self._spelled: dict[str, list[ast.Constant]] | None = None
         self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
-        self._walk(tree)
+        if known is None:
+            self._walk(tree)
+        else:
+            self._join(tree, known)
+
+    def _join(self, tree: ast.Module, known: Known) -> None:
+        """Put together the parts of the statements, in their order: what one walk would give."""
+        parts = {one: known.get(one) or Index(_alone(one)) for one in tree.body}
+        known.clear()
+        known |= parts
+        self.by_type[ast.Module].append(tree)
+        for part in parts.values():
+            self.parents |= part.parents
+            self.strings += part.strings
+            for kind, nodes in part.by_type.items():
+                if kind is not ast.Module:
+                    self.by_type[kind] += nodes
+            for name, calls in part.calls.items():
+                self.calls[name] += calls
+            for name, attributes in part.attributes.items():
+                self.attributes[name] += attributes
+            for name, names in part.names.items():
+                self.names[name] += names
+        self.parents |= dict.fromkeys(tree.body, tree)
 
     def _walk(self, tree: ast.Module) -> None:
         parents, by_type, fields_of = self.parents, self.by_type, _children
@@ -211,3 +240,7 @@ class Index:
     def within(self, node: ast.AST, ancestor: ast.AST) -> bool:
         """Whether `node` is `ancestor` or lies below it."""
         return node is ancestor or any(parent is ancestor for parent in self.ancestors(node))
+
+
+Known = dict[ast.stmt, Index]
+"""Statements of a module, each with the index of it alone."""

@@ -172,7 +172,7 @@ class Analyst:
             warm = _warm(self._around, settings, Neighbours)
             try:
                 with warm.asking(path) as neighbours:
-                    tree = self._tree(path).of if type(source) is SourceFile else None
+                    tree = self._tree(path).index if type(source) is SourceFile else None
                     findings = lint(source, settings, tree, elsewhere=neighbours, pause=pause)
                 for finding in findings:
                     finding.drop_fix()  # It would be made from a tree that the next edit changes.

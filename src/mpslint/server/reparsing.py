@@ -12,10 +12,14 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.cuts import begins_row, first_row, goes_on
+from mpslint.semantics.index import Index
 from mpslint.source import SourceFile, parsed_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from mpslint.semantics.index import Known
 
 _UNUSUAL = "barry_as_FLUFL"
 """With this, what stands at the top of a file changes how the rest of it is read."""
@@ -28,6 +32,11 @@ class Tree:
     def __init__(self) -> None:
         self._text = ""
         self._tree: ast.Module | None = None
+        self._known: Known = {}
+
+    def index(self, source: SourceFile) -> Index:
+        """The index of a text. Raises `BadSource` as `source.parse` does."""
+        return Index(self.of(source), self._known)
 
     def of(self, source: SourceFile) -> ast.Module:
         """The tree of a text. Raises `BadSource` as `source.parse` does."""
@@ -52,11 +61,11 @@ class Tree:
             return False
         added = new.count("\n") - old.count("\n")
         first = (body[before - 1].end_lineno or 0) if before else 0
-        last = _first_row(body[-after]) + added - 1 if after else None
+        last = first_row(body[-after]) + added - 1 if after else None
         lines = new.split("\n")
         part = lines[first:last]
         # A backslash joins the next line to what was thought to have ended.
-        if (first and _goes_on(lines[first - 1])) or (after and part and _goes_on(part[-1])):
+        if (first and goes_on(lines[first - 1])) or (after and part and goes_on(part[-1])):
             return False
         try:
             between = parsed_text("\n" * first + "\n".join(part) + "\n", source.path).body
@@ -77,30 +86,15 @@ def _kept(body: Sequence[ast.stmt], old: str, new: str) -> tuple[int, int]:
     before = 0
     while before < len(body) and (body[before].end_lineno or 0) < top:
         before += 1
-    while 0 < before < len(body) and _first_row(body[before]) <= (body[before - 1].end_lineno or 0):
+    while 0 < before < len(body) and first_row(body[before]) <= (body[before - 1].end_lineno or 0):
         before -= 1  # They share a row.
     after = 0
-    while after < len(body) - before and _first_row(body[-1 - after]) > bottom:
+    while after < len(body) - before and first_row(body[-1 - after]) > bottom:
         after += 1
     rows = old.split("\n")
-    while after and not _begins_row(body, len(body) - after, rows):
+    while after and not begins_row(body, len(body) - after, lambda row: rows[row - 1]):
         after -= 1
     return before, after
-
-
-def _begins_row(body: Sequence[ast.stmt], at: int, rows: Sequence[str]) -> bool:
-    """Whether a statement is the first one of its row, at the margin."""
-    statement, first = body[at], _first_row(body[at])
-    if at and first <= (body[at - 1].end_lineno or 0):
-        return False
-    if getattr(statement, "decorator_list", ()):
-        return rows[first - 1].startswith("@")  # The tree has no place for the sign itself.
-    return statement.col_offset == 0
-
-
-def _first_row(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return decorators[0].lineno if decorators else statement.lineno
 
 
 def _common(old: str, new: str) -> int:
@@ -130,10 +124,6 @@ def _common_end(old: str, new: str, most: int) -> int:
 def _has_lone_return(text: str) -> bool:
     """Whether a carriage return ends a line by itself: rows are counted by line feeds here."""
     return text.count("\r") != text.count("\r\n")
-
-
-def _goes_on(line: str) -> bool:
-    return line.rstrip("\r").endswith("\\")
 
 
 def _shift(statements: Iterable[ast.stmt], rows: int) -> None:

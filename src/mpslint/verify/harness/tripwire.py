@@ -8,6 +8,7 @@ What native code does to the process's memory is no event: see docs/verification
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -193,7 +194,7 @@ def install(teller: Teller | None, children: str | None) -> None:
     count, begins, ends, text, refused = (
         gc.get_freeze_count, str.startswith, str.rpartition, str, PermissionError,
     )  # fmt: skip
-    libraries = (HERE, *LIBRARIES)
+    libraries, nothing_said = (HERE, *LIBRARIES), contextlib.suppress
     # What the collector has put aside is not among "all objects" until it is asked for.
     gc.freeze()
     half = count() // 2
@@ -230,9 +231,11 @@ def install(teller: Teller | None, children: str | None) -> None:
         mine = number in busy
         busy.add(number)
         try:
-            frame = asking(1)
+            # At the end of a thread, for one, no frame lies below the hook's.
+            frame = asking().f_back
             if not what and rule is not None:
-                what = rule(args, frame)
+                with nothing_said(Exception):
+                    what = rule(args, frame)
             if not what:
                 return
             if send is not None and getpid() == process:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 import socket
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from mpslint.verify import Request, verify
-from mpslint.verify.harness import channel
+from mpslint.verify.harness import channel, teller
 from mpslint.verify.listener import Listener
 from mpslint.verify.verdict import Basis, Stability, judge
 
@@ -23,15 +24,16 @@ Send = channel.Send
 
 
 def end(**changes: Any) -> dict[str, Any]:
-    came = {"losses": 0, "params_digest": 0, "steps": 0}
+    came = {"losses": 0, "params_digest": 0, "steps": 0, "ops": 0}
     report = {
         "outcome": "finished",
         "losses": [],
         "params_digest": [],
         "steps": 0,
-        "device_ops": 5,
+        "device_ops": 0,
         "from_children": came,
         "told_steps": 500,
+        "limits": [],
     }
     return {"end": {**report, **changes}, "status": 0}
 
@@ -42,7 +44,7 @@ def heard(tell: Callable[[Send, socket.socket], None]) -> channel.Told:
         handle = os.dup(listener.handle)
         copy = socket.socket(fileno=os.dup(handle))
         with copy:
-            tell(channel.sender(handle), copy)
+            tell(teller.open_channel(handle).send, copy)
     return listener.told()
 
 
@@ -54,8 +56,9 @@ class TestChannel:
     def test_what_the_launcher_tells_arrives(self) -> None:
         def tell(send: Send, raw: socket.socket) -> None:
             send({"loss": 0.5})
+            send({"used": True})
             send({"step": 1, "ops": 3})
-            send(end(losses=[0.5], steps=1))
+            send(end(losses=[0.5], steps=1, device_ops=5))
 
         told = heard(tell)
         assert told.report is not None
@@ -113,21 +116,15 @@ class TestChannel:
             heard(tell)
 
     def test_a_record_cannot_be_sent_again(self) -> None:
-        sent: list[bytes] = []
-
-        class Noted(socket.socket):
-            def sendall(self, data: Any, flags: int = 0) -> None:
-                sent.append(bytes(data))
-                super().sendall(data, flags)
-
-        def tell(send: Send, raw: socket.socket) -> None:
-            send({"loss": 0.5})
-            raw.sendall(sent[-1])
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(channel.socket, "socket", Noted)
-            with pytest.raises(channel.Forged):
-                heard(tell)
+        key, (ours, theirs) = os.urandom(channel.KEY_BYTES), socket.socketpair()
+        with ours, theirs:
+            ours.sendall(key)
+            told = teller.open_channel(os.dup(theirs.fileno()))
+            told.send({"loss": 0.5})
+            sent = ours.recv(1 << 16)
+        assert channel.read(sent, key).records == [{"loss": 0.5}]
+        with pytest.raises(channel.Forged, match="not written by the launcher"):
+            channel.read(sent + sent, key)
 
     @pytest.mark.parametrize(
         "changed",
@@ -137,19 +134,23 @@ class TestChannel:
             {"losses": []},
             {"losses": [0.5], "steps": 7},
             {"losses": [0.5], "steps": 1, "device_ops": 2},
+            {"losses": [0.5], "steps": 1, "outcome": "died", "told": {"unavailable": "no device"}},
+            {"losses": [0.5], "steps": 1, "told": {"limit": "not simulated"}},
         ],
     )
     def test_the_end_may_not_contradict_what_was_told(self, changed: dict[str, Any]) -> None:
         def tell(send: Send, raw: socket.socket) -> None:
             send({"loss": 0.5})
+            send({"used": True})
             send({"step": 1, "ops": 3})
-            send(end(**{"steps": 1, **changed}))
+            send(changed.get("told", {}))
+            send(end(**{"steps": 1, "device_ops": 5, **changed}))
 
         with pytest.raises(channel.Forged):
             heard(tell)
 
     def test_what_children_did_comes_on_top_of_what_was_told(self) -> None:
-        came = {"losses": 1, "params_digest": 0, "steps": 2}
+        came = {"losses": 1, "params_digest": 0, "steps": 2, "ops": 0}
 
         def tell(send: Send, raw: socket.socket) -> None:
             send({"loss": float("nan")})
@@ -157,16 +158,41 @@ class TestChannel:
 
         assert heard(tell).report is not None
 
-    def test_a_clock_that_strikes_between_two_halves_breaks_nothing(self) -> None:
+    def test_operations_that_nobody_saw_are_not_believed(self) -> None:
+        with pytest.raises(channel.Forged, match="operations of the device, and none was seen"):
+            heard(lambda send, raw: send(end(device_ops=5)))
+
+    def test_operations_of_children_come_with_their_records(self) -> None:
+        came = {"losses": 0, "params_digest": 0, "steps": 0, "ops": 5}
+        told = heard(lambda send, raw: send(end(device_ops=5, from_children=came)))
+        assert told.report is not None
+
+    @pytest.mark.parametrize("ends", [True, False])
+    def test_what_took_the_check_apart_stands_whatever_comes_later(self, ends: bool) -> None:
+        def tell(send: Send, raw: socket.socket) -> None:
+            send({"touched": "opens the memory of a process, train.py:3"})
+            if ends:
+                send(end())
+
+        with pytest.raises(channel.Forged, match=r"it opens the memory .*, train\.py:3"):
+            heard(tell)
+
+    def test_what_cannot_be_told_breaks_nothing(self) -> None:
         def tell(send: Send, raw: socket.socket) -> None:
             send({"loss": 0.5})
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(channel, "_LENGTH", None)  # the key is used up, nothing is sent
-                with pytest.raises(AttributeError):
-                    send({"loss": 0.4})
-            send(end(outcome="stopped", losses=[0.5, 0.4]))
+            with pytest.raises(TypeError):
+                send({"loss": object()})
+            send(end(losses=[0.5]))
 
         assert heard(tell).report is not None
+
+    def test_a_clock_that_struck_between_two_halves_breaks_nothing(self) -> None:
+        key, (ours, theirs) = os.urandom(channel.KEY_BYTES), socket.socketpair()
+        with ours, theirs:
+            ours.sendall(hashlib.sha256(channel.RATCHET + key).digest())
+            teller.open_channel(os.dup(theirs.fileno())).send(end(outcome="stopped"))
+            sent = ours.recv(1 << 16)
+        assert channel.read(sent, key).report is not None
 
     def test_a_process_that_closed_all_its_files_sends_to_nobody_elses(self) -> None:
         mine, other = socket.socketpair()

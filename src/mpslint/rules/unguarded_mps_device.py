@@ -45,7 +45,6 @@ from mpslint.semantics.last_arm import deciding_test
 from mpslint.semantics.purpose import asks_for_mps
 from mpslint.semantics.worlds.machines import MACS
 
-_KNOWN = ("mps", "asked-mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
 _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 
 

@@ -31,6 +31,7 @@ from mpslint.semantics.worlds.values import (
     TENSOR,
     TRUE,
     UNK,
+    UNKNOWN,
     Atom,
     Value,
     cases_of,
@@ -77,7 +78,7 @@ class Calls(BuiltinCalls, Statements):
                 base = self.eval(function.value)
                 if one(base, self.frame.mask).kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
-                    if one(callee, self.frame.mask).kind in ("unknown", DEVICE):
+                    if one(callee, self.frame.mask).kind in (UNKNOWN, DEVICE):
                         callee = None
         else:
             callee = self.eval(function)
@@ -205,7 +206,7 @@ class Calls(BuiltinCalls, Statements):
             self.frame.mask = 0
             return UNK
         if name in facts.PLATFORM:
-            return Atom("platform", name)
+            return Atom(PLATFORM, name)
         top = name.partition(".")[0]
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)

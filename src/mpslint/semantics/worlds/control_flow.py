@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
@@ -97,9 +98,7 @@ class ControlFlow(Branches):
     def expects_error(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Attribute) and function.attr.startswith("assertRaises"):
             return True
-        calling, self.calling = self.calling, True
-        name = one(self.eval(function), ALL)
-        self.calling = calling
+        name = one(self.named_only(function), ALL)
         return name.kind == NAME and name.v in _EXPECTING
 
     def s_Try(self, node: ast.Try) -> None:
@@ -174,7 +173,4 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {
-        kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds
-    }
-    return not facts.CUDA_ERRORS.isdisjoint(names)
+    return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))

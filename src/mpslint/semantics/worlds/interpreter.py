@@ -213,11 +213,8 @@ class Interpreter(Summaries, Methods):
             given[parameter] = value
         first = function.node.body[0]
         self.reach[first] = self.reach.get(first, 0) | mask
-        if not mask:
-            return
-        if not function.relevant:
-            return
-        self.enter(function, mask, tests, given, recording=True)
+        if mask and function.relevant:
+            self.enter(function, mask, tests, given, recording=True)
 
 
 @cache

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import children, stopping
+from . import children, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -104,13 +104,15 @@ def watch_import_of_torch(options: Options) -> None:
         try:
             prepare_torch(options, fallback)
         except Unavailable as error:
-            RECORDER.unavailable = str(error)
+            RECORDER.missing(str(error))
             raise
         except Exception as error:
-            RECORDER.unavailable = f"{type(error).__name__}: {error}"
-            raise Unavailable(RECORDER.unavailable) from error
+            message = f"{type(error).__name__}: {error}"
+            RECORDER.missing(message)
+            raise Unavailable(message) from error
         finally:
             RECORDER.importing_torch = False
+        RECORDER.loaded()
 
     if "torch" in sys.modules:
         after(_fallback_enabled())
@@ -129,6 +131,7 @@ def start_child() -> None:
     """Called by ``sitecustomize`` in a child process."""
     options = from_environment()
     RECORDER.trace = options.trace
+    tripwire.install(None, options.children)
     hard_exit = os._exit
 
     def leave(code: int) -> None:

@@ -7,25 +7,25 @@ So a report that the script wrote itself is not believed, whether it comes befor
 the launcher's records; what was sent cannot be changed later; and without the last record, the one
 that says how the script ended, there is no report at all.
 
-The script runs in the same process. One that takes the launcher's objects apart can get at the
-current key, and no seal helps against that: see docs/verification.md.
+The script runs in the same process. There `teller` keeps the key, `vetting` looks at who tells
+what, and `tripwire` hears what takes them apart. Code that reads and writes the process's memory by
+its address can still get at the key, and no seal helps against that: see docs/verification.md.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import json
-import os
-import socket
 import struct
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 KEY_BYTES = 32
-_LENGTH = struct.Struct(">I")
+LENGTH = ">I"
+RATCHET = b"next"
+"""What is put before a key to make the next one of it."""
+_LENGTH = struct.Struct(LENGTH)
 # A clock that interrupts the launcher between the two halves of sending costs one key.
 _SKIPPED = 4
 
@@ -52,35 +52,7 @@ def _seal(key: bytes, data: bytes) -> bytes:
 
 
 def _next(key: bytes) -> bytes:
-    return hashlib.sha256(b"next" + key).digest()
-
-
-def sender(handle: int) -> Send:
-    """Take the key from the socket; what sends a record from now on, from this process only."""
-    sock = socket.socket(fileno=handle)
-    sock.set_inheritable(False)
-    key = b""
-    while len(key) < KEY_BYTES:
-        part = sock.recv(KEY_BYTES - len(key))
-        if not part:
-            raise OSError("the channel was closed before it was used")
-        key += part
-    sock.shutdown(socket.SHUT_RD)
-    process, lock, itself = os.getpid(), threading.RLock(), os.fstat(handle).st_ino
-
-    def send(record: Record) -> None:
-        nonlocal key
-        if os.getpid() != process:
-            return
-        data = json.dumps(record, allow_nan=True).encode()
-        with lock:
-            seal, key = _seal(key, data), _next(key)
-            # A script that closes all files, as daemons do, loses its report and nothing else.
-            with contextlib.suppress(OSError):
-                if os.fstat(handle).st_ino == itself:
-                    sock.sendall(_LENGTH.pack(len(data)) + seal + data)
-
-    return send
+    return hashlib.sha256(RATCHET + key).digest()
 
 
 def read(data: bytes, key: bytes) -> Told:
@@ -119,6 +91,7 @@ def _told(data: bytes, key: bytes) -> Told:
             raise TypeError
         records.append(record)
         at = start + length
+    _distrust(records)
     if not records or "end" not in records[-1]:
         return Told(None, None, records)
     last = records.pop()
@@ -126,14 +99,27 @@ def _told(data: bytes, key: bytes) -> Told:
     return Told(last["end"], last["status"], records)
 
 
-def _agree(report: Record, records: list[Record]) -> None:
-    """The end must not contradict what was told on the way."""
+def _distrust(records: list[Record]) -> None:
+    """What the check heard of somebody who takes it apart; nothing that came later is believed."""
     for record in records:
         if "changed" in record:
             raise Forged(f"the script changed what the check recorded ({record['changed']})")
+        if "touched" in record:
+            raise Forged(f"the script takes the check apart: it {record['touched']}")
+
+
+def _agree(report: Record, records: list[Record]) -> None:
+    """The end must not contradict what was told on the way."""
+    came = report["from_children"]
+    if report["device_ops"] > came["ops"] and not any("used" in record for record in records):
+        raise Forged("the report counts operations of the device, and none was seen")
+    limits = [record["limit"] for record in records if "limit" in record]
+    if any(limit not in report["limits"] for limit in limits):
+        raise Forged("the report leaves out a limit of the simulation that was met")
+    if any("unavailable" in record for record in records) and report["outcome"] != "unavailable":
+        raise Forged("the report leaves out that there is no device")
     # A clock that stops the script may do so between counting and telling.
     slack = 1 if report["outcome"] == "stopped" else 0
-    came = report["from_children"]
     for name, key in (("losses", "loss"), ("params_digest", "digest")):
         told = [record[key] for record in records if key in record]
         kept = report[name][: len(report[name]) - came[name]]

@@ -225,7 +225,7 @@ def merge(options: Options) -> None:
 
 def _merge(child: Any) -> None:
     recorder = RECORDER
-    recorder.ops += child["ops"]
+    recorder._ops += child["ops"]
     recorder.steps += child["steps"]
     recorder.forwards += child["forwards"]
     recorder.switches += child["switches"]
@@ -246,4 +246,5 @@ def _merge(child: Any) -> None:
     came["losses"] += len(child["losses"])
     came["params_digest"] += len(child["digests"])
     came["steps"] += child["steps"]
+    came["ops"] += child["ops"]
     recorder.note("counters of child processes are included")

@@ -19,6 +19,9 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _SIMULATOR = os.path.join(_HERE, "simulator") + os.sep
 _WAITS_IN_C = ("_engine_run_backward", "__del__")
 _STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+LIBRARIES = tuple({*_STDLIB, *filter(None, map(sysconfig.get_path, ("purelib", "platlib"))), "<"})
+"""How names of files begin whose code is not the user's own."""
+_TELLING = tuple(os.path.join(_HERE, name) for name in ("teller.py", "vetting.py", "tripwire.py"))
 _ranks: dict[CodeType, int] = {}
 _torch_folder: str | None = None
 # innermost last; several threads may each run a backward pass
@@ -101,11 +104,13 @@ def called_by_user() -> bool:
 
 def in_operation(frame: FrameType | None) -> bool:
     """Whether torch's C++ code waits for what runs in ``frame``: a kernel, a hook of autograd, a
-    destructor. An exception that comes from nowhere ends badly there, or is lost.
+    destructor. An exception that comes from nowhere ends badly there, or is lost. The same holds
+    while a record is told.
     """
     while frame is not None:
         code = frame.f_code
-        if code.co_filename.startswith(_SIMULATOR) or code.co_name in _WAITS_IN_C:
+        file = code.co_filename
+        if file.startswith(_SIMULATOR) or file in _TELLING or code.co_name in _WAITS_IN_C:
             return True
         frame = frame.f_back
     return False

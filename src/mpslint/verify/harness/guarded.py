@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 _HERE = os.path.dirname(__file__) + os.sep
-_known: set[str] = set()
 
 
 class Guarded:
@@ -20,11 +19,9 @@ class Guarded:
 
     def __setattr__(self, name: str, value: Any) -> None:
         file = sys._getframe(1).f_code.co_filename
-        if file not in _known:
-            if not file.startswith(_HERE):
-                on_change(name)
-                raise AttributeError(f"{name}: only the launcher may set it")
-            _known.add(file)
+        if not file.startswith(_HERE):
+            on_change(name)
+            raise AttributeError(f"{name}: only the launcher may set it")
         object.__setattr__(self, name, value)
 
 

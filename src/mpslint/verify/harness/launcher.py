@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import bootstrap, channel, children, guarded, stopping
+from . import bootstrap, channel, children, guarded, stopping, teller, tripwire, vetting
 from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
 from .recorder import RECORDER
 from .report import ReportWriter, describe_error, without_harness
@@ -180,10 +180,12 @@ def main(argv: list[str]) -> int:
         children=children.make_folder(options),
         visible_devices=os.environ.get("CUDA_VISIBLE_DEVICES"),
     )
-    send = channel.sender(options.channel) if options.channel is not None else None
-    if send is not None:
-        RECORDER.tell = send
-        guarded.listen(lambda name: send({"changed": name}))
+    send: channel.Send | None = None
+    told = None
+    if options.channel is not None:
+        told = teller.open_channel(options.channel, vetting.vetting())
+        send = RECORDER.tell = told.send
+        guarded.listen(lambda name: told.send({"changed": name}))
     to_environment(options, os.path.dirname(os.path.abspath(__file__)))
     bootstrap.reach_children()
     RECORDER.trace = options.trace
@@ -191,6 +193,10 @@ def main(argv: list[str]) -> int:
         import multiprocessing
 
         multiprocessing.set_start_method("spawn")
-    code = Run(options, send).execute()
+    run = Run(options, send)
+    if told is not None:
+        RECORDER.loaded()
+        tripwire.install(told, options.children)
+    code = run.execute()
     sys.stdout.flush()
     return code

@@ -25,8 +25,8 @@ class Recorder(Guarded):
     """Counters of one process; every method may be called from any thread."""
 
     __slots__ = (
-        "_last_totals", "calls", "copies", "digests", "events", "fallbacks", "forwards",
-        "from_children", "importing_torch", "limits", "losses", "notes", "ops",
+        "_last_totals", "_ops", "calls", "copies", "digests", "events", "fallbacks", "forwards",
+        "from_children", "importing_torch", "limits", "losses", "notes",
         "parameters_on_device", "self_test", "simulates", "started", "step_rows", "steps",
         "switches", "syncs", "tell", "trace", "unavailable", "visible_devices",
     )  # fmt: skip
@@ -35,7 +35,8 @@ class Recorder(Guarded):
         self.tell: Callable[[dict[str, Any]], None] | None = None
         self.started = time.perf_counter()
         self.trace = False
-        self.ops = 0
+        self.importing_torch = False
+        self._ops = 0
         self.steps = 0
         self.forwards = 0
         self.switches = 0
@@ -53,10 +54,21 @@ class Recorder(Guarded):
         self.self_test: dict[str, Any] = {"passed": 0, "failed": []}
         self.simulates: str | None = None
         self.unavailable: str | None = None
-        self.importing_torch = False
         self.visible_devices: str | None = None
         self._last_totals: dict[str, float] = {}
-        self.from_children = {"losses": 0, "params_digest": 0, "steps": 0}
+        self.from_children = {"losses": 0, "params_digest": 0, "steps": 0, "ops": 0}
+
+    @property
+    def ops(self) -> int:
+        """Operations on the device. The first one is told: a number alone can be set."""
+        return self._ops
+
+    @ops.setter
+    def ops(self, value: int) -> None:
+        first = not self._ops
+        self._ops = value
+        if first and value and not self.importing_torch:
+            self._say(used=True)
 
     def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:
         """The host waited for the device ``count`` times."""
@@ -87,6 +99,17 @@ class Recorder(Guarded):
     def limit(self, message: str) -> None:
         """The simulation could not do something; the run proves nothing any more."""
         self.limits[message] += 1
+        if self.limits[message] == 1 and not self.importing_torch:
+            self._say(limit=message)
+
+    def loaded(self) -> None:
+        """The check's own modules are complete: from now on they stay as they are."""
+        self._say(loaded=True)
+
+    def missing(self, message: str) -> None:
+        """There is no device: what follows proves nothing."""
+        self.unavailable = message
+        self._say(unavailable=message)
 
     def note(self, message: str) -> None:
         """Something the reader of the report should know."""
@@ -173,7 +196,7 @@ class Recorder(Guarded):
 
     def forget(self) -> None:
         """Start counting from nothing (the self-test ran operations of its own)."""
-        self.ops = 0
+        self._ops = 0
         self.switches = 0
         for counter in (self.syncs, self.fallbacks, self.limits, self.notes):
             counter.clear()

@@ -20,7 +20,6 @@ from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import names_in
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ _NEXT = re.compile(rb"\n(?=[^\s#)])")
 _Known = TypeVar("_Known")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
-_SETTLED = 24
-"""So many run modules: a package's helpers, which most of its files ask; some megabytes."""
 _TEXTS = 256
 """So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -71,7 +68,6 @@ class Modules:
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[str, Context | None] = {}
-        self._settled: dict[str, Interpreter | None] = {}
         self._texts: dict[str, bytes | None] = {}
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
@@ -148,10 +144,10 @@ class Modules:
         """Whether the module at `path`, or one that it takes `name` from, can say of `name` what
         takes one of `words` to say; not `classes`, a class cannot."""
         key = (path, name, words)
-        if not classes and b"class " + name.encode("utf-8", "replace") in (self._text(path) or b""):
+        if not classes and b"class " + name.encode("utf-8", "replace") in (self.text(path) or b""):
             return False
         if key not in self._spoken:
-            data = self._text(path) or b""
+            data = self.text(path) or b""
             said = _definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
             self._spoken[key] = said is None or any(word in said for word in words)
         return self._spoken[key]
@@ -159,32 +155,9 @@ class Modules:
     def names_kernels(self, path: str) -> bool:
         """Whether the text of a module has the name of a package that only some machines have."""
         if path not in self._kernels:
-            data = self._text(path) or b""
+            data = self.text(path) or b""
             self._kernels[path] = any(name in data for name in package_names())
         return self._kernels[path]
-
-    def settled(self, path: str) -> Interpreter | None:
-        """The module at `path`, run in all worlds as an import would; None: it cannot be read."""
-        if path in self._settled:
-            known = self._settled[path] = self._settled.pop(path)  # used last, dropped last
-            return known
-        while len(self._settled) >= _SETTLED:
-            gone = self._settled.pop(next(iter(self._settled)))
-            if gone is not None:
-                gone.release()
-        self._settled[path] = self._run(path)
-        return self._settled[path]
-
-    def _run(self, path: str) -> Interpreter | None:
-        data = self._text(path)
-        if data is None:
-            return None
-        try:
-            interpreter = Interpreter(SourceFile(path, data).parse(), data, {})
-            interpreter.settle()
-        except (MpslintError, RecursionError):
-            return None
-        return interpreter
 
     def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`; None where it cannot be read."""
@@ -204,7 +177,7 @@ class Modules:
         except (MpslintError, RecursionError):
             return None
 
-    def _text(self, path: str) -> bytes | None:
+    def text(self, path: str) -> bytes | None:
         """The text of a module, kept for a while."""
         if path not in self._texts:
             _keep(self._texts, path, self._read(path), _TEXTS)

@@ -9,6 +9,7 @@ from mpslint.facts.priors import call_worlds, names_process
 from mpslint.facts.runtime import cuda_names
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
 from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -87,6 +88,10 @@ class TorchCalls(Makers, Calls):
             return UNK
         if name in LOADERS:
             return self._load(name, node, args, keywords)
+        if name in EXTENSION_LOADERS:
+            if needs_nvcc(node, [*args, *keywords.values()]) and not self.frame.caught:
+                self.owned(NVIDIA)
+            return UNK
         if name == "torch.save":
             self.saved(node, args)
             return UNK

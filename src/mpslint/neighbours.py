@@ -14,7 +14,7 @@ from mpslint.imported_runs import ImportedRuns
 from mpslint.modules import Modules, is_foreign
 from mpslint.results import Consulted
 from mpslint.screening import names_in
-from mpslint.semantics.checkpoints import all_saved_from_cpu
+from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,

@@ -12,6 +12,7 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     FUNCTION,
     NAME,
+    NO_TESTS,
     SKIP,
     Atom,
     Tests,
@@ -40,7 +41,7 @@ class Definitions(Expressions):
                 self.kept(self.eval(default), node.name)
         if function is None:
             function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
-            function.relevant = self.is_relevant(node)
+            function.relevant = self.is_relevant(node) or node in self.leading
             self.functions[node] = function
         elif self.recording:
             function.up, function.mask, function.tests = up, mask, tests
@@ -60,7 +61,9 @@ class Definitions(Expressions):
             return
         if node.decorator_list:
             function.decorated = True
-            function.escaped = function.escaped or any(map(self._hands_on, node.decorator_list))
+            if any(map(self._hands_on, node.decorator_list)):
+                function.escaped = True
+                function.handed.append((ALL, NO_TESTS))
             for decorator in node.decorator_list:
                 call = decorator.func if isinstance(decorator, ast.Call) else decorator
                 if isinstance(call, ast.Attribute) and call.attr == "fixture":

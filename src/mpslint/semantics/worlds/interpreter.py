@@ -7,7 +7,6 @@ with the arguments of all its callers joined, after these have been run.
 from __future__ import annotations
 
 import ast
-import bisect
 import re
 from collections.abc import Container, Iterable
 
@@ -16,7 +15,7 @@ from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
-from mpslint.semantics.worlds.relevance import lines_with_words
+from mpslint.semantics.worlds.relevance import lines_with_words, matters
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -36,9 +35,12 @@ class Interpreter(Summaries, Methods):
         read_attributes: frozenset[str] = frozenset(),
         project: Project | None = None,
         nodes: Container[object] = (),
+        leading: Container[ast.AST] = (),
     ) -> None:
         """`callers`: by the last name of what is called, the functions around the calls;
-        `read_attributes`: the attributes that the file reads."""
+        `read_attributes`: the attributes that the file reads; `leading`: the functions that lead
+        to others which can matter."""
+        self.leading = leading
         self.read_attributes = read_attributes
         self.nodes = nodes
         self.tree = tree
@@ -94,8 +96,7 @@ class Interpreter(Summaries, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             self._lines = lines_with_words(self._text)
-        at = bisect.bisect_left(self._lines, node.lineno)  # type: ignore[attr-defined]
-        return at < len(self._lines) and self._lines[at] <= node.end_lineno  # type: ignore[attr-defined]
+        return matters(node, self._lines)
 
     # the file
 
@@ -191,12 +192,11 @@ class Interpreter(Summaries, Methods):
         name = function.node.name
         if cls is not None and cls.made and not function.escaped:
             mask, tests = _narrowed(mask, tests, cls.made.values())
-        outside = (
-            function.escaped or (cls is not None and name.startswith("__")) or name in _ENTRIES
-        )
+        outside = (cls is not None and name.startswith("__")) or name in _ENTRIES
         sites = list(function.calls.values())
-        if sites and not outside:
-            mask, tests = _narrowed(mask, tests, ((m, t) for m, t, _ in sites))
+        used = [*((m, t) for m, t, _ in sites), *function.handed]
+        if used and not outside and (function.handed or not function.escaped):
+            mask, tests = _narrowed(mask, tests, used)
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA

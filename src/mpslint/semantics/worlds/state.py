@@ -23,6 +23,7 @@ class Function:
         "decorated",
         "end_tests",
         "escaped",
+        "handed",
         "home",
         "mask",
         "node",
@@ -50,6 +51,8 @@ class Function:
         """The interpreter of the file that it stands in."""
         self.calls: dict[int, tuple[int, Tests, Env]] = {}
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
+        self.handed: list[tuple[int, Tests]] = []
+        """Where it is given to others, who may call it: the worlds, and what keeps others away."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False

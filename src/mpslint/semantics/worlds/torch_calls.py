@@ -237,6 +237,7 @@ class TorchCalls(Makers, Calls):
         if worker.kind == FUNCTION and worker.v.home is self:
             frame = self.frame
             worker.v.escaped = False
+            worker.v.handed.clear()  # to torch alone
             worker.v.calls[id(node)] = (frame.mask & started, frame.tests, {})
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:

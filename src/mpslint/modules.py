@@ -30,6 +30,9 @@ _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
 _FAR = 80
+_UP = 6
+"""So many folders up a package is looked for whose tests a file may be one of."""
+_SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
@@ -102,6 +105,21 @@ class Modules:
                 if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)
         return None, tuple(looked)
+
+    def made_around(self, path: str, package: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a folder around the file at the absolute `path` holds a package of this name
+        beside a setup script, which makes it; and the files that were looked for."""
+        looked: list[str] = []
+        folder = os.path.dirname(path)
+        for _ in range(_UP):
+            own = os.path.join(folder, *package.split("."), "__init__.py")
+            looked.append(own)
+            if self._is_file(own):
+                scripts = [os.path.join(folder, name) for name in _SCRIPTS]
+                looked += scripts
+                return any(map(self._is_file, scripts)), tuple(looked)
+            folder = os.path.dirname(folder)
+        return False, tuple(looked)
 
     def roots(self, path: str) -> list[str]:
         """The folders from which the file at `path` can import by absolute names, each once."""

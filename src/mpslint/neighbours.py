@@ -173,6 +173,11 @@ class Neighbours:
                 found.append(all_saved_from_cpu(context, file_name))
         return any(found) and False not in found
 
+    def develops(self, path: str, package: str) -> bool:
+        found, looked = self.modules.made_around(os.path.abspath(path), package)
+        self._note(looked)
+        return found
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -318,6 +323,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def develops(self, path: str, package: str) -> bool:
+        self.asked = True
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -372,6 +381,9 @@ class _Distant:
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def develops(self, path: str, package: str) -> bool:
         return False
 
     def holds_back(self, path: str) -> bool:

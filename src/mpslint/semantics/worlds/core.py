@@ -41,6 +41,8 @@ class Core:
     frame: Frame
     log: list[Event]
     recording: bool
+    main: ast.stmt | None
+    """`if __name__ == "__main__":`"""
     leading: Container[ast.AST]
     """The functions that lead to others which can matter."""
     depth: int

@@ -41,7 +41,9 @@ class Definitions(Expressions):
                 self.kept(self.eval(default), node.name)
         if function is None:
             function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
-            function.relevant = self.is_relevant(node) or node in self.leading
+            matters = self.is_relevant(node)
+            function.leading = not matters and node in self.leading
+            function.relevant = matters or function.leading
             self.functions[node] = function
         elif self.recording:
             function.up, function.mask, function.tests = up, mask, tests

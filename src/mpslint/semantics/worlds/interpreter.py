@@ -75,6 +75,7 @@ class Interpreter(Summaries, Methods):
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
         self.is_script = any(_runs(statement, own) for statement in tree.body)
         """Whether the file does its work when it is run: nobody imports it for a name."""
+        self.main = next((item for item in tree.body if _is_main(item)), None)
         names = b"global" in text and _GLOBAL.findall(text)
         self.rebound = frozenset(
             name.strip().decode(errors="replace")
@@ -185,6 +186,9 @@ class Interpreter(Summaries, Methods):
         """The run that tells what a function does."""
         if self.steps > MAX_STEPS:
             return
+        # Who calls it before the file has come to its end calls it where he is.
+        for worlds, _, _ in function.calls.values():
+            end |= worlds
         mask, tests = function.mask & end, function.tests
         if mask != function.mask:
             tests |= end_tests
@@ -229,18 +233,22 @@ class Interpreter(Summaries, Methods):
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
     """`if __name__ == "__main__":`, or a call of a function of its `own` at the top."""
-    if isinstance(statement, ast.If):
-        test = statement.test
-        return (
-            isinstance(test, ast.Compare)
-            and isinstance(test.left, ast.Name)
-            and test.left.id == "__name__"
-        )
-    return (
+    return _is_main(statement) or (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
         and statement.value.func.id in own
+    )
+
+
+def _is_main(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.If):
+        return False
+    test = statement.test
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
     )
 
 

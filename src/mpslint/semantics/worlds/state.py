@@ -25,6 +25,7 @@ class Function:
         "escaped",
         "handed",
         "home",
+        "leading",
         "mask",
         "node",
         "own",
@@ -61,6 +62,8 @@ class Function:
         self.own = False
         """Whether it ends in what only CUDA has."""
         self.relevant = True
+        self.leading = False
+        """It is run for those that it calls alone: it names nothing that can matter."""
 
 
 class Class:

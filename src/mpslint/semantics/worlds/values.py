@@ -34,6 +34,10 @@ def negated(symbol: Symbol) -> Symbol:
     return symbol[1] if symbol[0] == "not" else ("not", symbol)  # type: ignore[return-value]
 
 
+BARE = "bare"
+"""In place of a module's dtype: it has neither parameters nor buffers."""
+
+
 class Atom:
     """A value as it is in some worlds."""
 
@@ -254,3 +258,8 @@ def is_none(value: Value) -> bool:
 def holds_device(value: Value, worlds: int = ALL) -> bool:
     """Whether a value is a device, in some of `worlds`."""
     return any(atom.kind == DEVICE for _, atom in cases_of(value, worlds))
+
+
+def is_bare(value: Value) -> bool:
+    """Whether this is a module with nothing in it that could be moved."""
+    return all(atom.kind == MODULE and atom.v[1] == BARE for _, atom in cases_of(value))

@@ -20,7 +20,6 @@ from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import names_in
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
@@ -31,14 +30,15 @@ _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
 """Of a folder with more modules nobody asks who imports whom."""
 _FAR = 80
+_UP = 6
+"""So many folders up a package is looked for whose tests a file may be one of."""
+_SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
 _Known = TypeVar("_Known")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
-_SETTLED = 24
-"""So many run modules: a package's helpers, which most of its files ask; some megabytes."""
 _TEXTS = 256
 """So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
@@ -71,7 +71,6 @@ class Modules:
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[str, Context | None] = {}
-        self._settled: dict[str, Interpreter | None] = {}
         self._texts: dict[str, bytes | None] = {}
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
@@ -106,6 +105,21 @@ class Modules:
                 if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)
         return None, tuple(looked)
+
+    def made_around(self, path: str, package: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a folder around the file at the absolute `path` holds a package of this name
+        beside a setup script, which makes it; and the files that were looked for."""
+        looked: list[str] = []
+        folder = os.path.dirname(path)
+        for _ in range(_UP):
+            own = os.path.join(folder, *package.split("."), "__init__.py")
+            looked.append(own)
+            if self._is_file(own):
+                scripts = [os.path.join(folder, name) for name in _SCRIPTS]
+                looked += scripts
+                return any(map(self._is_file, scripts)), tuple(looked)
+            folder = os.path.dirname(folder)
+        return False, tuple(looked)
 
     def roots(self, path: str) -> list[str]:
         """The folders from which the file at `path` can import by absolute names, each once."""
@@ -148,10 +162,10 @@ class Modules:
         """Whether the module at `path`, or one that it takes `name` from, can say of `name` what
         takes one of `words` to say; not `classes`, a class cannot."""
         key = (path, name, words)
-        if not classes and b"class " + name.encode("utf-8", "replace") in (self._text(path) or b""):
+        if not classes and b"class " + name.encode("utf-8", "replace") in (self.text(path) or b""):
             return False
         if key not in self._spoken:
-            data = self._text(path) or b""
+            data = self.text(path) or b""
             said = _definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
             self._spoken[key] = said is None or any(word in said for word in words)
         return self._spoken[key]
@@ -159,32 +173,9 @@ class Modules:
     def names_kernels(self, path: str) -> bool:
         """Whether the text of a module has the name of a package that only some machines have."""
         if path not in self._kernels:
-            data = self._text(path) or b""
+            data = self.text(path) or b""
             self._kernels[path] = any(name in data for name in package_names())
         return self._kernels[path]
-
-    def settled(self, path: str) -> Interpreter | None:
-        """The module at `path`, run in all worlds as an import would; None: it cannot be read."""
-        if path in self._settled:
-            known = self._settled[path] = self._settled.pop(path)  # used last, dropped last
-            return known
-        while len(self._settled) >= _SETTLED:
-            gone = self._settled.pop(next(iter(self._settled)))
-            if gone is not None:
-                gone.release()
-        self._settled[path] = self._run(path)
-        return self._settled[path]
-
-    def _run(self, path: str) -> Interpreter | None:
-        data = self._text(path)
-        if data is None:
-            return None
-        try:
-            interpreter = Interpreter(SourceFile(path, data).parse(), data, {})
-            interpreter.settle()
-        except (MpslintError, RecursionError):
-            return None
-        return interpreter
 
     def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`; None where it cannot be read."""
@@ -204,7 +195,7 @@ class Modules:
         except (MpslintError, RecursionError):
             return None
 
-    def _text(self, path: str) -> bytes | None:
+    def text(self, path: str) -> bytes | None:
         """The text of a module, kept for a while."""
         if path not in self._texts:
             _keep(self._texts, path, self._read(path), _TEXTS)

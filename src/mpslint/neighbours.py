@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.imported_runs import ImportedRuns
 from mpslint.modules import Modules, is_foreign
 from mpslint.results import Consulted
 from mpslint.screening import names_in
-from mpslint.semantics.checkpoints import all_saved_from_cpu
+from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,
@@ -25,7 +26,6 @@ from mpslint.semantics.elsewhere import (
 )
 from mpslint.semantics.facts_known import NONE, common
 from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.project import foreign_worlds
 from mpslint.semantics.worlds.values import NAME, Atom
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Neighbours:
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self.modules = modules or Modules(settings)
+        self._runs = ImportedRuns(self.modules)
         self._distant = _Distant(self)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -75,15 +76,9 @@ class Neighbours:
         return self._definition(os.path.abspath(path), qualified, ())
 
     def imports_on(self, path: str, module: str) -> int:
-        path = os.path.abspath(path)
-        found, looked = self.modules.find(path, module)
-        self._note(looked)
-        if found is None or found == path or not self.modules.names_kernels(found):
-            return ALL
-        interpreter = self.modules.settled(found)
-        # A module that ends on every machine is none that anybody imports: nothing is known.
-        worlds = interpreter.frame.mask if interpreter is not None else ALL
-        return foreign_worlds(worlds) or ALL
+        worlds, files = self._runs.imports_on(os.path.abspath(path), module)
+        self._note(files)
+        return worlds
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         path = os.path.abspath(path)
@@ -96,7 +91,8 @@ class Neighbours:
                 return None
             if not self.modules.may_say(found, name, _MACHINE, classes=classes):
                 return None
-            interpreter = self.modules.settled(found)
+            interpreter = self._runs.settled(found)
+            self._note(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
             if value.__class__ is not Atom or value.kind != NAME:
                 return value
@@ -176,6 +172,11 @@ class Neighbours:
             if b"save" in words and parts <= words and (context := self.context(other)):
                 found.append(all_saved_from_cpu(context, file_name))
         return any(found) and False not in found
+
+    def develops(self, path: str, package: str) -> bool:
+        found, looked = self.modules.made_around(os.path.abspath(path), package)
+        self._note(looked)
+        return found
 
     def holds_back(self, path: str) -> bool:
         return False
@@ -322,6 +323,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def develops(self, path: str, package: str) -> bool:
+        self.asked = True
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -376,6 +381,9 @@ class _Distant:
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def develops(self, path: str, package: str) -> bool:
         return False
 
     def holds_back(self, path: str) -> bool:

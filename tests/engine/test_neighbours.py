@@ -302,3 +302,32 @@ def test_a_checkpoint_that_the_project_writes_from_the_cpu_loads_anywhere(
 ) -> None:
     make(tmp_path, user=LOAD, train=SAVE.format(before).replace("net.pkl", name))
     assert codes(checked(tmp_path)) == found
+
+
+USES_APEX = "import torch\nimport apex\n\napex.run(torch.ones(2))\n"
+
+
+def told_of_apex(path: Path) -> list[str]:
+    settings = Settings(root=str(path.parent), select=("MPS213",))
+    source = SourceFile(str(path), path.read_bytes())
+    return [f.code for f in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+def test_the_tests_of_a_package_for_cuda_are_not_told_that_they_import_it(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    for part in ("apex", "tests/one"):
+        (folder / part).mkdir(parents=True)
+    make(folder / "apex", __init__="")
+    make(folder / "tests" / "one", check=USES_APEX)
+    path = folder / "tests" / "one" / "check.py"
+    assert told_of_apex(path) == ["MPS213"], "nothing here makes a package"
+    make(folder, setup="from setuptools import setup\n\nsetup()\n")
+    assert told_of_apex(path) == []
+
+
+def test_a_program_beside_that_project_is_told(tmp_path: Path) -> None:
+    (tmp_path / "apex" / "apex").mkdir(parents=True)
+    make(tmp_path / "apex" / "apex", __init__="")
+    make(tmp_path / "apex", setup="")
+    make(tmp_path, train=USES_APEX)
+    assert told_of_apex(tmp_path / "train.py") == ["MPS213"]

@@ -267,3 +267,53 @@ def test_a_function_that_returns_no_device_where_there_is_none_returns_nothing()
     """
     assert on("device", text).split()[0] == "cuda"
     assert on("device", text).split()[2] == "-"
+
+
+def test_what_one_caller_gives_is_not_given_where_only_another_comes() -> None:
+    text = """
+        def run(device):
+            return torch.zeros(3, device=device)
+
+        def on_cpu():
+            run("cpu")
+
+        def on_several():
+            if torch.cuda.device_count() > 1:
+                run("cuda")
+    """
+    assert found(text, "MPS101") == []
+    assert found(text.replace("if torch.cuda.device_count() > 1:", "if True:"), "MPS101")
+
+
+def test_a_trial_below_the_test_of_the_name_is_not_all_that_a_class_is_for() -> None:
+    text = """
+        class Layer:
+            def place(self, x):
+                return x.cuda()  # here
+
+        if __name__ == "__main__":
+            torch.distributed.init_process_group("nccl")
+            Layer().place(torch.ones(2))
+    """
+    assert found(text.replace("Layer().place", "layer = Layer(); print"), "MPS102")
+
+
+def test_mixed_precision_behind_a_refusal_is_told_of_as_well() -> None:
+    text = """
+        def main():
+            assert torch.cuda.is_available()
+            step()
+
+        def step():
+            with torch.autocast("cuda"):
+                pass
+
+        main()
+    """
+    assert found(text, "MPS208")
+    assert not found(
+        text.replace("assert torch", "if torch").replace(
+            "()\n            step", "():\n                step"
+        ),
+        "MPS208",
+    )

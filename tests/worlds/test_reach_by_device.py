@@ -175,3 +175,24 @@ def test_a_machine_that_nobody_is_is_nowhere() -> None:
 def test_not_nvidia_is_all_the_rest() -> None:
     text = f'{DEVICE}if device.type != "cuda":\n    work()  # here\n'
     assert comes(text) == NOT_NVIDIA
+
+
+# types of old torch
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        'x.type() == "torch.cuda.HalfTensor"',
+        'x.type() in ("torch.cuda.HalfTensor", "torch.cuda.FloatTensor")',
+        "type(x) == torch.cuda.FloatTensor",
+    ],
+)
+def test_no_mac_has_a_tensor_of_a_cuda_type(test: str) -> None:
+    assert comes(f"def run(x):\n    if {test}:\n        work()  # here\n") == NVIDIA
+    assert comes(f"def run(x):\n    if not {test}:\n        work()  # here\n") == EVERYWHERE
+
+
+def test_a_tensor_of_another_type_may_be_anywhere() -> None:
+    text = 'def run(x):\n    if x.type() == "torch.HalfTensor":\n        work()  # here\n'
+    assert comes(text) == EVERYWHERE

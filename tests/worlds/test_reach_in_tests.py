@@ -255,3 +255,61 @@ def test_a_method_that_calls_a_refusing_one_goes_on_where_that_returns() -> None
                 torch.zeros(3)  # here
     """
     assert comes(text) == ASKED
+
+
+# functions that are given to others
+
+
+def test_a_function_that_is_given_away_runs_where_that_is_done() -> None:
+    text = """
+        import pytest
+
+        def _in_each_process():
+            torch.zeros(3)  # here
+
+        @pytest.mark.skipif(torch.cuda.device_count() < 2, reason="two GPUs")
+        def test_in_processes(executor):
+            executor(_in_each_process, np=2)
+    """
+    assert comes(text) == "GPUS"
+
+
+def test_a_function_that_is_called_and_given_away_runs_in_both_places() -> None:
+    text = """
+        def step():
+            torch.zeros(3)  # here
+
+        def start(pool):
+            if torch.cuda.is_available():
+                pool.submit(step)
+            elif torch.backends.mps.is_available():
+                step()
+    """
+    assert comes(text) == "CUDA|GPUS|MAC|PORTED"
+
+
+def test_a_function_that_a_decorator_hands_on_may_run_anywhere() -> None:
+    text = """
+        @app.command()
+        def step():
+            torch.zeros(3)  # here
+
+        if torch.cuda.is_available():
+            later(step)
+    """
+    assert comes(text) == EVERYWHERE
+
+
+def test_who_calls_it_counts_where_he_names_no_device_himself() -> None:
+    text = """
+        def step(x):
+            torch.zeros(3)  # here
+
+        def anywhere(x):
+            step(x)
+
+        def there(x):
+            if torch.cuda.is_available():
+                step(x)
+    """
+    assert comes(text) == EVERYWHERE

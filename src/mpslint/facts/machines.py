@@ -180,6 +180,23 @@ MODULE_READS = _words(
     register_parameter extra_repr get_submodule
     """
 )
+BARE_MODULES = _words(
+    """
+    L1Loss NLLLoss PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss
+    HingeEmbeddingLoss MultiLabelMarginLoss SmoothL1Loss HuberLoss SoftMarginLoss
+    CrossEntropyLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss
+    MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss
+    ReLU ReLU6 LeakyReLU ELU SELU CELU GELU SiLU Mish Sigmoid Tanh Softmax LogSoftmax Softplus
+    Hardtanh Hardswish Hardsigmoid Dropout Dropout1d Dropout2d Dropout3d AlphaDropout Identity
+    Flatten Unflatten MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d
+    AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
+    Upsample PixelShuffle PixelUnshuffle ZeroPad2d ReflectionPad2d CosineSimilarity
+    PairwiseDistance
+    """
+)
+"""Modules of torch.nn without parameters or buffers, if no `weight` is given to them: a move of one
+moves nothing (`torch/nn/modules/module.py`, `_apply`)."""
+WEIGHTS = frozenset({"weight", "pos_weight"})
 FLOAT_CASTS = {
     "float": "float32",
     "half": "float16",

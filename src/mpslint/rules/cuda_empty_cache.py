@@ -25,7 +25,8 @@ elif torch.backends.mps.is_available():
 Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
 Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
 CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
-function. Functions of a script that nothing calls.
+function. Functions of a script that nothing calls. The last statement of a program: its memory goes
+with it.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -37,14 +38,18 @@ runs into an internal assertion on MPS in torch 2.9 to 2.12.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
+from mpslint.opening import is_notebook
 from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.unused import has_main
+from mpslint.semantics.value_syntax import is_main_test
 
 
 @rule(
@@ -57,7 +62,7 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.without_twin:
-        if event.name != "torch.cuda.empty_cache":
+        if event.name != "torch.cuda.empty_cache" or _ends_program(context, event.call):
             continue
         fix = (
             partial(
@@ -77,3 +82,19 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.SAFE,
             fix=fix,
         )
+
+
+def _ends_program(context: Context, call: ast.Call) -> bool:
+    """Whether nothing follows in the program: not in a notebook, whose process stays."""
+    if is_notebook(context.source.path):
+        return False
+    statement: ast.AST = context.index.statement(call)
+    while not isinstance(statement, ast.Module):
+        parent = context.index.parents[statement]
+        if isinstance(parent, ast.If):
+            if not is_main_test(parent.test) or parent.body[-1] is not statement:
+                return False
+        elif not isinstance(parent, ast.Module) or parent.body[-1] is not statement:
+            return False
+        statement = parent
+    return has_main(context)

@@ -25,7 +25,9 @@ except ImportError:
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
 functions and behind `pytest.importorskip`; modules that exist for the package, by their path
 (`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
-imports them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
+imports them must be guarded; what belongs to the project that makes the package (it lies beside a
+setup script above the file): its tests and examples; bitsandbytes and deepspeed, which have an MPS
+path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -53,10 +55,13 @@ from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     seen: set[str] = set()
+    elsewhere = context.elsewhere
     for package, (start, end) in module_imports(context):
         if package in seen or _about(context, package):
             continue
         seen.add(package)
+        if elsewhere is not None and elsewhere.develops(context.source.path, package):
+            continue
         yield context.finding_at(
             rule,
             start,

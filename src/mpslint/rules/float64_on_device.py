@@ -24,9 +24,10 @@ x = torch.zeros(
 ## What is not flagged
 Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
 a test of the device's type, functions that reduce over processes (no backend of torch.distributed
-takes MPS tensors), NumPy's own `dtype=np.float64`, files that call `gradcheck`, and
-tensors of which nothing says that they are on a device. `.double().cpu()` has a rule of its own
-(`host-cast-order`), and so have arrays that arrive as float64 (`numpy-float64-to-device`).
+takes MPS tensors), NumPy's own `dtype=np.float64`, files that call `gradcheck`, tests that name no
+MPS (what they test is the dtype, on the devices that they choose), and tensors of which nothing
+says that they are on a device. `.double().cpu()` has a rule of its own (`host-cast-order`), and so
+have arrays that arrive as float64 (`numpy-float64-to-device`).
 
 ## Fix safety
 Safe: CUDA and the CPU keep float64. Where the device is a call that may not be made twice, the
@@ -49,6 +50,8 @@ from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
+from mpslint.semantics.purpose import speaks_of_mps
+from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.wide_dtypes import Request, array_origin, requests
 from mpslint.semantics.worlds.events import Kind
 
@@ -68,11 +71,15 @@ _MESSAGES = {
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for request in requests(context, "float64"):
+        if _left_to_tests(context, request.call):
+            continue
         if not _from_array(context, request) and not talks_to_ranks(context, request.call):
             yield _finding(context, rule, request)
     told = {request.call for request in requests(context, "float64")}
     for event in context.worlds.events(Kind.WIDE):
         if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
+            continue
+        if _left_to_tests(context, event.node):
             continue
         if event.on_mac and not event.caught and event.name != "array":
             told.add(event.node)
@@ -92,6 +99,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 "every float tensor becomes float64, which MPS lacks: the first one there raises",
                 confidence=Confidence.INFERRED,
             )
+
+
+def _left_to_tests(context: Context, node: ast.AST) -> bool:
+    """In a test that names no MPS: its device is what the test gives it, the CPU or CUDA."""
+    return not speaks_of_mps(context) and only_tests_run(context, node)
 
 
 def _from_array(context: Context, request: Request) -> bool:

@@ -21,9 +21,14 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 `map_location` with anything but CUDA; code behind a test for CUDA, about CUDA or in a `try`. Data:
 only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
 on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
-this machine wrote itself: in tests, in buffers, by `torch.save` to the same place earlier in the
-same function. What this file, or one beside it, saves after `.cpu()`; checkpoints of FSDP or of one
-rank; what download.pytorch.org offers; functions of a script that nothing in it calls.
+this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy of a file) to the
+same place earlier in the same function, or in a cell of a notebook. What this file, or one beside
+it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
+functions of a script that nothing in it calls.
+
+## Confidence
+Where no code of the same file saves a model as it lies on its device, the finding is inferred: the
+file may come from a machine without CUDA. `min-confidence = "certain"` leaves these out.
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
@@ -41,16 +46,16 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.checkpoints import (
-    is_sharded,
-    loads_checkpoint,
+from mpslint.semantics.checkpoint_writers import (
     saved_by_this_run,
     saved_from_cpu,
-    storage_move,
+    saves_models_as_they_are,
+    source_of,
 )
+from mpslint.semantics.checkpoints import is_sharded, loads_checkpoint, storage_move
 from mpslint.semantics.context import Context
 from mpslint.semantics.unused import never_runs
 
@@ -91,6 +96,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 call.func,
                 "without map_location a checkpoint saved on CUDA raises RuntimeError on a Mac",
+                confidence=_confidence(context),
                 applicability=Applicability.SAFE,
                 fix=partial(add_map_location, context, call),
             )
@@ -102,6 +108,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=location_level(given),
                 fix=partial(portable_map_location, context, given),
             )
+
+
+def _confidence(context: Context) -> Confidence:
+    """Certain where this file also writes checkpoints, from the device that it works on: a machine
+    with CUDA leaves ones that only load there. Where others write them is not known."""
+    certain = saves_models_as_they_are(context)
+    return Confidence.CERTAIN if certain else Confidence.INFERRED
 
 
 def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
@@ -125,9 +138,10 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     stem = parts[-1].rsplit(".", 1)[0]
     if stem.startswith("test_") or stem.endswith(("_test", "tests")) or "tests" in parts[:-1]:
         return True
-    if not call.args:
+    source = source_of(call)
+    if source is None:
         return False
-    place = ast.unparse(call.args[0])
+    place = ast.unparse(source)
     if "buffer" in place.lower() or "BytesIO" in place:
         return True
     if any(

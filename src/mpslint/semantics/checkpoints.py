@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.checkpoint_writers import opened, source_of
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -73,72 +74,6 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
     )
 
 
-def saved_by_this_run(context: Context, call: ast.Call) -> bool:
-    """Whether the same function (or the module) has just saved to the same place, itself or by
-    a function that it has called."""
-    function = context.index.function(call)
-    for saved in _savers(context, call):
-        saver = context.index.function(saved)
-        steps = [saved] if saver is None else [saved, *context.index.calls.get(saver.name, ())]
-        if any(
-            step.lineno < call.lineno and context.index.function(step) is function for step in steps
-        ):
-            return True
-    return False
-
-
-def saved_from_cpu(context: Context, call: ast.Call) -> bool:
-    """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
-
-    Where nothing is saved to that place, every model that the file saves counts; where it saves
-    none, what the files beside it save under the same file name.
-    """
-    savers = list(_savers(context, call))
-    if not savers:
-        savers = [
-            saved
-            for saved in context.calls_of("torch.save")
-            if saved.args and "state_dict()" in ast.unparse(saved.args[0])
-        ]
-    if not savers and context.elsewhere is not None and call.args:
-        names = _file_names(context, call.args[0])
-        return bool(names) and all(
-            context.elsewhere.saves_from_cpu(context.source.path, name) for name in names
-        )
-    return bool(savers) and all(_copies_first(context, saved) for saved in savers)
-
-
-def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:
-    """Whether all that a file saves under this name goes to the CPU first; None where it saves
-    nothing there."""
-    found = [
-        _copies_first(context, saved)
-        for saved in context.calls_of("torch.save")
-        if len(saved.args) > 1 and file_name in _file_names(context, saved.args[1])
-    ]
-    return all(found) if found else None
-
-
-def _file_names(context: Context, place: ast.expr) -> set[str]:
-    """The names of files that a path ends in, by its texts and by the defaults of options."""
-    texts: list[object] = [x.value for x in ast.walk(place) if isinstance(x, ast.Constant)]
-    for item in ast.walk(place):
-        if isinstance(item, ast.Attribute):
-            texts += _option_defaults(context, item.attr)
-    names = {str(text).replace("\\", "/").rsplit("/", 1)[-1] for text in texts}
-    return {name for name in names if "." in name.strip(".")}
-
-
-def _option_defaults(context: Context, destination: str) -> list[object]:
-    return [
-        keyword.value.value
-        for call in context.index.calls.get("add_argument", ())
-        if any(isinstance(a, ast.Constant) and a.value == f"--{destination}" for a in call.args)
-        for keyword in call.keywords
-        if keyword.arg == "default" and isinstance(keyword.value, ast.Constant)
-    ]
-
-
 def storage_move(given: ast.expr) -> ast.Call | None:
     """The `storage.cuda()` of a `map_location` like `lambda storage, location: storage.cuda()`.
 
@@ -153,53 +88,6 @@ def storage_move(given: ast.expr) -> ast.Call | None:
     if call.func.attr != "cuda" or not isinstance(storage, ast.Name):
         return None
     return call if storage.id == given.args.args[0].arg else None
-
-
-def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
-    place = _place(context, call.args[0]) if call.args else None
-    for saved in context.calls_of("torch.save"):
-        if len(saved.args) > 1 and _place(context, saved.args[1]) == place:
-            yield saved
-
-
-def _place(context: Context, node: ast.expr) -> str:
-    """The file that is read or written, as text; through `with open(path) as f`."""
-    opened = _opened(context, node)
-    return ast.unparse(opened if opened is not None else node)
-
-
-def _opened(context: Context, node: ast.expr) -> ast.expr | None:
-    if not isinstance(node, ast.Name):
-        return None
-    bindings = context.flow.reaching(node)
-    value = bindings[0].value if len(bindings) == 1 else None
-    if value is None or bindings[0].kind not in ("with", "assign"):
-        return None
-    if not isinstance(value, ast.Call) or not value.args:
-        return None
-    return value.args[0] if context.values.last_name(value.func) == "open" else None
-
-
-def _copies_first(context: Context, saved: ast.Call) -> bool:
-    """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function."""
-    kept = saved.args[0]
-    function = context.index.function(saved)
-    for copy in context.index.calls.get("cpu", ()):
-        if context.index.within(copy, kept):
-            return True
-        if context.index.function(copy) is not function or copy.lineno >= saved.lineno:
-            continue
-        if isinstance(copy.func, ast.Attribute):
-            moved = copy.func.value
-            while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
-                moved = moved.func.value
-            spelled = ast.unparse(moved)
-            if any(
-                isinstance(item, ast.Name | ast.Attribute) and ast.unparse(item) == spelled
-                for item in ast.walk(kept)
-            ):
-                return True
-    return False
 
 
 def _fills_model(context: Context, node: ast.expr, depth: int) -> bool:
@@ -252,12 +140,12 @@ def _keys(context: Context, call: ast.Call) -> list[str]:
 
 def _places(context: Context, call: ast.Call) -> list[str]:
     """The path as written, and what its names were assigned."""
-    if not call.args:
+    place = source_of(call)
+    if place is None:
         return []
-    place = call.args[0]
-    opened = _opened(context, place)
-    found = [ast.unparse(place)] if opened is None else [ast.unparse(opened)]
-    for name in ast.walk(place if opened is None else opened):
+    file = opened(context, place)
+    found = [ast.unparse(place if file is None else file)]
+    for name in ast.walk(place if file is None else file):
         if isinstance(name, ast.Name):
             bindings = context.flow.reaching(name)
             found += [ast.unparse(b.value) for b in bindings[:4] if b.kind == "assign" and b.value]

@@ -76,6 +76,10 @@ class Elsewhere(Protocol):
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         """Whether files beside the one at `path` save under this name, each from the CPU."""
 
+    def develops(self, path: str, package: str) -> bool:
+        """Whether the file at `path` belongs to the project that makes this package: its tests,
+        its examples."""
+
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
 

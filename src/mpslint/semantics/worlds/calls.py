@@ -25,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     MODULE,
     NAME,
     NAMESPACE,
+    NO_TESTS,
     PARSER,
     PLATFORM,
     SKIP,
@@ -33,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Tests,
     Value,
     cases_of,
     lift,
@@ -130,7 +132,9 @@ class Calls(BuiltinCalls, Statements):
         if kind == BOUND:
             return self.call_function(callee.v, node, args, keywords, bound=True)
         if kind == CLASS:
-            callee.v.made[id(node)] = (self.frame.mask, self.frame.tests)
+            # A trial below the test of `__name__` is not all that is made of a class.
+            trial = self.frame.function is None and self._is_below_main(node)
+            callee.v.made[id(node)] = (ALL, NO_TESTS) if trial else self._here()
             made = callee.v.methods.get("__init__")
             if made is not None:
                 self.call_function(made, node, args, keywords, bound=True)
@@ -150,6 +154,18 @@ class Calls(BuiltinCalls, Statements):
                 return self.call_function(forward, node, args, keywords, bound=True)
         self.given(node, args, keywords, looks=False)
         return UNK
+
+    def _here(self) -> tuple[int, Tests]:
+        """Where a call is made. A function that names no device and starts a process group by a
+        helper says nothing of what it calls then: others start none."""
+        frame = self.frame
+        if frame.own and frame.function is not None and frame.function.leading:
+            return ALL, NO_TESTS
+        return frame.mask, frame.tests
+
+    def _is_below_main(self, node: ast.AST) -> bool:
+        main = self.main
+        return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
     # functions of the project
 
@@ -173,7 +189,7 @@ class Calls(BuiltinCalls, Statements):
             unknown = dict.fromkeys(names, UNK)
             given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
         if function.home is self:
-            function.calls[id(node)] = (frame.mask, frame.tests, given)
+            function.calls[id(node)] = (*self._here(), given)
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")

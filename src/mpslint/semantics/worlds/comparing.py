@@ -131,6 +131,10 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         other = b if is_nccl(a) else a
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+    if is_cuda_type(a) != is_cuda_type(b):
+        other = b if is_cuda_type(a) else a
+        if other.kind != CONST or other.maybe:
+            return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
     if a.kind == CONST and b.kind == CONST:
         return [(worlds, None if a.maybe or b.maybe else a.v == b.v)]
     if b.kind != CONST:
@@ -147,6 +151,12 @@ def is_nccl(atom: Atom) -> bool:
     return (atom.kind == CONST and atom.v == "nccl") or (
         atom.kind == NAME and str(atom.v).endswith(".NCCL")
     )
+
+
+def is_cuda_type(atom: Atom) -> bool:
+    """`"torch.cuda.HalfTensor"`, as `x.type()` says of a tensor on CUDA; the class itself."""
+    holder, _, last = str(atom.v).rpartition(".")
+    return atom.kind in (CONST, NAME) and holder == "torch.cuda" and last in facts.TYPES
 
 
 def _on_platform(other: Atom, worlds: int) -> Answer:

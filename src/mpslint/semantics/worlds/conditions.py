@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.worlds.comparing import compare, is_nccl
+from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
 from mpslint.semantics.worlds.machines import ALL, MACHINES, MACS, NVIDIA, SWITCH, SWITCHES
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.values import (
@@ -14,6 +14,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     FALSE,
     NO_TESTS,
+    SEQUENCE,
     SOME,
     TRUE,
     UNK,
@@ -189,6 +190,9 @@ class Conditions(Placing):
         elif any(is_nccl(atom) for value in (left, right) for _, atom in cases_of(value)):
             self.own_tests.add(node)
             mine = frozenset((node,))
+        elif _names_cuda_type(left) or _names_cuda_type(right):
+            self.device_tests.add(node)
+            mine = frozenset((node,))
         return self.compared(operator, left, right, mine)
 
     def compared(self, operator: ast.cmpop, left: Value, right: Value, mine: Tests) -> Value:
@@ -278,6 +282,13 @@ def said_atom(said: bool | None, tests: Tests) -> Atom:
     if tests:
         return Atom(CONST, said, None, tests)
     return TRUE if said else FALSE
+
+
+def _names_cuda_type(value: Value) -> bool:
+    return any(
+        is_cuda_type(atom) or (atom.kind == SEQUENCE and any(map(_names_cuda_type, atom.v)))
+        for _, atom in cases_of(value)
+    )
 
 
 def _is_mps(value: Value) -> bool:

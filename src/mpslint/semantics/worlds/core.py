@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Protocol
 
 from mpslint.semantics.worlds.events import Event, Kind
@@ -41,6 +41,10 @@ class Core:
     frame: Frame
     log: list[Event]
     recording: bool
+    main: ast.stmt | None
+    """`if __name__ == "__main__":`"""
+    leading: Container[ast.AST]
+    """The functions that lead to others which can matter."""
     depth: int
     steps: int
     reach: dict[ast.AST, int]

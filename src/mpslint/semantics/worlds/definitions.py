@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     FUNCTION,
     NAME,
+    NO_TESTS,
     Atom,
     Tests,
     cases_of,
@@ -41,7 +42,9 @@ class Definitions(Expressions):
                 self.kept(self.eval(default), node.name)
         if function is None:
             function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
-            function.relevant = self.is_relevant(node)
+            matters = self.is_relevant(node)
+            function.leading = not matters and node in self.leading
+            function.relevant = matters or function.leading
             self.functions[node] = function
         elif self.recording:
             function.up, function.mask, function.tests = up, mask, tests
@@ -57,7 +60,9 @@ class Definitions(Expressions):
             return
         if node.decorator_list:
             function.decorated = True
-            function.escaped = function.escaped or any(map(self._hands_on, node.decorator_list))
+            if any(map(self._hands_on, node.decorator_list)):
+                function.escaped = True
+                function.handed.append((ALL, NO_TESTS))
             for decorator in node.decorator_list:
                 maker = _maker(decorator)
                 if isinstance(maker, ast.Attribute) and maker.attr == "fixture":

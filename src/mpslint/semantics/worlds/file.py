@@ -12,8 +12,12 @@ from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
+from mpslint.semantics.worlds.relevance import lines_with_words, matters
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
+
+_BY_CLASS = frozenset({"__init__", "__call__", "forward"})
+"""Methods that are called by the name of their class, or of an object of it."""
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Project
@@ -38,6 +42,11 @@ class Worlds:
             around = [f for call in calls if (f := self._index.function(call)) is not None]
             if around:
                 callers[name] = list(dict.fromkeys(around))
+        for item in self._index.of(ast.FunctionDef):
+            # Who gives a function to others comes before it, as who calls it does.
+            for use in self._index.names.get(item.name, ()):
+                if (giver := self._index.function(use)) is not None:
+                    callers.setdefault(item.name, []).append(giver)
         attributes = frozenset(name for name in self._index.attributes if self.is_read(name))
         return Interpreter(
             self._tree,
@@ -46,7 +55,29 @@ class Worlds:
             attributes,
             self._project,
             self._index.parents,
+            self._leading(callers),
         )
+
+    def _leading(self, callers: dict[str, list[ast.AST]]) -> frozenset[ast.AST]:
+        """The functions that call a function which can matter, or give it to others, themselves or
+        by way of others: whoever leaves them out does not know where that runs."""
+        found: set[ast.AST] = set()
+        lines = lines_with_words(self._text)
+        todo: list[ast.AST] = [
+            node for kind in FUNCTIONS for node in self._index.of(kind) if matters(node, lines)
+        ]
+        while todo:
+            node = todo.pop()
+            assert isinstance(node, FUNCTIONS)
+            names = [node.name]
+            owner = self._index.parents.get(node)
+            if isinstance(owner, ast.ClassDef) and node.name in _BY_CLASS:
+                names.append(owner.name)
+            for name in names:
+                new = [user for user in callers.get(name, ()) if user not in found]
+                found.update(new)
+                todo += new
+        return frozenset(found)
 
     @cached_property
     def run(self) -> Interpreter:

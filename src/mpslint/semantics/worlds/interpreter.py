@@ -7,7 +7,6 @@ with the arguments of all its callers joined, after these have been run.
 from __future__ import annotations
 
 import ast
-import bisect
 import re
 from collections.abc import Container, Iterable
 from functools import cache
@@ -17,7 +16,7 @@ from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
-from mpslint.semantics.worlds.relevance import lines_with_words
+from mpslint.semantics.worlds.relevance import lines_with_words, matters
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -37,9 +36,12 @@ class Interpreter(Summaries, Methods):
         read_attributes: frozenset[str] = frozenset(),
         project: Project | None = None,
         nodes: Container[object] = (),
+        leading: Container[ast.AST] = (),
     ) -> None:
         """`callers`: by the last name of what is called, the functions around the calls;
-        `read_attributes`: the attributes that the file reads."""
+        `read_attributes`: the attributes that the file reads; `leading`: the functions that lead
+        to others which can matter."""
+        self.leading = leading
         self.read_attributes = read_attributes
         self.nodes = nodes
         self.tree = tree
@@ -75,6 +77,7 @@ class Interpreter(Summaries, Methods):
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
         self.is_script = any(_runs(statement, own) for statement in tree.body)
         """Whether the file does its work when it is run: nobody imports it for a name."""
+        self.main = next((item for item in tree.body if _is_main(item)), None)
         names = b"global" in text and _GLOBAL.findall(text)
         self.rebound = frozenset(
             name.strip().decode(errors="replace")
@@ -87,8 +90,7 @@ class Interpreter(Summaries, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             self._lines = lines_with_words(self._text)
-        at = bisect.bisect_left(self._lines, node.lineno)  # type: ignore[attr-defined]
-        return at < len(self._lines) and self._lines[at] <= node.end_lineno  # type: ignore[attr-defined]
+        return matters(node, self._lines)
 
     # the file
 
@@ -177,6 +179,9 @@ class Interpreter(Summaries, Methods):
         """The run that tells what a function does."""
         if self.steps > MAX_STEPS:
             return
+        # Who calls it before the file has come to its end calls it where he is.
+        for worlds, _, _ in function.calls.values():
+            end |= worlds
         mask, tests = function.mask & end, function.tests
         if mask != function.mask:
             tests |= end_tests
@@ -184,12 +189,11 @@ class Interpreter(Summaries, Methods):
         name = function.node.name
         if cls is not None and cls.made and not function.escaped:
             mask, tests = _narrowed(mask, tests, cls.made.values())
-        outside = (
-            function.escaped or (cls is not None and name.startswith("__")) or name in _ENTRIES
-        )
+        outside = (cls is not None and name.startswith("__")) or name in _ENTRIES
         sites = list(function.calls.values())
-        if sites and not outside:
-            mask, tests = _narrowed(mask, tests, ((m, t) for m, t, _ in sites))
+        used = [*((m, t) for m, t, _ in sites), *function.handed]
+        if used and not outside and (function.handed or not function.escaped):
+            mask, tests = _narrowed(mask, tests, used)
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
@@ -226,18 +230,22 @@ def _transfers(prefix: str) -> tuple[tuple[type[ast.AST], str], ...]:
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
     """`if __name__ == "__main__":`, or a call of a function of its `own` at the top."""
-    if isinstance(statement, ast.If):
-        test = statement.test
-        return (
-            isinstance(test, ast.Compare)
-            and isinstance(test.left, ast.Name)
-            and test.left.id == "__name__"
-        )
-    return (
+    return _is_main(statement) or (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
         and statement.value.func.id in own
+    )
+
+
+def _is_main(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.If):
+        return False
+    test = statement.test
+    return (
+        isinstance(test, ast.Compare)
+        and isinstance(test.left, ast.Name)
+        and test.left.id == "__name__"
     )
 
 

@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BARE,
     CONST,
     DEVICE,
     DTYPE,
@@ -92,7 +93,9 @@ class Makers(Placing):
         if place is not None and not is_none(place):
             placed = self.place(place, node)
             return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
-        return Atom(MODULE, ("cpu", None))
+        bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
+        bare = bare and not (last.endswith("Loss") and args) and not _spreads(node)
+        return Atom(MODULE, ("cpu", BARE if bare else None))
 
     def dtype_of(self, value: Value | None) -> str | None:
         """The dtype that an argument names, as a Mac would have it."""
@@ -104,6 +107,12 @@ class Makers(Placing):
         if atom.kind == DTYPE:
             return str(atom.v) if atom.v else None
         return None
+
+
+def _spreads(node: ast.Call) -> bool:
+    return any(isinstance(item, ast.Starred) for item in node.args) or any(
+        keyword.arg is None for keyword in node.keywords
+    )
 
 
 def _device_of(atom: Atom) -> Atom:

@@ -59,6 +59,7 @@ class Names(Conditions):
         if value.__class__ is Atom and not self.calling:
             if value.kind == FUNCTION:
                 value.v.escaped = True
+                value.v.handed.append((self.frame.mask, self.frame.tests))
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value

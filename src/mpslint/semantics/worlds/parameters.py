@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
+    BOT,
     CONST,
     DEVICE,
     INSTANCE,
@@ -17,8 +18,10 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Tests,
     Value,
+    cases_of,
     lift,
     one,
+    pack,
 )
 
 
@@ -42,6 +45,8 @@ class Parameters(Expressions):
             if default is not None
         )
         sites = list(sites)
+        # What one caller gives in some worlds is not given in those of another.
+        apart = len({worlds for worlds, _, _ in sites if worlds}) > 1
         given: Env = {}
         for item in [*positional, *arguments.kwonlyargs]:
             name = item.arg
@@ -51,8 +56,10 @@ class Parameters(Expressions):
                 value = self._default(function, default, name)
             if sites:
                 joined: Value | None = None
-                for _, _, bound in sites:
+                for worlds, _, bound in sites:
                     here = bound.get(name, value)
+                    if apart:
+                        here = pack([*cases_of(here, worlds), (ALL & ~worlds, BOT)])
                     joined = here if joined is None else lift(join, joined, here)
                 value = joined if joined is not None else value
             given[name] = value

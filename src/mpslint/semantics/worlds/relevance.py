@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bisect
 
 # A function without any of these words can neither do anything here nor tell the worlds apart.
@@ -54,3 +55,9 @@ def lines_with_words(text: bytes) -> list[int]:
             lines.add(line)
             position = lower.find(word, starts[line] if line < len(starts) else size)
     return sorted(lines)
+
+
+def matters(node: ast.AST, lines: list[int]) -> bool:
+    """Whether one of these lines is one of `node`."""
+    at = bisect.bisect_left(lines, node.lineno)  # type: ignore[attr-defined]
+    return at < len(lines) and lines[at] <= node.end_lineno  # type: ignore[attr-defined]

@@ -23,7 +23,9 @@ class Function:
         "decorated",
         "end_tests",
         "escaped",
+        "handed",
         "home",
+        "leading",
         "mask",
         "node",
         "own",
@@ -50,6 +52,8 @@ class Function:
         """The interpreter of the file that it stands in."""
         self.calls: dict[int, tuple[int, Tests, Env]] = {}
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
+        self.handed: list[tuple[int, Tests]] = []
+        """Where it is given to others, who may call it: the worlds, and what keeps others away."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False
@@ -58,6 +62,8 @@ class Function:
         self.own = False
         """Whether it ends in what only CUDA has."""
         self.relevant = True
+        self.leading = False
+        """It is run for those that it calls alone: it names nothing that can matter."""
 
 
 class Class:

@@ -10,6 +10,7 @@ from mpslint.facts.runtime import cuda_names
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
 from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -90,6 +91,10 @@ class TorchCalls(Makers, Calls):
             return UNK
         if name in LOADERS:
             return self._load(name, node, args, keywords)
+        if name in EXTENSION_LOADERS:
+            if needs_nvcc(node, [*args, *keywords.values()]) and not self.frame.caught:
+                self.owned(NVIDIA)
+            return UNK
         if name == "torch.save":
             self.saved(node, args)
             return UNK
@@ -235,6 +240,7 @@ class TorchCalls(Makers, Calls):
         if worker.kind == FUNCTION and worker.v.home is self:
             frame = self.frame
             worker.v.escaped = False
+            worker.v.handed.clear()  # to torch alone
             worker.v.calls[id(node)] = (frame.mask & started, frame.tests, {})
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:

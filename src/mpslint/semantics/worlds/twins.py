@@ -8,7 +8,7 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS
-from mpslint.semantics.worlds.values import DEVICE, cases_of, where
+from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, is_bare, where
 
 TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
 
@@ -20,12 +20,15 @@ def unmatched(run: Interpreter) -> list[Event]:
         if event.kind in TOLD:
             by_function.setdefault(event.function, []).append(event)
     found: list[Event] = []
+    refused = frozenset(
+        test for event in run.log if event.kind is Kind.REFUSED for test in event.tests
+    )
     for function, events in by_function.items():
         ends = run.ends.get(function)  # type: ignore[call-overload]
         entered = max((event.worlds & MACS for event in events), default=0)
         if ends and not ends & MACS and not entered:
             continue  # No Mac ever gets through here: a package, a comparison with "cuda".
-        left = _left_alone(events, run.device_tests)
+        left = _left_alone(events, run.device_tests, refused)
         found += [
             event
             for event in left
@@ -43,7 +46,7 @@ def _is_decided(event: Event, run: Interpreter) -> bool:
     return not event.tests.isdisjoint(run.mps_tests)
 
 
-def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]:
+def _left_alone(events: list[Event], device_tests: set[ast.expr], refused: Tests) -> list[Event]:
     have: set[tuple[str, int]] = set()
     for event in events:
         effect = effect_of(event)
@@ -57,7 +60,7 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
-            if event.on_mac or event.caught:
+            if event.on_mac or event.caught or is_bare(event.value):
                 continue
             if not event.once_ported and not any(test in device_tests for test in event.tests):
                 continue  # Several GPUs, a package: CUDA's own.
@@ -68,7 +71,10 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]
         elif not event.worlds & MACS and event.tests.isdisjoint(device_tests):
             continue  # NCCL, a package: CUDA's own.
         elif event.kind in (Kind.AUTOCAST, Kind.SCALED) and not event.on_mac:
-            continue  # Mixed precision that is switched on for CUDA alone is meant so.
+            # Mixed precision that is switched on for CUDA alone is meant so, but not where the
+            # program refuses to run without.
+            if event.arm or not event.once_ported or event.tests.isdisjoint(refused):
+                continue
         left.append(event)
     return left
 

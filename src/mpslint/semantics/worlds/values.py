@@ -36,6 +36,10 @@ def negated(symbol: Symbol) -> Symbol:
     return symbol[1] if symbol[0] == "not" else ("not", symbol)  # type: ignore[return-value]
 
 
+BARE = "bare"
+"""In place of a module's dtype: it has neither parameters nor buffers."""
+
+
 class Atom:
     """A value as it is in some worlds."""
 
@@ -272,3 +276,8 @@ def left_by_marks(value: Value) -> int:
             for item in atom.v:
                 left &= left_by_marks(item)
     return left
+
+
+def is_bare(value: Value) -> bool:
+    """Whether this is a module with nothing in it that could be moved."""
+    return all(atom.kind == MODULE and atom.v[1] == BARE for _, atom in cases_of(value))

@@ -1,0 +1,269 @@
+"""Modules of a project run in all worlds, as an import would run them, and what they need in turn.
+
+A module that cannot do without compiled CUDA kernels is one that no Mac can import, and so is each
+module that imports it: that is followed through the project's imports, some modules deep.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.errors import MpslintError
+from mpslint.extensions import built_for_cuda
+from mpslint.facts.priors import package_worlds
+from mpslint.modules import is_foreign
+from mpslint.semantics.worlds.interpreter import Interpreter
+from mpslint.semantics.worlds.machines import ALL, NVIDIA
+from mpslint.semantics.worlds.project import foreign_worlds
+from mpslint.source import SourceFile
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+    from mpslint.semantics.worlds.state import Class
+    from mpslint.semantics.worlds.values import Value
+
+_SETTLED = 24
+"""So many run modules: a package's helpers, which most of its files ask; some megabytes."""
+_WIDE = 64
+"""An import that leads to more modules is not followed: an answer rests on each of them."""
+_AGAIN = 4
+"""So often a module is run anew because one that it imports in a circle turned out to need more."""
+_UP = 4
+"""So many folders up from a module its setup script is looked for."""
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
+    rb"|import[ \t]+(?P<plain>[\w., \t]+))",
+    re.M,
+)
+_BUILDS = (b"cpp_extension",)
+
+
+class _Needs(NamedTuple):
+    """What the import of a module leads to."""
+
+    modules: dict[str, tuple[str, ...]]
+    """The modules that it leads to, itself among them, each with those that it imports."""
+    kernels: bool
+    """Whether one of them names compiled kernels."""
+    files: frozenset[str]
+    """The files that were looked at, or for."""
+
+
+class ImportedRuns:
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._settled: dict[str, Interpreter | None] = {}
+        self._imported: dict[str, int] = {}
+        """By path: the worlds in which a module can be imported that leads to kernels."""
+        self._needs: dict[str, _Needs] = {}
+        self._edges: dict[str, _Needs] = {}
+
+    def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
+        """The worlds in which the file at the absolute `path` can import a module of its project,
+        and the files that this rests on."""
+        found, looked = self._modules.find(path, module)
+        if found is None:
+            kernel, more = self._is_kernel(path, module)
+            return (NVIDIA if kernel else ALL), frozenset((*looked, *more))
+        if found == path:
+            return ALL, frozenset(looked)
+        needs = self._leads_to(found)
+        files = needs.files.union(looked)
+        if not needs.kernels and not self._modules.names_kernels(found):
+            return ALL, files
+        return self._worlds(found), files
+
+    def imported_in_turn(self, path: str, module: str) -> int:
+        """The same for a module that is itself run because it is imported."""
+        found, _ = self._modules.find(path, module)
+        if found is None:
+            return NVIDIA if self._is_kernel(path, module)[0] else ALL
+        if found not in self._leads_to(path).modules:
+            return ALL
+        return self._imported.get(found, ALL)
+
+    def settled(self, path: str) -> Interpreter | None:
+        """The module at `path`, run in all worlds as an import would; None: it cannot be read."""
+        if path in self._settled:
+            known = self._settled[path] = self._settled.pop(path)  # used last, dropped last
+            return known
+        self._solve(path)
+        while len(self._settled) >= _SETTLED:
+            gone = self._settled.pop(next(iter(self._settled)))
+            if gone is not None:
+                gone.release()
+        self._settled[path] = self._run(path)
+        return self._settled[path]
+
+    def rests_on(self, path: str) -> frozenset[str]:
+        """The files that the run of a module rests on."""
+        return self._leads_to(path).files
+
+    def _worlds(self, path: str) -> int:
+        if not self._leads_to(path).kernels:
+            return _importable(self.settled(path))
+        self._solve(path)
+        return self._imported[path]
+
+    def _solve(self, start: str) -> None:
+        """Finds where each module that `start` leads to can be imported: what one of them needs,
+        those need that import it, until nothing changes."""
+        needs = self._leads_to(start)
+        if not needs.kernels or start in self._imported:
+            return
+        users: dict[str, list[str]] = {path: [] for path in needs.modules}
+        for path, imported in needs.modules.items():
+            for other in imported:
+                users[other].append(path)
+        new = [
+            path
+            for path in reversed(needs.modules)
+            if path not in self._imported and self._leads_to(path).kernels
+        ]
+        self._imported.update(dict.fromkeys(new, ALL))
+        runs = dict.fromkeys(new, 0)
+        todo = list(new)
+        while todo:
+            path = todo.pop(0)
+            runs[path] += 1
+            if runs[path] > _AGAIN:
+                continue
+            interpreter = self._run(path)
+            worlds = _importable(interpreter)
+            if interpreter is not None:
+                interpreter.release()
+            if worlds != self._imported[path]:
+                self._imported[path] = worlds
+                todo += [user for user in users[path] if user in runs and user not in todo]
+
+    def _run(self, path: str) -> Interpreter | None:
+        data = self._modules.text(path)
+        if data is None:
+            return None
+        try:
+            tree = SourceFile(path, data).parse()
+            interpreter = Interpreter(tree, data, {}, project=_Behind(self, path))
+            interpreter.settle()
+        except (MpslintError, RecursionError):
+            return None
+        return interpreter
+
+    # what an import leads to, by the text alone
+
+    def _leads_to(self, start: str) -> _Needs:
+        known = self._needs.get(start)
+        if known is None:
+            known = self._needs[start] = self._follow(start)
+        return known
+
+    def _follow(self, start: str) -> _Needs:
+        modules: dict[str, tuple[str, ...]] = {}
+        kernels = False
+        files: set[str] = set()
+        todo = [start]
+        while todo:
+            path = todo.pop(0)
+            if path in modules:
+                continue
+            edges = self._edges_of(path)
+            if len(modules) == _WIDE:
+                return _Needs({start: ()}, False, self._edges_of(start).files)
+            ((_, imported),) = edges.modules.items()
+            modules[path] = imported
+            kernels = kernels or edges.kernels
+            files |= edges.files
+            todo += imported
+        return _Needs(modules, kernels, frozenset(files))
+
+    def _edges_of(self, path: str) -> _Needs:
+        """What a module itself imports and names."""
+        if path not in self._edges:
+            text = self._modules.text(path) or b""
+            kernels = any(word in text for word in _BUILDS)
+            files: set[str] = set()
+            imported: dict[str, None] = {}
+            for module in dict.fromkeys(_imported_modules(text)):
+                if is_foreign(module):
+                    continue
+                if package_worlds(module) is not None:
+                    kernels = True
+                    continue
+                found, looked = self._modules.find(path, module)
+                files.update(looked)
+                if found is None:
+                    kernel, more = self._is_kernel(path, module)
+                    files.update(more)
+                    kernels = kernels or kernel
+                elif found != path:
+                    imported[found] = None
+            self._edges[path] = _Needs({path: tuple(imported)}, kernels, frozenset(files))
+        return self._edges[path]
+
+    # kernels that the project builds itself
+
+    def _is_kernel(self, path: str, module: str) -> tuple[bool, list[str]]:
+        """Whether a module that is no file of the project is compiled for CUDA by a setup script
+        beside or above the file that imports it; and the scripts that were looked for."""
+        name = module.rpartition(".")[2]
+        if not name or is_foreign(module):
+            return False, []
+        looked: list[str] = []
+        folder = os.path.dirname(path)
+        for _ in range(_UP):
+            script = os.path.join(folder, "setup.py")
+            looked.append(script)
+            data = self._modules.text(script)
+            if data is not None and name in built_for_cuda(data):
+                return True, looked
+            if folder in self._modules.roots(path):
+                break
+            folder = os.path.dirname(folder)
+        return False, looked
+
+
+class _Behind:
+    """Implements `worlds.core.Project` for a module that is run because it is imported: what its
+    own imports need, and nothing else of other files."""
+
+    def __init__(self, runs: ImportedRuns, path: str) -> None:
+        self._runs = runs
+        self._path = path
+
+    def value(self, qualified: str) -> Value | None:
+        return None
+
+    def base(self, qualified: str) -> Class | None:
+        return None
+
+    def imports_on(self, module: str) -> int:
+        return self._runs.imported_in_turn(self._path, module)
+
+    def entered(self, name: str) -> int:
+        return ALL
+
+
+def _importable(interpreter: Interpreter | None) -> int:
+    """The worlds that come to the end of a module. One that ends on every machine is none that
+    anybody imports: nothing is known."""
+    return foreign_worlds(interpreter.frame.mask if interpreter is not None else ALL) or ALL
+
+
+def _imported_modules(text: bytes) -> Iterator[str]:
+    for match in _IMPORT.finditer(text):
+        plain = match["plain"]
+        if plain is not None:
+            for item in plain.split(b","):
+                words = item.split()
+                if words:
+                    yield words[0].decode(errors="replace")
+            continue
+        module = match["module"].decode(errors="replace")
+        yield module
+        dot = "" if module.endswith(".") else "."
+        for item in match["names"].strip(b"() \t\r\n").split(b","):
+            words = item.split()
+            if words and words[0].replace(b"_", b"x").isalnum():
+                yield f"{module}{dot}{words[0].decode(errors='replace')}"

@@ -1,0 +1,222 @@
+"""Who writes the files that `torch.load` reads: this run, this file, the files beside it; and
+whether what is saved goes to the CPU first.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_COPIES = (
+    *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move"),
+    *("os.rename", "os.replace"),
+)
+
+
+def saved_by_this_run(context: Context, call: ast.Call) -> bool:
+    """Whether the same function (or the module) has just written the same place, itself or by
+    a function that it has called: by `torch.save`, or as the copy of a file."""
+    function = context.index.function(call)
+    source = source_of(call)
+    place = _place(context, source) if source is not None else None
+    for writer, target in _writers(context):
+        if _place(context, target) != place:
+            continue
+        owner = context.index.function(writer)
+        steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]
+        if any(
+            context.index.function(step) is function and _precedes(context, step, call)
+            for step in steps
+        ):
+            return True
+    return False
+
+
+def _precedes(context: Context, step: ast.Call, call: ast.Call) -> bool:
+    """Whether one call stands before another, and not in the other arm of a test."""
+    return step.lineno < call.lineno and not any(
+        _in_body(context, parent, step) != _in_body(context, parent, call)
+        for parent in context.index.ancestors(step)
+        if isinstance(parent, ast.If) and context.index.within(call, parent)
+    )
+
+
+def _in_body(context: Context, test: ast.If, node: ast.AST) -> bool:
+    return any(context.index.within(node, statement) for statement in test.body)
+
+
+def _writers(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """What writes a file as a whole, with the place that it writes."""
+    for saved in context.calls_of("torch.save"):
+        if (target := _argument(saved, 1, "f")) is not None:
+            yield saved, target
+    for copied in context.calls_of(*_COPIES):
+        if (target := _argument(copied, 1, "dst")) is not None:
+            yield copied, target
+
+
+def source_of(call: ast.Call) -> ast.expr | None:
+    """The file that `torch.load` is given."""
+    return _argument(call, 0, "f")
+
+
+def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    given = next((k.value for k in call.keywords if k.arg == name), None)
+    return call.args[position] if given is None and len(call.args) > position else given
+
+
+def saved_from_cpu(context: Context, call: ast.Call) -> bool:
+    """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
+
+    Where nothing is saved to that place, every model that the file saves counts; where it saves
+    none, what the files beside it save under the same file name.
+    """
+    savers = list(_savers(context, call)) or _of_same_name(context, call) or _of_models(context)
+    source = source_of(call)
+    if not savers and context.elsewhere is not None and source is not None:
+        names = _file_names(context, source)
+        return bool(names) and all(
+            context.elsewhere.saves_from_cpu(context.source.path, name) for name in names
+        )
+    return bool(savers) and all(_copies_first(context, saved) for saved in savers)
+
+
+def saves_models_as_they_are(context: Context) -> bool:
+    """Whether the file saves a model, or another thing with a state, without a copy to the CPU."""
+    return any(not _copies_first(context, saved) for saved in _of_models(context))
+
+
+def _of_models(context: Context) -> list[ast.Call]:
+    """What saves the state of something."""
+    return [saved for saved in context.calls_of("torch.save") if _owners(context, saved)]
+
+
+def _of_same_name(context: Context, call: ast.Call) -> list[ast.Call]:
+    """What saves the state of what `call` fills, by its name: `network.load_state_dict(...)`."""
+    filled = {
+        ast.unparse(load.func.value)
+        for load in context.index.calls.get("load_state_dict", ())
+        if isinstance(load.func, ast.Attribute)
+        and context.index.function(load) is context.index.function(call)
+    }
+    return [saved for saved in _of_models(context) if filled & _owners(context, saved)]
+
+
+def _owners(context: Context, saved: ast.Call) -> set[str]:
+    """Whose states are saved: `network` of `state = network.state_dict()`, `save(state, ...)`."""
+    kept = _argument(saved, 0, "obj")
+    if kept is None:
+        return set()
+    parts: list[ast.expr] = [kept]
+    if isinstance(kept, ast.Name):
+        parts += [b.value for b in context.flow.reaching(kept) if b.value is not None]
+    return {
+        ast.unparse(item.func.value)
+        for part in parts
+        for item in ast.walk(part)
+        if isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and item.func.attr == "state_dict"
+    }
+
+
+def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:
+    """Whether all that a file saves under this name goes to the CPU first; None where it saves
+    nothing there."""
+    found = [
+        _copies_first(context, saved)
+        for saved in context.calls_of("torch.save")
+        if (target := _argument(saved, 1, "f")) is not None
+        and file_name in _file_names(context, target)
+    ]
+    return all(found) if found else None
+
+
+def _file_names(context: Context, place: ast.expr) -> set[str]:
+    """The names of files that a path ends in, by its texts and by the defaults of options."""
+    texts: list[object] = [x.value for x in ast.walk(place) if isinstance(x, ast.Constant)]
+    for item in ast.walk(place):
+        if isinstance(item, ast.Attribute):
+            texts += _option_defaults(context, item.attr)
+    names = {str(text).replace("\\", "/").rsplit("/", 1)[-1] for text in texts}
+    return {name for name in names if "." in name.strip(".")}
+
+
+def _option_defaults(context: Context, destination: str) -> list[object]:
+    return [
+        keyword.value.value
+        for call in context.index.calls.get("add_argument", ())
+        if any(isinstance(a, ast.Constant) and a.value == f"--{destination}" for a in call.args)
+        for keyword in call.keywords
+        if keyword.arg == "default" and isinstance(keyword.value, ast.Constant)
+    ]
+
+
+def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
+    source = source_of(call)
+    place = _place(context, source) if source is not None else None
+    for saved in context.calls_of("torch.save"):
+        target = _argument(saved, 1, "f")
+        if target is not None and _place(context, target) == place:
+            yield saved
+
+
+def _place(context: Context, node: ast.expr) -> str:
+    """The file that is read or written, as text; through `with open(path) as f`."""
+    file = opened(context, node)
+    return ast.unparse(file if file is not None else node)
+
+
+def opened(context: Context, node: ast.expr) -> ast.expr | None:
+    if not isinstance(node, ast.Name):
+        return None
+    bindings = context.flow.reaching(node)
+    value = bindings[0].value if len(bindings) == 1 else None
+    if value is None or bindings[0].kind not in ("with", "assign"):
+        return None
+    if not isinstance(value, ast.Call) or not value.args:
+        return None
+    return value.args[0] if context.values.last_name(value.func) == "open" else None
+
+
+def _copies_first(context: Context, saved: ast.Call) -> bool:
+    """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
+    `state[key] = value.cpu()` before `torch.save(state, ...)`."""
+    kept = _argument(saved, 0, "obj")
+    if kept is None:
+        return False
+    spelled = {ast.unparse(x) for x in ast.walk(kept) if isinstance(x, ast.Name | ast.Attribute)}
+    function = context.index.function(saved)
+    for copy in _copies(context):
+        if context.index.within(copy, kept):
+            return True
+        if context.index.function(copy) is not function or copy.lineno >= saved.lineno:
+            continue
+        if isinstance(copy.func, ast.Attribute):
+            moved = copy.func.value
+            while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
+                moved = moved.func.value
+            if ast.unparse(moved) in spelled:
+                return True
+        statement = context.index.statement(copy)
+        if isinstance(statement, ast.Assign) and any(
+            ast.unparse(target.value if isinstance(target, ast.Subscript) else target) in spelled
+            for target in statement.targets
+        ):
+            return True
+    return False
+
+
+def _copies(context: Context) -> Iterator[ast.Call]:
+    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`."""
+    yield from context.index.calls.get("cpu", ())
+    for move in context.index.calls.get("to", ()):
+        if move.args and any(
+            isinstance(item, ast.Constant) and item.value == "cpu"
+            for item in ast.walk(move.args[0])
+        ):
+            yield move

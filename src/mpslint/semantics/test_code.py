@@ -1,0 +1,44 @@
+"""Code that only tests run: on the machines of a CI, with the devices that the tests name."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_RUNNERS = ("pytest", "unittest", "torch.testing._internal")
+_DEPTH = 6
+"""So many helpers, one called by the other, stand between a test and what it does."""
+
+
+def only_tests_run(context: Context, node: ast.AST) -> bool:
+    """Whether `node` stands in a test of pytest's or unittest's, or in a function that, as far as
+    the file shows, only such tests use."""
+    if not any(context.names.imports(runner) for runner in _RUNNERS):
+        return False
+    return _is_of_tests(context, node, _DEPTH)
+
+
+def _is_of_tests(context: Context, node: ast.AST, depth: int) -> bool:
+    outer: FunctionNode | ast.ClassDef | None = None
+    for parent in (node, *context.index.ancestors(node)):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            outer = parent
+    if outer is None:
+        return False
+    if isinstance(outer, ast.ClassDef):
+        return outer.name.startswith("Test") or any(
+            (context.values.last_name(base) or "").endswith("TestCase") for base in outer.bases
+        )
+    if outer.name.startswith("test"):
+        return True
+    users = [
+        use
+        for use in context.index.names.get(outer.name, ())
+        if isinstance(use.ctx, ast.Load) and not context.index.within(use, outer)
+    ]
+    return bool(users) and depth > 0 and all(_is_of_tests(context, u, depth - 1) for u in users)

@@ -74,6 +74,14 @@ class Fix(NamedTuple):
     applicability: Applicability
 
 
+def doubtful(fix: Fix, reason: str) -> Fix:
+    """The fix, unsafe, and saying why."""
+    if reason in fix.message:
+        return fix
+    message = f"{fix.message} ({reason})"
+    return Fix(message, fix.edits, min(fix.applicability, Applicability.UNSAFE))
+
+
 class Unused(NamedTuple):
     """A comment, or a part of one, that silences nothing."""
 
@@ -159,6 +167,11 @@ class Finding:
             self._fix = build()
             self.applicability = self._fix.applicability if self._fix else None
         return self._fix
+
+    def offer(self, fix: Fix | None) -> None:
+        """Offer this fix in place of what the rule had to offer."""
+        self._fix, self._build = fix, None
+        self.applicability = fix.applicability if fix is not None else None
 
     def drop_fix(self) -> None:
         """Offer no fix, whatever the rule has to offer."""

@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     FUNCTION,
     INSTANCE,
     LAMBDA,
+    LOADER,
     MAPPING,
     MEMORY,
     MODULE,
@@ -46,6 +47,7 @@ from mpslint.semantics.worlds.values import (
 _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
 """Kinds whose attributes are looked up to find what is called."""
 _OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
+_MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
 _SKIPS = {
     "pytest.mark.skipif": True,
     "unittest.skipIf": True,
@@ -145,13 +147,32 @@ class Calls(Statements):
             value: Value = callee.v
             return value
         if kind in (TENSOR, MODULE):
-            return tensor(callee.v[0])
+            return self._run_module(callee, node, args, keywords)
         if kind == INSTANCE:
             forward = callee.v.methods.get("forward") or callee.v.methods.get("__call__")
             if forward is not None:
-                return self.call_function(forward, node, args, keywords, bound=True)
+                if not _moves_input(forward):
+                    self.meet(node, (callee, *args, *keywords.values()))
+                value = self.call_function(forward, node, args, keywords, bound=True)
+                if value is UNK and callee.placed is not None:
+                    return tensor(callee.placed[0], callee.placed[1])
+                return value
         self.given(node, args, keywords, looks=False)
         return UNK
+
+    def _run_module(self, callee: Atom, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        """What a module of torch's makes of tensors: where it is, or, for one that holds none
+        (`nn.MSELoss()`), where they are."""
+        self.meet(node, (callee, *args, *keywords.values()))
+        given = [value for value in args if one(value, self.frame.mask).kind == TENSOR]
+        if callee.kind == MODULE and callee.v[0] == "cpu" and given:
+            return lift(
+                lambda atom: (
+                    tensor(atom.v[0], scalar=callee.scalar) if atom.kind == TENSOR else UNK
+                ),
+                given[0],
+            )
+        return tensor(callee.v[0], scalar=callee.scalar)
 
     # functions of the project
 
@@ -239,6 +260,8 @@ class Calls(Statements):
                 lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,
                 keywords["default"],
             )
+        if name in facts.PASSING_ON:
+            return args[0] if args else UNK
         if name == "copy.deepcopy" or name == "copy.copy":
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
@@ -291,8 +314,12 @@ class Calls(Statements):
         if name == "super":
             cls = self.frame.cls
             return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
+        if name == "next" and args and one(args[0], ALL).kind == LOADER:
+            return self.items_of(args[0])
         if name in ("next", "iter") and args:
             return args[0]
+        if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
+            return Atom(LOADER, "numbered")
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
             return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
         return UNK
@@ -353,6 +380,13 @@ class Calls(Statements):
         frame.mask = mask
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)
+
+
+def _moves_input(function: Function) -> bool:
+    """Whether a function may move what it is given."""
+    return any(
+        isinstance(item, ast.Attribute) and item.attr in _MOVES for item in ast.walk(function.node)
+    )
 
 
 def _is_zero(atom: Atom) -> bool:

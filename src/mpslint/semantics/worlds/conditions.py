@@ -132,6 +132,8 @@ class Conditions(Core):
         if left is UNK and right is UNK:
             return UNK
         operator = node.ops[0]
+        if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            self.meet(node, (left, right))
         mine: Tests = NO_TESTS
         if _is_device(left) or _is_device(right):
             self.looked_at(left)

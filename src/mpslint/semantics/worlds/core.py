@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
     DEVICE,
+    INSTANCE,
     LAMBDA,
     MAPPING,
     MODULE,
@@ -45,6 +46,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     device,
+    dtype_of,
     lift,
     moved,
     one,
@@ -387,9 +389,12 @@ class Core:
                 old = what.v[1]
             elif what.kind == ARRAY:
                 old = what.v
-            kind = MODULE if what.kind == MODULE else TENSOR
             tests = to.tests if to.kind == DEVICE else NO_TESTS
-            return Atom(kind, (where(to) or "?", dtype or old), None, tests)
+            if what.kind == INSTANCE:
+                placed = (where(to) or "?", dtype or dtype_of(what))
+                return what.but(placed=placed, tests=what.tests | tests)
+            kind = MODULE if what.kind == MODULE else TENSOR
+            return Atom(kind, (where(to) or "?", dtype or old), None, tests, scalar=what.scalar)
 
         return lift(move, base, place)
 
@@ -398,12 +403,35 @@ class Core:
         if dtype not in facts.NOT_ON_MPS or not self.recording:
             return
         worlds = 0
+        tests = self.frame.tests
         for mask, atom in cases_of(value, self.frame.mask & MACS):
             if atom.kind != DEVICE and where(atom) == "mps":
                 worlds |= mask
+                tests |= atom.tests
         if worlds:
             name = "array" if array else "tensor"
-            self.emit(Kind.WIDE, node, worlds=worlds, name=name, value=Atom("dtype", dtype))
+            wide = Atom("dtype", dtype)
+            self.emit(Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide)
+
+    def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
+        """`values` are the operands of one operator: on a Mac some may be on its GPU while others
+        were left on the CPU. A tensor without dimensions may stay there."""
+        if not self.recording:
+            return
+        there = left = 0
+        tests = self.frame.tests
+        behind: Atom | None = None
+        for value in values:
+            for mask, atom in cases_of(value, self.frame.mask & MACS):
+                on = where(atom)
+                if on == "mps" and atom.kind != DEVICE:
+                    there |= mask
+                    tests |= atom.tests
+                elif on == "cpu" and atom.kind == TENSOR and not atom.scalar:
+                    left |= mask
+                    behind = atom
+        if there & left and behind is not None:
+            self.emit(Kind.MIXED, node, worlds=there & left, tests=tests, value=behind)
 
 
 def _holds_device(value: Value) -> bool:

@@ -26,6 +26,7 @@ class Kind(enum.Enum):
     COUNTED = "something is made of the number of CUDA's devices"
     DISTRIBUTED = "a process group is started"
     WIDE = "a tensor has a dtype that MPS lacks"
+    MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
     READ = "NumPy asks for the memory of a tensor"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"

@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     FUNCTION,
     INSTANCE,
     LAMBDA,
+    LOADER,
     MAPPING,
     MODULE,
     NAME,
@@ -261,6 +262,7 @@ class Expressions(Conditions):
             return UNK
         self.counted(a, node)
         self.counted(b, node)
+        self.meet(node, (a, b))
         value = lift(arithmetic, a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
@@ -366,6 +368,10 @@ class Expressions(Conditions):
                 )
             if value.kind == TENSOR:
                 return value
+            if value.kind == LOADER:
+                # What a loader gives is on the CPU, whoever takes it.
+                batch = tensor("cpu")
+                return Atom(SEQUENCE, (UNK, batch)) if value.v == "numbered" else batch
         return UNK
 
     def e_Lambda(self, node: ast.Lambda) -> Value:
@@ -445,7 +451,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         if right.kind == TENSOR and right.v[0] != left.v[0]:
             return tensor("?")
         wide = right.kind == TENSOR and right.v[1] != left.v[1]
-        return tensor(left.v[0], None if wide else left.v[1])
+        scalar = left.scalar and (right.kind != TENSOR or right.scalar)
+        return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
         return a if a.kind == ARRAY else b
     if a.kind == CONST and b.kind == CONST:

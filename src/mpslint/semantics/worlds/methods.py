@@ -34,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     device,
+    dtype_of,
     lift,
     one,
     tensor,
@@ -101,7 +102,7 @@ class Methods(TorchCalls):
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
         self.emit(Kind.MOVED, node, value=base)
-        if atom.kind == INSTANCE:
+        if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
         self.wide(result, node, _dtype(result))
@@ -127,12 +128,12 @@ class Methods(TorchCalls):
             first = place
         if not any(item.kind == DEVICE for _, item in cases_of(place, self.frame.mask)):
             self.place(place, node)
-            if atom.kind == INSTANCE:
+            if atom.kind == INSTANCE and not atom.v.module:
                 return base
             place = lift(lambda item: device(where(item) or "?"), place)
             return self.on_device(base, place, dtype)
         place = self.place(place, node)
-        if atom.kind in (INSTANCE, MAPPING, SEQUENCE):
+        if atom.kind in (MAPPING, SEQUENCE) or (atom.kind == INSTANCE and not atom.v.module):
             return base
         result = self.on_device(base, place, dtype)
         if where(one(base, MACS)) != "mps":
@@ -144,8 +145,10 @@ class Methods(TorchCalls):
         self.wide(base, node, dtype)
         return lift(
             lambda atom: (
-                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
+                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests, scalar=atom.scalar)
                 if atom.kind in (TENSOR, MODULE)
+                else atom.but(placed=(where(atom) or "?", dtype))
+                if atom.kind == INSTANCE
                 else UNK
             ),
             base,
@@ -195,6 +198,12 @@ class Methods(TorchCalls):
             return UNK if atom.kind == MODULE else base
         if atom.kind == TENSOR:
             self.emit(Kind.OPERATOR, node, name=name, value=base)
+            if name not in facts.MIXING_METHODS:
+                self.meet(node, (base, *args, *keywords.values()))
+            if name in facts.REDUCING:
+                return lift(
+                    lambda item: item.but(scalar=True) if item.kind == TENSOR else item, base
+                )
         if "device" in keywords and not self._is_none(keywords["device"]):
             return self.on_device(base, self.place(keywords["device"], node))
         if atom.kind == MODULE and name not in facts.MODULE_METHODS:
@@ -231,8 +240,13 @@ class Methods(TorchCalls):
             return Atom(ARRAY, "float64" if to.kind == CONST and to.v == "float64" else None)
         if name in facts.WIDE_ARRAYS:
             return Atom(ARRAY, "float64")
-        if args and one(args[0], ALL).kind == ARRAY and name.rpartition(".")[2] in _KEEPING:
-            return args[0]
+        first = one(args[0], ALL) if args else UNK
+        if first.kind == SEQUENCE and name in _OF_NUMBERS and any(map(_is_real, first.v)):
+            return Atom(ARRAY, "float64")
+        while first.kind == SEQUENCE and first.v:
+            first = one(first.v[0], ALL)
+        if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
+            return first
         return Atom(ARRAY)
 
     # options of a program
@@ -292,7 +306,15 @@ class Methods(TorchCalls):
         return short
 
 
-_KEEPING = frozenset({"copy", "stack", "concatenate", "asarray", "array", "ascontiguousarray"})
+_OF_NUMBERS = frozenset({"array", "asarray"})
+
+
+def _is_real(value: Value) -> bool:
+    """A number written with a point, perhaps in a list of lists."""
+    atom = one(value, ALL)
+    if atom.kind == SEQUENCE:
+        return any(map(_is_real, atom.v))
+    return atom.kind == CONST and type(atom.v) is float
 
 
 def _as_default(atom: Atom) -> Atom:
@@ -301,17 +323,19 @@ def _as_default(atom: Atom) -> Atom:
 
 def _on_cpu(atom: Atom) -> Atom:
     if atom.kind in (TENSOR, MODULE):
-        return Atom(atom.kind, ("cpu", atom.v[1]))
+        return Atom(atom.kind, ("cpu", atom.v[1]), scalar=atom.scalar)
     if atom.kind == UNKNOWN or atom is BOT:
-        return tensor("cpu")
+        return tensor("cpu", scalar=True)
+    if atom.kind == INSTANCE and atom.v.module:
+        return atom.but(placed=("cpu", dtype_of(atom)))
     return atom
 
 
 def _dtype(value: Value) -> str | None:
     """The dtype of a tensor, as a ported Mac would have it."""
     for _, atom in cases_of(value, MACS):
-        if atom.kind in (TENSOR, MODULE):
-            return atom.v[1] if atom.v[1] is None else str(atom.v[1])
+        if atom.kind in (TENSOR, MODULE, INSTANCE):
+            return dtype_of(atom)
     return None
 
 

@@ -94,7 +94,7 @@ class Statements(Expressions):
                 key = self.key(value.func.value)
                 if key is not None:
                     old = one(self.lookup(key) or UNK, self.frame.mask)
-                    if old.kind in (MODULE, UNKNOWN):
+                    if old.kind in (MODULE, UNKNOWN) or (old.kind == INSTANCE and old.v.module):
                         self.frame.env[key] = result
 
     def s_Assign(self, node: ast.Assign) -> None:

@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     DTYPE,
     FUNCTION,
     HOST,
+    LOADER,
     MEMORY,
     MODULE,
     NAME,
@@ -35,6 +36,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     device,
+    dtype_of,
     lift,
     one,
     pack,
@@ -53,6 +55,10 @@ LOADERS = {
 _TAKING_A_DEVICE = frozenset(
     {"torch.Generator", "torch.Event", "torch.Stream", "torch.jit.trace", "torch.export.export"}
 )
+_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
+"""Factories whose tensor has no dimensions where it is made of a number."""
+_TAKING_ANY = ("autograd.", "utils.", "save", "nn.utils.", "equal", "distributed.", "is_tensor")
+"""Below `torch.`: what takes tensors of several devices."""
 _NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
 
 
@@ -290,7 +296,12 @@ class TorchCalls(Calls):
             where_to = self.default_device
         else:
             where_to = device("cpu")
-        result = self.on_device(UNK, where_to, dtype)
+        made = UNK
+        if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
+            dtype = dtype or dtype_of(one(source, MACS))
+        elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
+            made = Atom(UNKNOWN, scalar=True)
+        result = self.on_device(made, where_to, dtype)
         self.wide(result, node, dtype, array=from_array)
         return result
 
@@ -317,7 +328,7 @@ class TorchCalls(Calls):
         if place is not None and not self._is_none(place):
             placed = self.place(place, node)
             return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
-        return Atom(MODULE, ("cpu", None))
+        return Atom(MODULE, ("cpu", None), scalar=last.endswith("Loss"))
 
     def _default_type(self, node: ast.Call, args: list[Value]) -> None:
         if not args:
@@ -340,6 +351,8 @@ class TorchCalls(Calls):
             if key not in facts.HARMLESS_KEYWORDS and key != "device":
                 if any(atom.kind == DEVICE for _, atom in cases_of(value)):
                     self.place(value, node)
+        if name == "torch.utils.data.DataLoader":
+            return UNK if "collate_fn" in keywords else Atom(LOADER)
         if place is not None and not self._is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
@@ -347,18 +360,25 @@ class TorchCalls(Calls):
         if name in _TAKING_A_DEVICE:
             return UNK
         tensors = [value for value in args if one(value, ALL).kind == TENSOR]
+        listed: list[Value] = []
+        for value in args:
+            first = one(value, ALL)
+            if first.kind == SEQUENCE:
+                listed += [item for item in first.v if one(item, ALL).kind == TENSOR]
+        if not short.startswith(_TAKING_ANY):
+            self.meet(node, (*args, *keywords.values(), *listed))
         if not tensors:
-            for value in args:
-                first = one(value, ALL)
-                if first.kind == SEQUENCE and first.v and one(first.v[0], ALL).kind == TENSOR:
-                    tensors.append(first.v[0])
+            tensors = listed
         if not tensors:
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
         dtype = self.dtype_of(keywords.get("dtype"))
+        scalar = short.rpartition(".")[2] in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (
-                tensor(atom.v[0], dtype or atom.v[1], atom.tests) if atom.kind == TENSOR else UNK
+                tensor(atom.v[0], dtype or atom.v[1], atom.tests, scalar=scalar or atom.scalar)
+                if atom.kind == TENSOR
+                else UNK
             ),
             tensors[0],
         )

@@ -31,10 +31,12 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
     "name", "function", "class", "instance", "bound", "lambda", "sequence", "mapping", "namespace",
 )  # fmt: skip
 PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
+LOADER = "loader"
 
 OPEN = ("device", "open to MPS")
 """The symbol of a device that may be MPS as well as another."""
 Node = ast.expr | tuple[ast.expr, ...] | None
+Placed = tuple[str, str | None] | None
 Symbol = tuple[object, object]
 """What an unknown value is of: a parameter, an option, an attribute of something unknown. It is
 (whose, name), or ("not", ...) for the opposite of another."""
@@ -48,7 +50,7 @@ def negated(symbol: Symbol) -> Symbol:
 class Atom:
     """A value as it is in some worlds."""
 
-    __slots__ = ("kind", "made", "maybe", "node", "symbol", "tests", "v")
+    __slots__ = ("kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "v")
 
     def __init__(
         self,
@@ -59,6 +61,8 @@ class Atom:
         maybe: bool = False,
         made: bool = False,
         symbol: Symbol | None = None,
+        placed: Placed = None,
+        scalar: bool = False,
     ) -> None:
         self.kind = kind
         self.v = v
@@ -72,6 +76,10 @@ class Atom:
         self.made = made
         """A `torch.device`, not only its name."""
         self.symbol = symbol
+        self.placed = placed
+        """Of an object of a class that is a module: where it was moved, and its dtype."""
+        self.scalar = scalar
+        """A tensor that may be without dimensions: it may meet tensors of other devices."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""
@@ -81,7 +89,7 @@ class Atom:
         return f"{self.kind}:{self.v}{'?' if self.maybe else ''}"
 
 
-_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol")
+_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol", "placed", "scalar")
 
 
 class Cases:
@@ -141,6 +149,8 @@ def same(a: Atom, b: Atom) -> bool:
         and a.node is b.node
         and a.symbol == b.symbol
         and a.made == b.made
+        and a.placed == b.placed
+        and a.scalar == b.scalar
     )
 
 
@@ -255,8 +265,10 @@ def device(where: str, node: Node = None, tests: Tests = NO_TESTS, maybe: bool =
     return Atom(DEVICE, where, node, tests, maybe)
 
 
-def tensor(where: str, dtype: str | None = None, tests: Tests = NO_TESTS) -> Atom:
-    return Atom(TENSOR, (where, dtype), None, tests)
+def tensor(
+    where: str, dtype: str | None = None, tests: Tests = NO_TESTS, *, scalar: bool = False
+) -> Atom:
+    return Atom(TENSOR, (where, dtype), None, tests, scalar=scalar)
 
 
 def where(atom: Atom) -> str | None:
@@ -265,6 +277,19 @@ def where(atom: Atom) -> str | None:
         return str(atom.v)
     if atom.kind == TENSOR or atom.kind == MODULE:
         return str(atom.v[0])
+    if atom.kind == INSTANCE and atom.placed is not None:
+        return atom.placed[0]
+    return None
+
+
+def dtype_of(atom: Atom) -> str | None:
+    """The dtype of a tensor, a module or an array, where it is known."""
+    if atom.kind in (TENSOR, MODULE):
+        return atom.v[1]  # type: ignore[no-any-return]
+    if atom.kind == ARRAY:
+        return atom.v  # type: ignore[no-any-return]
+    if atom.kind == INSTANCE and atom.placed is not None:
+        return atom.placed[1]
     return None
 
 
@@ -272,6 +297,8 @@ def moved(atom: Atom, to: str) -> Atom:
     """The atom on another device."""
     if atom.kind == DEVICE:
         return atom.but(v=to)
+    if atom.kind == INSTANCE:
+        return atom.but(placed=(to, dtype_of(atom)))
     return atom.but(v=(to, *atom.v[1:]))
 
 
@@ -301,9 +328,16 @@ def join(a: Atom, b: Atom) -> Atom:
         return b
     if a.kind == b.kind and a.kind in (DEVICE, TENSOR, MODULE, CONST) and same_payload(a, b):
         if a.tests == b.tests and a.node is b.node and a.maybe == b.maybe:
-            return a
+            return a if a.scalar >= b.scalar else b
+        made, scalar = a.made or b.made, a.scalar or b.scalar
         return Atom(
-            a.kind, a.v, _both_nodes(a, b), a.tests | b.tests, a.maybe or b.maybe, a.made or b.made
+            a.kind,
+            a.v,
+            _both_nodes(a, b),
+            a.tests | b.tests,
+            a.maybe or b.maybe,
+            made,
+            scalar=scalar,
         )
     tests = a.tests | b.tests
     if a.kind == DEVICE or b.kind == DEVICE:
@@ -311,9 +345,15 @@ def join(a: Atom, b: Atom) -> Atom:
     if a.kind == b.kind and a.kind in (TENSOR, MODULE):
         here, there = where(a), where(b)
         dtype = a.v[1] if a.v[1] == b.v[1] else None
-        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests)
+        scalar = a.scalar or b.scalar
+        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests, scalar=scalar)
     if a.kind == b.kind and (a.v is b.v or (a.kind == NAME and a.v == b.v)) and a.kind != CONST:
-        return a if a.symbol == b.symbol else a.but(symbol=None)
+        if a.symbol == b.symbol and a.placed == b.placed:
+            return a
+        return a.but(
+            symbol=a.symbol if a.symbol == b.symbol else None,
+            placed=a.placed if a.placed == b.placed else None,
+        )
     # None, False or a text until it is set, or where an import fails.
     if a.kind in _STRUCTURED and b.kind == CONST:
         return a

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mpslint.semantics.worlds.joining import join, parted, pick, port
 from mpslint.semantics.worlds.machines import (
     ALL,
     CPU,
@@ -42,18 +43,13 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     device,
-    join,
     lift,
     negated,
     one,
     pack,
-    parted,
-    pick,
     places,
-    port,
     restrict,
     same,
-    split,
     tensor,
     truth,
     where,
@@ -380,21 +376,23 @@ def test_a_second_port_changes_nothing(value: Value) -> None:
 
 def test_cuda_everywhere_stays_cuda_once_ported() -> None:
     """Nobody chose: this is a device that breaks, not one that leaves the Mac out."""
-    value = split((ALL & ~CPU, device("cuda")), (CPU, device("cpu")))
+    value = pack([(ALL & ~CPU, device("cuda")), (CPU, device("cpu"))])
     assert by_machine(port(value)) == "cuda cuda cuda cuda cpu"
 
 
 def test_a_tensor_moves_with_the_choice() -> None:
-    value = split((NVIDIA | PORTED, tensor("cuda")), (MAC | CPU, tensor("cpu")))
+    value = pack([(NVIDIA | PORTED, tensor("cuda")), (MAC | CPU, tensor("cpu"))])
     assert by_machine(port(value)) == "cuda cuda cpu mps cpu"
 
 
 def test_what_hangs_on_a_switch_is_ported_for_its_own_state_alone() -> None:
     on, off = SWITCH[0], ALL & ~SWITCH[0]
-    value = split(
-        (on & (NVIDIA | PORTED), device("cuda")),
-        (on & (MAC | CPU), device("cpu")),
-        (off, device("cpu")),
+    value = pack(
+        [
+            (on & (NVIDIA | PORTED), device("cuda")),
+            (on & (MAC | CPU), device("cpu")),
+            (off, device("cpu")),
+        ]
     )
     ported = port(value)
     assert {where(atom) for _, atom in cases_of(ported, PORTED & on)} == {"mps"}
@@ -405,18 +403,18 @@ def test_what_hangs_on_a_switch_is_ported_for_its_own_state_alone() -> None:
 
 
 def test_a_mac_with_the_cpu_where_cuda_has_its_gpu_is_parted() -> None:
-    value = split((NVIDIA, device("cuda")), (ALL & ~NVIDIA, device("cpu")))
+    value = pack([(NVIDIA, device("cuda")), (ALL & ~NVIDIA, device("cpu"))])
     assert parted(value, ALL) == MAC
 
 
 def test_a_mac_with_mps_or_an_open_choice_is_not() -> None:
     for there in ("mps", "?"):
-        value = split((NVIDIA, device("cuda")), (ALL & ~NVIDIA, device(there)))
+        value = pack([(NVIDIA, device("cuda")), (ALL & ~NVIDIA, device(there))])
         assert parted(value, ALL) == 0
 
 
 def test_several_gpus_alone_part_nobody() -> None:
-    value = split((GPUS, device("cuda")), (ALL & ~GPUS, device("cpu")))
+    value = pack([(GPUS, device("cuda")), (ALL & ~GPUS, device("cpu"))])
     assert parted(value, ALL) == 0
 
 

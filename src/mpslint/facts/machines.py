@@ -209,6 +209,7 @@ FLOAT_CASTS = {
     "cdouble": "complex128",
 }
 DTYPES: dict[str, str] = {
+    "float": "float64",  # Python's own
     **{f"torch.{name}": name for name in (
         "float64", "float32", "float16", "bfloat16", "complex128", "complex64", "int64", "int32",
         "int16", "int8", "uint8", "bool",

@@ -1,6 +1,20 @@
 """What a file does on several machines at once: one forward abstract interpretation.
 
-`machines` says which machines and switches there are; `values` what a value is on each of them;
-`interpreter` (with `statements`, `expressions`, `conditions`, `calls`, `torch_calls`, `methods`
-and `options`) runs a file; `events` is what it tells of, and what rules read; `file` is the way in.
+`machines` says which machines and switches there are, `values` what a value is on each of them,
+`joining` what it is where two ways meet. The interpreter is one object, put together from parts
+that build on each other, one way:
+
+- what all parts share: `core`, `state`; where values go: `placing`;
+- tests: `conditions`, and what they compare: `comparing`;
+- expressions: `names`, `operators`, `expressions`;
+- statements: `assignments`, `branches`, `control_flow`, `import_statements`, `definitions`, and
+  what runs them: `statements`;
+- calls: `calls`, of builtins `builtin_calls`, of torch `torch_calls` and `makers`, of methods
+  `methods`, `arrays` and `program_options`;
+- functions: `parameters`, `summaries`;
+- a file and its functions, in order: `interpreter`, and what it may leave out: `relevance`.
+
+`project` is what comes from the other files of the project. `events` is what the interpreter tells
+of, and what rules read, by themselves or by way of `choices`, `refused` and `twins`; `file` is the
+way in.
 """

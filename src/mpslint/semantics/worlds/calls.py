@@ -7,6 +7,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import helper_answer
+from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
 from mpslint.semantics.worlds.state import Env, Function
@@ -19,24 +20,19 @@ from mpslint.semantics.worlds.values import (
     FUNCTION,
     INSTANCE,
     LAMBDA,
-    LOADER,
     MAPPING,
     MEMORY,
     MODULE,
     NAME,
     NAMESPACE,
-    ON_HOST,
     PARSER,
     PLATFORM,
-    SEQUENCE,
     SKIP,
     TENSOR,
     TRUE,
     UNK,
     Atom,
-    Cases,
     Value,
-    by_world,
     cases_of,
     lift,
     one,
@@ -46,7 +42,7 @@ from mpslint.semantics.worlds.values import (
 
 _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
 """Kinds whose attributes are looked up to find what is called."""
-_OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
+
 _MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
 _SKIPS = {
     "pytest.mark.skipif": True,
@@ -56,7 +52,7 @@ _SKIPS = {
 }
 
 
-class Calls(Statements):
+class Calls(BuiltinCalls, Statements):
     def call_torch(
         self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
     ) -> Value:
@@ -224,7 +220,7 @@ class Calls(Statements):
         if name in facts.LOOKERS:
             if name == "dict" and keywords and not args:
                 return Atom(MAPPING, dict(keywords))
-            return self._builtin(name, node, args)
+            return self.call_builtin(name, node, args)
         if name in facts.EXITS:
             self.frame.mask = 0
             return UNK
@@ -236,7 +232,7 @@ class Calls(Statements):
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)
         if name in facts.EFFECTS:
-            self.effect(name, node)
+            self.effect_of(name, node)
             return UNK
         if name in facts.ERRORS:
             return TRUE
@@ -287,88 +283,9 @@ class Calls(Statements):
             callee.v.escaped = True
         return UNK
 
-    def effect(self, name: str, node: ast.AST) -> None:
-        self.emit(Kind.EFFECT, node, name=name)
-
-    def _builtin(self, name: str, node: ast.Call, args: list[Value]) -> Value:
-        for value in args:
-            self.looked_at(value)
-        if name == "range":
-            for value in args:
-                self.counted(value, node)
-            return UNK
-        if name == "str" and args:
-            return lift(lambda atom: atom if atom.kind in (DEVICE, "unknown") else ON_HOST, args[0])
-        if name in ("float", "int", "bool") and args:
-            return args[0] if one(args[0], ALL).kind in (CONST, "unknown") else ON_HOST
-        if name in ("any", "all") and args:
-            return self._any_or_all(name, args[0])
-        if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
-            return self._least(ALL, args)
-        if name in ("len", "min", "max", "sum", "abs", "round"):
-            return UNK
-        if name == "hasattr" and len(node.args) == 2:
-            return self._has_attribute(node, args)
-        if name == "getattr" and len(args) >= 2:
-            return self._get_attribute(node, args)
-        if name == "super":
-            cls = self.frame.cls
-            return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
-        if name == "next" and args and one(args[0], ALL).kind == LOADER:
-            return self.items_of(args[0])
-        if name in ("next", "iter") and args:
-            return args[0]
-        if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
-            return Atom(LOADER, "numbered")
-        if name in ("list", "tuple", "sorted", "set", "reversed") and args:
-            return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
-        return UNK
-
-    def _least(self, worlds: int, args: list[Value]) -> Value:
-        """`min(asked, torch.cuda.device_count())`: none where there are none."""
-        cases: list[tuple[int, Atom]] = []
-        rest = worlds
-        for value in args:
-            for mask, atom in cases_of(value, rest):
-                if _is_zero(atom):
-                    cases.append((mask, atom))
-                    rest &= ~mask
-        cases.append((rest, UNK))
-        return pack(cases)
-
-    def _any_or_all(self, name: str, value: Value) -> Value:
-        first = one(value, ALL)
-        if value.__class__ is not Atom or first.kind != SEQUENCE or not first.v:
-            return UNK
-        from mpslint.semantics.worlds.expressions import _both, _either
-
-        found: Value = first.v[0]
-        for item in first.v[1:]:
-            found = lift(_either if name == "any" else _both, found, item)
-        return found
-
-    def _has_attribute(self, node: ast.Call, args: list[Value]) -> Value:
-        holder, attribute = one(args[0], ALL), node.args[1]
-        if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
-            if isinstance(attribute, ast.Constant) and attribute.value not in _OTHER_BACKENDS:
-                return TRUE  # In every torch that is still used.
-        return UNK
-
-    def _get_attribute(self, node: ast.Call, args: list[Value]) -> Value:
-        if args[1].__class__ is Cases:
-            return by_world(
-                lambda worlds, atom: self._get_attribute(node, [args[0], atom, *args[2:]]), args[1]
-            )
-        attribute, holder = one(args[1], ALL), one(args[0], ALL)
-        if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
-            return UNK
-        if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
-            found = self.attribute(args[0], attribute.v, node)
-            if one(found, ALL).kind != "unknown":
-                return found
-        if len(args) > 2 and any(atom.kind == DEVICE for _, atom in cases_of(args[2])):
-            return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
-        return UNK
+    def effect_of(self, name: str, node: ast.AST) -> None:
+        if name in facts.EFFECTS:
+            self.emit(Kind.EFFECT, node, name=name)
 
     def _skip(self, node: ast.Call, when: bool) -> Value:
         """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""
@@ -387,7 +304,3 @@ def _moves_input(function: Function) -> bool:
     return any(
         isinstance(item, ast.Attribute) and item.attr in _MOVES for item in ast.walk(function.node)
     )
-
-
-def _is_zero(atom: Atom) -> bool:
-    return atom.kind == CONST and type(atom.v) is int and atom.v == 0 and bool(atom.tests)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
 from mpslint.semantics.worlds.refused import needless_refusals
 from mpslint.semantics.worlds.values import (
@@ -18,7 +19,6 @@ from mpslint.semantics.worlds.values import (
     Cases,
     Tests,
     cases_of,
-    parted,
     places,
     truth,
 )

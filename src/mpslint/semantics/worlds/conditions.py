@@ -1,4 +1,4 @@
-"""Which worlds a test lets through: comparisons of devices, counts, platforms, constants."""
+"""Which worlds a test lets through."""
 
 from __future__ import annotations
 
@@ -6,47 +6,33 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.worlds.core import Core
-from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.comparing import compare, is_nccl
+from mpslint.semantics.worlds.machines import ALL, MACHINES, MACS, NVIDIA, SWITCH, SWITCHES
+from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.values import (
-    ARRAY,
-    CLASS,
     CONST,
     DEVICE,
     FALSE,
-    FUNCTION,
-    HOST,
-    INSTANCE,
-    MAPPING,
-    MODULE,
-    NAME,
     NO_TESTS,
-    PLATFORM,
-    SEQUENCE,
     SOME,
-    TENSOR,
     TRUE,
     UNK,
     UNKNOWN,
     Atom,
+    Symbol,
     Tests,
     Value,
     by_world,
     cases_of,
+    holds_device,
     pack,
     tested,
+    truth,
     where,
 )
 
-Answer = list[tuple[int, bool | None]]
-"""Worlds, each with what a comparison says there."""
-_SOMETHING = frozenset(
-    {TENSOR, MODULE, SOME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, DEVICE, ARRAY, HOST}
-)
-"""Kinds that are never None."""
 
-
-class Conditions(Core):
+class Conditions(Placing):
     def cond(self, node: ast.expr) -> tuple[int, int, Tests]:
         """The worlds where a test may hold, where it may fail, and the tests of the machine in
         it. The right side of `and` is looked at in the worlds that get there."""
@@ -91,11 +77,6 @@ class Conditions(Core):
         self.asking = asking
         return (go, out, tests) if conjunction else (out, go, tests)
 
-    def mark(self, node: ast.AST) -> None:
-        """Notes the worlds that come to a part of an expression."""
-        if self.recording:
-            self.reach[node] = self.reach.get(node, 0) | self.frame.mask
-
     def refined(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
         """What names stand for where `device == "cuda" and not torch.cuda.is_available()` fails:
         where the machine is as asked for, the device is another one."""
@@ -122,6 +103,68 @@ class Conditions(Core):
         self.recording = recording
         return found
 
+    # switches
+
+    def switched(self, symbol: Symbol) -> int | None:
+        """The worlds in which what is unknown is true; None where it is not told apart."""
+        if symbol[0] == "not":
+            on = self.switched(symbol[1])  # type: ignore[arg-type]
+            return None if on is None else ALL & ~on
+        slot = self.slots.get(symbol)
+        if slot is None:
+            if len(self.slots) >= SWITCHES:
+                return None
+            slot = self.slots[symbol] = len(self.slots)
+        return SWITCH[slot]
+
+    def worlds_of(self, value: Value, *, switches: bool = False) -> tuple[int, int, Tests]:
+        """The worlds, of those here, in which a value may be true, and may be false."""
+        yes = no = 0
+        tests = NO_TESTS
+        for worlds, atom in cases_of(value, self.frame.mask):
+            known = truth(atom)
+            if known is None and switches and atom.symbol is not None:
+                on = self.switched(atom.symbol)
+                if on is not None:
+                    yes |= worlds & on
+                    no |= worlds & ~on
+                    tests |= atom.tests
+                    continue
+            if known is not False:
+                yes |= worlds
+            if known is not True:
+                no |= worlds
+            tests |= atom.tests
+        return yes, no, tests
+
+    # answers of the machine
+
+    def answer(self, row: facts.Answer, node: ast.expr) -> Value:
+        """What a question to the machine gives in each world; `node` is the test."""
+        tests = frozenset((node,))
+        if (row[0] and (not row[2] or row[2] is facts.ABSENT)) or (
+            row[0] is None and row[2] is False
+        ):
+            self.cuda_tests.add(node)
+        elif row[2] and not row[0]:
+            self.mps_tests.add(node)
+            self.asking_mps.add((self.frame.function, self.frame.arm))
+        cases = []
+        if self.frame.testing and node in self.cuda_tests:
+            row = (row[0], row[1], row[2], row[2], row[4])
+        for machine, said in zip(MACHINES, row, strict=True):
+            atom = (
+                Atom(UNKNOWN, None, None, tests)
+                if said is None
+                else Atom(SOME, 2, None, tests)
+                if said is facts.SEVERAL
+                else Atom(CONST, None if said is facts.ABSENT else said, None, tests)
+            )
+            cases.append((machine, atom))
+        return pack(cases)
+
+    # comparisons
+
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
         if len(node.ops) != 1:
@@ -135,7 +178,7 @@ class Conditions(Core):
         if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
-        if _is_device(left) or _is_device(right):
+        if holds_device(left) or holds_device(right):
             self.looked_at(left)
             self.looked_at(right)
             self.device_tests.add(node)
@@ -143,7 +186,7 @@ class Conditions(Core):
             if _is_mps(left) or _is_mps(right):
                 self.mps_tests.add(node)
                 self.asking_mps.add((self.frame.function, self.frame.arm))
-        elif any(_is_nccl(atom) for value in (left, right) for _, atom in cases_of(value)):
+        elif any(is_nccl(atom) for value in (left, right) for _, atom in cases_of(value)):
             self.own_tests.add(node)
             mine = frozenset((node,))
         return self.compared(operator, left, right, mine)
@@ -153,7 +196,7 @@ class Conditions(Core):
         for worlds, a in cases_of(left):
             for both, b in cases_of(right, worlds):
                 tests = a.tests | b.tests | mine
-                answers = _compare(operator, a, b, both)
+                answers = compare(operator, a, b, both)
                 if self.asking and (_is_default(a) or _is_default(b)):
                     # `device == "cuda" and not torch.cuda.is_available()`: the default is meant.
                     answers = [(both, None)]
@@ -237,170 +280,5 @@ def said_atom(said: bool | None, tests: Tests) -> Atom:
     return TRUE if said else FALSE
 
 
-def _is_device(value: Value) -> bool:
-    return any(atom.kind == DEVICE for _, atom in cases_of(value))
-
-
 def _is_mps(value: Value) -> bool:
     return value.__class__ is Atom and value.kind == DEVICE and value.v == "mps"
-
-
-def _negated(answers: Answer) -> Answer:
-    return [(worlds, None if said is None else not said) for worlds, said in answers]
-
-
-def _compare(operator: ast.cmpop, a: Atom, b: Atom, worlds: int) -> Answer:
-    if isinstance(operator, ast.Eq | ast.Is):
-        return equal(a, b, worlds)
-    if isinstance(operator, ast.NotEq | ast.IsNot):
-        return _negated(equal(a, b, worlds))
-    if isinstance(operator, ast.In):
-        return _member(a, b, worlds)
-    if isinstance(operator, ast.NotIn):
-        return _negated(_member(a, b, worlds))
-    return [(worlds, _ordered(operator, a, b))]
-
-
-def _member(a: Atom, b: Atom, worlds: int) -> Answer:
-    if b.kind == SEQUENCE:
-        found: dict[int, list[bool | None]] = {}
-        for item in b.v:
-            for mask, atom in cases_of(item, worlds):
-                for part, said in equal(a, atom, mask):
-                    found.setdefault(part, []).append(said)
-        if len(found) == 1:
-            ((part, said_all),) = found.items()
-            return [(part, _any(said_all))]
-        return _any_by_part(found, worlds)
-    if a.kind == DEVICE:
-        # `"cuda" in str(device)`, `"cuda" in device`
-        return equal(a, b, worlds)
-    return [(worlds, None)]
-
-
-def _any(said: list[bool | None]) -> bool | None:
-    return True if True in said else None if None in said or not said else False
-
-
-def _any_by_part(found: dict[int, list[bool | None]], worlds: int) -> Answer:
-    """As `_any`, where the parts of the worlds overlap."""
-    answers: Answer = []
-    rest = worlds
-    for cut in (NVIDIA, MACS, ALL & ~(NVIDIA | MACS)):
-        part = rest & cut
-        if part:
-            said = [one for mask, all_said in found.items() if mask & part for one in all_said]
-            answers.append((part, _any(said)))
-    return answers or [(worlds, None)]
-
-
-def _ordered(operator: ast.cmpop, a: Atom, b: Atom) -> bool | None:
-    """`device_count() > 1`"""
-    left = _number(a)
-    right = _number(b)
-    if left is None or right is None:
-        return None
-    if a.kind == SOME and b.kind == CONST:
-        if isinstance(operator, ast.Gt):
-            return True if right < left else None
-        if isinstance(operator, ast.GtE):
-            return True if right <= left else None
-        if isinstance(operator, ast.Lt):
-            return False if right <= left else None
-        return False if right < left else None
-    if a.kind == SOME or b.kind == SOME:
-        return None
-    if isinstance(operator, ast.Gt):
-        return left > right
-    if isinstance(operator, ast.GtE):
-        return left >= right
-    if isinstance(operator, ast.Lt):
-        return left < right
-    return left <= right
-
-
-def _number(atom: Atom) -> float | None:
-    if atom.kind == SOME:
-        return int(atom.v or 1)
-    if atom.kind == CONST and not atom.maybe and isinstance(atom.v, int | float):
-        return atom.v
-    return None
-
-
-def equal(a: Atom, b: Atom, worlds: int) -> Answer:
-    """Whether two atoms are equal, in these worlds."""
-    if b.kind == DEVICE and a.kind != DEVICE:
-        a, b = b, a
-    if a.kind == PLATFORM or b.kind == PLATFORM:
-        return _on_platform(b if a.kind == PLATFORM else a, worlds)
-    if a.kind == DEVICE:
-        return _device_is(a, b, worlds)
-    if a.kind == SEQUENCE or b.kind == SEQUENCE:
-        return [(worlds, None)]
-    if _is_nccl(a) or _is_nccl(b):
-        other = b if _is_nccl(a) else a
-        if other.kind not in (CONST, NAME) or other.maybe:
-            return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
-    if a.kind == CONST and b.kind == CONST:
-        return [(worlds, None if a.maybe or b.maybe else a.v == b.v)]
-    if b.kind != CONST:
-        a, b = b, a
-    if b.kind == CONST and not b.maybe:
-        if b.v is None and a.kind in _SOMETHING:
-            return [(worlds, False)]
-        if a.kind == SOME and isinstance(b.v, int) and b.v < (a.v or 1):
-            return [(worlds, False)]
-    return [(worlds, None)]
-
-
-def _is_nccl(atom: Atom) -> bool:
-    return (atom.kind == CONST and atom.v == "nccl") or (
-        atom.kind == NAME and str(atom.v).endswith(".NCCL")
-    )
-
-
-def _on_platform(other: Atom, worlds: int) -> Answer:
-    if other.kind != CONST or not isinstance(other.v, str):
-        return [(worlds, None)]
-    name = other.v.lower()
-    if name in ("darwin", "macos"):
-        return [(worlds & MACS, True), (worlds & ~MACS, False)]
-    if name in facts.MAC_SYSTEMS:
-        return [(worlds & MACS, True), (worlds & ~MACS, None)]
-    return [(worlds & MACS, False), (worlds & ~MACS, None)]
-
-
-def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
-    if b.kind == DEVICE:
-        for known, other in ((a, b), (b, a)):
-            if other.v == "?":
-                return _unknown_is(known.v, worlds, device=True)
-            if other.maybe:
-                return _unknown_is(known.v, worlds)
-        if a.v == b.v == "cuda":
-            # Off CUDA a literal "cuda" counts as repaired: it has been told of.
-            return [(worlds & NVIDIA, True), (worlds & ~NVIDIA, False)]
-        return [(worlds, bool(a.v == b.v))]
-    if b.kind in (UNKNOWN, NAME, HOST):
-        return [(worlds, None)] if a.maybe else _unknown_is(a.v, worlds, device=True)
-    if b.kind == CONST:
-        if b.v is None and not a.maybe:
-            return [(worlds, False)]
-        return [(worlds, None if a.maybe or a.v == "?" else False)]
-    return [(worlds, None)]
-
-
-def _unknown_is(backend: str, worlds: int, *, device: bool = False) -> Answer:
-    """What is not known is a CUDA device only where there is CUDA. A `device` that somebody else
-    chose is MPS where every choice asks for that."""
-    if device and backend in ("mps", "cpu") and worlds & (PORTED | CPU):
-        known: Answer = [(worlds & PORTED, backend == "mps"), (worlds & CPU, backend == "cpu")]
-        rest = worlds & ~(PORTED | CPU)
-        return [item for item in (*known, *_unknown_is(backend, rest)) if item[0]]
-    if backend == "cuda":
-        return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
-    if backend == "mps":
-        return [(worlds & MACS, None), (worlds & ~MACS, False)]
-    if backend in ("cpu", "?", "meta"):
-        return [(worlds, None)]
-    return [(worlds & MACS, False), (worlds & ~MACS, None)]

@@ -7,65 +7,53 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from mpslint.facts import machines as facts
-from mpslint.semantics.worlds.conditions import Conditions
+from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.machines import MACS
-from mpslint.semantics.worlds.project import foreign
-from mpslint.semantics.worlds.state import Class
+from mpslint.semantics.worlds.names import Names
+from mpslint.semantics.worlds.operators import (
+    arithmetic,
+    element,
+    logical_and,
+    logical_not,
+    logical_or,
+    negative,
+    picked,
+)
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
-    BOUND,
-    CLASS,
     CONST,
     DEVICE,
-    DTYPE,
-    FALSE,
-    FUNCTION,
-    INSTANCE,
     LAMBDA,
     LOADER,
     MAPPING,
-    MODULE,
-    NAME,
-    NAMESPACE,
     NO_TESTS,
     ON_HOST,
-    PLATFORM,
     SEQUENCE,
     TENSOR,
-    TRUE,
     UNK,
-    UNKNOWN,
     Atom,
     Value,
     by_world,
-    device,
-    join,
     lift,
-    negated,
     one,
-    pick,
-    port,
     tensor,
-    tested,
-    truth,
 )
 
 DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|hpu|mlu|musa|meta)(:.*)?\Z", re.S)
+
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
-_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super"})
 
 
-class Expressions(Conditions):
+class Expressions(Names):
     expressions: dict[type[ast.AST], Callable[[Any], Value]]
 
     def eval(self, node: ast.expr) -> Value:
         function = self.expressions.get(node.__class__)
         return function(node) if function is not None else UNK
 
-    # literals and names
+    # literals
 
     def e_Constant(self, node: ast.Constant) -> Value:
         value = node.value
@@ -78,132 +66,20 @@ class Expressions(Conditions):
             return ON_HOST
         return Atom(CONST, value, node)
 
-    def e_Name(self, node: ast.Name) -> Value:
-        value = self.frame.env.get(node.id)
-        if value is not None and self.frame.function is None:
-            self.global_reads.add(node.id)
-        if value is None:
-            for outer in self.frame.up:
-                value = outer.get(node.id)
-                if value is not None:
-                    self.global_reads.add(node.id)
-                    if node.id in self.rebound and value.__class__ is Atom and value.kind == CONST:
-                        return Atom(UNKNOWN, symbol=("global", node.id))
-                    break
-            else:
-                return Atom(NAME, node.id) if node.id in _BUILTINS or node.id == "open" else UNK
-        if value.__class__ is Atom and not self.calling:
-            if value.kind == FUNCTION:
-                value.v.escaped = True
-            elif value.kind == NAME:
-                return self.resolved(value, node)
-        return value
-
-    def resolved(self, atom: Atom, node: ast.expr) -> Value:
-        """A name that the file imports from its project, as that says; else the name."""
-        if self.project is None or "." not in str(atom.v) or atom.v.startswith("torch."):
-            return atom
-        found = self.project.value(atom.v)
-        return found if found is not None else atom
-
-    def e_Attribute(self, node: ast.Attribute) -> Value:
-        if isinstance(node.value, ast.Name | ast.Attribute):
-            key = self.key(node)
-            if key is not None:
-                value = self.lookup(key)
-                if value is not None:
-                    return value
-        calling, self.calling = self.calling, True
-        base = self.eval(node.value)
-        self.calling = calling
-        value = self.attribute(base, node.attr, node)
-        if value is UNK:
-            key = self.key(node)
-            if key is not None:
-                return Atom(UNKNOWN, symbol=(self.frame.function, key))
-        if not calling and value.__class__ is Atom and value.kind == NAME:
-            return self.resolved(value, node)
-        return value
-
-    def attribute(self, base: Value, name: str, node: ast.expr) -> Value:
-        if name in ("is_cuda", "is_mps", "is_cpu"):
-            self.device_tests.add(node)
-            if name == "is_cuda":
-                self.cuda_tests.add(node)
-            return self.on(base, name[3:], node)
-        if base.__class__ is Atom:
-            return self.member(base, name, node)
-        return by_world(lambda worlds, atom: self.member(atom, name, node), base)
-
-    def member(self, atom: Atom, name: str, node: ast.expr) -> Value:
-        kind = atom.kind
-        if kind == UNKNOWN or atom is BOT:
-            return device("?") if name == "device" else UNK
-        if kind == NAME:
-            return self.named(f"{atom.v}.{name}", node)
-        if kind == DEVICE:
-            if name == "type":
-                return atom.but(made=False)
-            return ON_HOST if name == "index" else UNK
-        if kind in (TENSOR, MODULE):
-            if name == "device":
-                return device(atom.v[0], None, atom.tests)
-            if name == "dtype":
-                return Atom(DTYPE, atom.v[1])
-            if name in ("shape", "ndim", "requires_grad", "training"):
-                return ON_HOST
-            return tensor(atom.v[0], atom.v[1], atom.tests)
-        if kind == INSTANCE:
-            return self.of_instance(atom.v, name)
-        if kind == CLASS:
-            function = atom.v.methods.get(name)
-            if function is not None:
-                return Atom(FUNCTION, function)
-            found = atom.v.attribute(name)
-            return found if found is not None else UNK
-        if kind == NAMESPACE:
-            found = atom.v.get(name)
-            return found if found is not None else Atom(UNKNOWN, symbol=(id(atom.v), name))
-        if kind == ARRAY:
-            return atom if name in ("T", "flat", "real") else ON_HOST
-        return UNK
-
-    def of_instance(self, cls: Class, name: str) -> Value:
-        function = cls.methods.get(name)
-        if function is not None:
-            return self.summary(function)[0] if function.prop else Atom(BOUND, function)
-        value = cls.attribute(name)
-        if value is not None:
-            return value
-        if self.project is not None:
-            for base in cls.bases:
-                inherited = self.project.base(base)
-                if inherited is not None and inherited is not cls:
-                    found = self.inherited(inherited, name)
-                    if found is not None:
-                        return found
-        if name == "device":
-            return device("?")
-        return Atom(UNKNOWN, symbol=(cls, name))
-
-    def inherited(self, cls: Class, name: str) -> Value | None:
-        """What a class of another file gives its heirs."""
-        function = cls.methods.get(name)
-        if function is not None:
-            return self.summary(function)[0] if function.prop else Atom(BOUND, function)
-        value = cls.attribute(name)
-        return foreign(value, ()) if value is not None else None
-
-    def named(self, qualified: str, node: ast.expr) -> Value:
-        """What a qualified name of torch or another package is."""
-        row = facts.ATTRIBUTES.get(qualified)
-        if row is not None:
-            return self.answer(row, node)
-        if qualified in facts.PLATFORM:
-            return Atom(PLATFORM, qualified)
-        if qualified.startswith("torch.Tensor."):
-            return UNK
-        return Atom(NAME, qualified, node)
+    def e_JoinedStr(self, node: ast.JoinedStr) -> Value:
+        first = node.values[0] if node.values else None
+        values = [
+            self.eval(item.value) if isinstance(item, ast.FormattedValue) else UNK
+            for item in node.values
+        ]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            match = DEVICE_TEXT.match(first.value)
+            if match:
+                return Atom(DEVICE, match.group(1), node)
+        elif isinstance(first, ast.FormattedValue):
+            if one(values[0], self.frame.mask).kind == DEVICE:
+                return values[0]
+        return ON_HOST
 
     # operators
 
@@ -215,9 +91,10 @@ class Expressions(Conditions):
         for item in node.values:
             self.mark(item)
             found = self.eval(item)
-            value = (
-                found if value is None else lift(_both if conjunction else _either, value, found)
-            )
+            if value is None:
+                value = found
+            else:
+                value = lift(logical_and if conjunction else logical_or, value, found)
             yes, no, _ = self.worlds_of(found)
             frame.mask = yes if conjunction else no
             if not frame.mask:
@@ -229,9 +106,9 @@ class Expressions(Conditions):
     def e_UnaryOp(self, node: ast.UnaryOp) -> Value:
         value = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
-            return lift(_not, value)
+            return lift(logical_not, value)
         if isinstance(node.op, ast.USub):
-            return lift(_minus, value)
+            return lift(negative, value)
         return lift(lambda atom: atom if atom.kind in (TENSOR, ARRAY) else UNK, value)
 
     def e_IfExp(self, node: ast.IfExp) -> Value:
@@ -268,21 +145,6 @@ class Expressions(Conditions):
             return value.but(node=node)  # "cuda:%d" % index
         return value
 
-    def e_JoinedStr(self, node: ast.JoinedStr) -> Value:
-        first = node.values[0] if node.values else None
-        values = [
-            self.eval(item.value) if isinstance(item, ast.FormattedValue) else UNK
-            for item in node.values
-        ]
-        if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            match = DEVICE_TEXT.match(first.value)
-            if match:
-                return Atom(DEVICE, match.group(1), node)
-        elif isinstance(first, ast.FormattedValue):
-            if one(values[0], self.frame.mask).kind == DEVICE:
-                return values[0]
-        return ON_HOST
-
     # containers
 
     def e_Tuple(self, node: ast.Tuple | ast.List | ast.Set) -> Value:
@@ -304,9 +166,9 @@ class Expressions(Conditions):
         if value is UNK:
             return UNK
         if value.__class__ is Atom and index.__class__ is Atom:
-            return _item(value, index)
+            return element(value, index)
         return port(
-            by_world(lambda worlds, atom: by_world(lambda _, at: _picked(atom, at), index), value)
+            by_world(lambda worlds, atom: by_world(lambda _, at: picked(atom, at), index), value)
         )
 
     def e_Slice(self, node: ast.Slice) -> Value:
@@ -327,7 +189,6 @@ class Expressions(Conditions):
         frame = self.frame
         env, mask, why = frame.env, frame.mask, frame.tests
         frame.env = dict(env)
-        frame.loops += 1
         for generator in node.generators:
             self.bind(generator.target, self.items_of(self.eval(generator.iter)))
             turns = self.turns(generator.iter)
@@ -341,7 +202,6 @@ class Expressions(Conditions):
             for part in parts:
                 self.mark(part)
                 self.eval(part)
-        frame.loops -= 1
         frame.env, frame.mask, frame.tests = env, mask, why
         return UNK
 
@@ -392,87 +252,3 @@ class Expressions(Conditions):
         return UNK
 
     e_YieldFrom = e_Yield
-
-    global_reads: set[str]
-    """Names of the module that are read."""
-    rebound: frozenset[str]
-    """Names that some function of the file declares global: anything may set them."""
-
-
-def _both(a: Atom, b: Atom) -> Atom:
-    """`a and b`"""
-    known = truth(a)
-    if known is False:
-        return a
-    if known is True:
-        return tested(b, a.tests)
-    tests = a.tests | b.tests
-    if truth(b) is False:
-        return tested(FALSE, tests)
-    if truth(b) is True and a.symbol is not None and b.kind == CONST:
-        return tested(a, tests)
-    return Atom(UNKNOWN, None, None, tests) if tests else UNK
-
-
-def _either(a: Atom, b: Atom) -> Atom:
-    """`a or b`"""
-    known = truth(a)
-    if known is True:
-        return a
-    if known is False:
-        return tested(b, a.tests)
-    if truth(b) is True and b.kind == CONST:
-        return tested(TRUE, a.tests | b.tests)
-    if truth(b) is False and a.symbol is not None:
-        return tested(a, b.tests)
-    return join(a, b)
-
-
-def _not(atom: Atom) -> Atom:
-    known = truth(atom)
-    if known is None:
-        symbol = negated(atom.symbol) if atom.symbol is not None else None
-        return Atom(UNKNOWN, None, None, atom.tests, symbol=symbol)
-    return Atom(CONST, not known, None, atom.tests)
-
-
-def _minus(atom: Atom) -> Atom:
-    if atom.kind == CONST and isinstance(atom.v, int | float):
-        return Atom(CONST, -atom.v, atom.node)
-    return atom if atom.kind in (TENSOR, ARRAY, DEVICE) else UNK
-
-
-def arithmetic(a: Atom, b: Atom) -> Atom:
-    """`a + b` and its like."""
-    if a.kind == DEVICE:  # "cuda:" + str(i), "cuda:%d" % i
-        return a
-    if a.kind == TENSOR or b.kind == TENSOR:
-        left, right = (a, b) if a.kind == TENSOR else (b, a)
-        if right.kind == TENSOR and right.v[0] != left.v[0]:
-            return tensor("?")
-        wide = right.kind == TENSOR and right.v[1] != left.v[1]
-        scalar = left.scalar and (right.kind != TENSOR or right.scalar)
-        return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
-    if a.kind == ARRAY or b.kind == ARRAY:
-        return a if a.kind == ARRAY else b
-    if a.kind == CONST and b.kind == CONST:
-        return ON_HOST
-    return UNK
-
-
-def _picked(atom: Atom, index: Atom) -> Value:
-    """An item, hanging on the tests that chose it."""
-    return lift(lambda item: tested(item, index.tests), _item(atom, index))
-
-
-def _item(atom: Atom, index: Atom) -> Value:
-    if atom.kind in (TENSOR, DEVICE, ARRAY):
-        return atom
-    if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):
-        if -len(atom.v) <= index.v < len(atom.v):
-            found: Value = atom.v[index.v]
-            return found
-    if atom.kind == MAPPING and index.kind in (CONST, DEVICE):
-        value: Value = atom.v.get(index.v, UNK)
-        return value
-    return UNK

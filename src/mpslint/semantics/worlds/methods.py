@@ -1,13 +1,15 @@
-"""What methods do: moves, casts, reads of tensors and modules, arrays, options of a program."""
+"""What methods do: moves, casts, reads of tensors and modules."""
 
 from __future__ import annotations
 
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.semantics.worlds.core import ACCELERATOR
+from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.placing import ACCELERATOR
+from mpslint.semantics.worlds.program_options import ProgramOptions
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.torch_calls import TorchCalls
 from mpslint.semantics.worlds.values import (
@@ -21,7 +23,6 @@ from mpslint.semantics.worlds.values import (
     MAPPING,
     MODULE,
     NAME,
-    NAMESPACE,
     NO_TESTS,
     ON_HOST,
     PARSER,
@@ -35,6 +36,8 @@ from mpslint.semantics.worlds.values import (
     cases_of,
     device,
     dtype_of,
+    holds_device,
+    is_none,
     lift,
     one,
     tensor,
@@ -45,7 +48,7 @@ _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have."""
 
 
-class Methods(TorchCalls):
+class Methods(ProgramOptions, Arrays, TorchCalls):
     def method(
         self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
     ) -> Value:
@@ -89,7 +92,7 @@ class Methods(TorchCalls):
         if kind in (TENSOR, MODULE):
             return self._of_tensor(node, base, atom, name, args, keywords)
         if kind == ARRAY:
-            return self._of_array(atom, name, args)
+            return self.of_array(atom, name, args)
         if name in facts.NEW and "device" in keywords:
             return self.on_device(base, self.place(keywords["device"], node))
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
@@ -113,20 +116,18 @@ class Methods(TorchCalls):
         dtype = self.dtype_of(keywords.get("dtype"))
         for at, value in enumerate(args[:2]):
             first = one(value, self.frame.mask)
-            if (first.kind == NAME and (first.v in facts.DTYPES or first.v == "float")) or (
-                first.kind == DTYPE
-            ):
+            if first.kind == DTYPE or (first.kind == NAME and first.v in facts.DTYPES):
                 dtype = self.dtype_of(value)
             elif place is None and at == 0:
                 place = value
         atom = one(base, self.frame.mask)
-        if place is None or self._is_none(place):
+        if place is None or is_none(place):
             return self._cast(node, base, dtype) if dtype else base
         first = one(place, self.frame.mask)
         if first.kind == CONST and type(first.v) is int:
             place = Atom(DEVICE, "cuda", node.args[0] if node.args else node)
             first = place
-        if not any(item.kind == DEVICE for _, item in cases_of(place, self.frame.mask)):
+        if not holds_device(place, self.frame.mask):
             self.place(place, node)
             if atom.kind == INSTANCE and not atom.v.module:
                 return base
@@ -181,7 +182,7 @@ class Methods(TorchCalls):
 
     def _text_test(self, node: ast.Call, base: Value, word: Value) -> Value:
         """`device.startswith("cuda")`"""
-        if not any(atom.kind == DEVICE for _, atom in cases_of(word)):
+        if not holds_device(word):
             return UNK
         self.looked_at(base)
         self.device_tests.add(node)
@@ -204,7 +205,7 @@ class Methods(TorchCalls):
                 return lift(
                     lambda item: item.but(scalar=True) if item.kind == TENSOR else item, base
                 )
-        if "device" in keywords and not self._is_none(keywords["device"]):
+        if "device" in keywords and not is_none(keywords["device"]):
             return self.on_device(base, self.place(keywords["device"], node))
         if atom.kind == MODULE and name not in facts.MODULE_METHODS:
             self.given(node, args, keywords, looks=True)
@@ -214,111 +215,6 @@ class Methods(TorchCalls):
             self.wide(base, node, dtype)
             return lift(lambda item: _with_dtype(item, dtype), base)
         return base
-
-    # arrays
-
-    def _of_array(self, atom: Atom, name: str, args: list[Value]) -> Value:
-        if name == "astype" and args:
-            to = one(args[0], ALL)
-            if to.kind == NAME:
-                return Atom(ARRAY, "float64" if to.v == "float" else facts.DTYPES.get(to.v))
-            if to.kind == CONST:
-                return Atom(ARRAY, to.v if to.v == "float64" else None)
-            return Atom(ARRAY)
-        return Atom(ARRAY, atom.v if name in facts.ARRAY_KEEPERS else None)
-
-    def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
-        """A function of NumPy."""
-        dtype = keywords.get("dtype")
-        if name in ("asarray", "array", "ascontiguousarray") and args:
-            if one(args[0], self.frame.mask).kind == TENSOR:
-                self.emit(Kind.READ, node, name="asarray", value=args[0])
-        if dtype is not None:
-            to = one(dtype, ALL)
-            if to.kind == NAME:
-                return Atom(ARRAY, "float64" if to.v == "float" else facts.DTYPES.get(to.v))
-            return Atom(ARRAY, "float64" if to.kind == CONST and to.v == "float64" else None)
-        if name in facts.WIDE_ARRAYS:
-            return Atom(ARRAY, "float64")
-        first = one(args[0], ALL) if args else UNK
-        if first.kind == SEQUENCE and name in _OF_NUMBERS and any(map(_is_real, first.v)):
-            return Atom(ARRAY, "float64")
-        while first.kind == SEQUENCE and first.v:
-            first = one(first.v[0], ALL)
-        if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
-            return first
-        return Atom(ARRAY)
-
-    # options of a program
-
-    def option(
-        self, node: ast.Call, parser: Atom, name: str, args: list[Value], keywords: Env
-    ) -> Value:
-        if name == "add_argument":
-            self._add_option(node, parser, keywords)
-            return UNK
-        if name in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-            namespace = Atom(NAMESPACE, dict(parser.v))
-            return namespace if name != "parse_known_args" else Atom(SEQUENCE, (namespace, UNK))
-        if name in ("add_argument_group", "add_mutually_exclusive_group"):
-            return parser
-        if name in ("error", "exit"):
-            self.frame.mask = 0
-            return UNK
-        if name == "set_defaults":
-            parser.v.update({key: lift(_as_default, value) for key, value in keywords.items()})
-        return UNK
-
-    def _add_option(self, node: ast.Call, parser: Atom, keywords: Env) -> None:
-        dest = self._destination(node, keywords)
-        if dest is None:
-            return
-        default = keywords.get("default", UNK)
-        symbol = (id(parser.v), dest)
-
-        def open_choice(atom: Atom) -> Atom:
-            if atom.kind == DEVICE or (atom.kind == CONST and isinstance(atom.v, str)):
-                return atom.but(maybe=True)
-            if atom.kind == CONST and not atom.v and atom.tests:
-                return atom  # `default=torch.cuda.is_available()`: off where there is none
-            return Atom(UNKNOWN, None, None, atom.tests, symbol=symbol)
-
-        value = lift(open_choice, default)
-        parser.v[dest] = value
-        if any(atom.kind == DEVICE for _, atom in cases_of(value)):
-            self.kept(value, dest)
-        choices = keywords.get("choices")
-        if choices is not None and one(choices, ALL).kind == SEQUENCE:
-            self.emit(Kind.KEPT, node, name="choices", value=choices)
-
-    @staticmethod
-    def _destination(node: ast.Call, keywords: Env) -> str | None:
-        given = keywords.get("dest")
-        if given is not None:
-            atom = one(given, ALL)
-            return str(atom.v) if atom.kind == CONST else None
-        short: str | None = None
-        for item in node.args:
-            if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                if item.value.startswith("--"):
-                    return item.value[2:].replace("-", "_")
-                short = short or item.value.lstrip("-").replace("-", "_")
-        return short
-
-
-_OF_NUMBERS = frozenset({"array", "asarray"})
-
-
-def _is_real(value: Value) -> bool:
-    """A number written with a point, perhaps in a list of lists."""
-    atom = one(value, ALL)
-    if atom.kind == SEQUENCE:
-        return any(map(_is_real, atom.v))
-    return atom.kind == CONST and type(atom.v) is float
-
-
-def _as_default(atom: Atom) -> Atom:
-    return atom.but(maybe=True) if atom.kind in (DEVICE, CONST) else atom
 
 
 def _on_cpu(atom: Atom) -> Atom:

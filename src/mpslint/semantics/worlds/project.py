@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, MACHINES, NVIDIA
-from mpslint.semantics.worlds.values import BOT, CLASS, Atom, Value, cases_of, join, pack
+from mpslint.semantics.worlds.values import BOT, CLASS, Atom, Value, cases_of, pack
 
 if TYPE_CHECKING:
     from collections.abc import Container

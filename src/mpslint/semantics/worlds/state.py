@@ -6,18 +6,9 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.values import (
-    NO_TESTS,
-    UNK,
-    Cases,
-    Symbol,
-    Tests,
-    Value,
-    join,
-    lift,
-    port,
-)
+from mpslint.semantics.worlds.values import NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
@@ -119,7 +110,6 @@ class Frame:
     cls: Class | None = None
     in_class: bool = False
     caught: bool = False
-    loops: int = 0
     arm: int = 0
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""

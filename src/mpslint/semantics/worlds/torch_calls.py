@@ -1,4 +1,4 @@
-"""What torch's functions do: what they make and where, what they ask, wait for, load, start."""
+"""What torch's functions do: what they ask, wait for, load, start, and what they compute."""
 
 from __future__ import annotations
 
@@ -8,41 +8,36 @@ from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, names_process
 from mpslint.facts.runtime import cuda_names
 from mpslint.semantics.worlds.calls import Calls
-from mpslint.semantics.worlds.core import ACCELERATOR
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
+from mpslint.semantics.worlds.makers import Makers
+from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
-    ARRAY,
     CONST,
     DEVICE,
-    DTYPE,
     FUNCTION,
-    HOST,
     LOADER,
     MEMORY,
-    MODULE,
     NAME,
     NONE,
     ON_HOST,
     SEQUENCE,
-    SOME,
     STREAM,
     TENSOR,
     TRUE,
     UNK,
-    UNKNOWN,
     Atom,
     Value,
     cases_of,
     device,
-    dtype_of,
+    holds_device,
+    is_none,
     lift,
     one,
     pack,
     tensor,
     truth,
-    where,
 )
 
 LOADERS = {
@@ -52,23 +47,25 @@ LOADERS = {
     "torch.utils.model_zoo.load_url": 2,
 }
 """Functions that load tensors, with the place of `map_location` among their arguments."""
+
 _TAKING_A_DEVICE = frozenset(
     {"torch.Generator", "torch.Event", "torch.Stream", "torch.jit.trace", "torch.export.export"}
 )
-_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
-"""Factories whose tensor has no dimensions where it is made of a number."""
 _TAKING_ANY = ("autograd.", "utils.", "save", "nn.utils.", "equal", "distributed.", "is_tensor")
 """Below `torch.`: what takes tensors of several devices."""
+
 _NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
 
 
-class TorchCalls(Calls):
+class TorchCalls(Makers, Calls):
+    saves: list[tuple[object, Value]]
+
     def call_torch(
         self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
     ) -> Value:
         short = name[6:]
         if short == "device":
-            return self._device(args, keywords)
+            return self.make_device(args, keywords)
         self.emit(
             Kind.CALLED, node, name=name, use=ref.node if isinstance(ref.node, ast.AST) else None
         )
@@ -115,35 +112,16 @@ class TorchCalls(Calls):
             return args[0] if args else UNK
         last = short.rpartition(".")[2]
         if last in facts.FACTORIES and "." not in short:
-            return self._factory(last, node, args, keywords)
+            return self.make_tensor(last, node, args, keywords)
         if short in facts.LEGACY_FACTORIES:
             return tensor("cpu", facts.TYPES.get(short, "float32"))
         if short == "nn.DataParallel" or short == "nn.parallel.DataParallel":
             return args[0] if args else UNK
         if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
-            return self._module(last, node, args, keywords)
+            return self.make_module(last, node, args, keywords)
         if last == "Parameter":
             return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
         return self._other(name, short, node, args, keywords)
-
-    # devices
-
-    def _device(self, args: list[Value], keywords: Env) -> Value:
-        if not args and "type" in keywords:
-            args = [keywords["type"]]
-        if not args:
-            return device("?")
-
-        def make(atom: Atom) -> Atom:
-            if atom.kind == DEVICE:
-                return atom.but(made=True)
-            if atom.kind == CONST and type(atom.v) is int:
-                return Atom(DEVICE, "cuda", atom.node, atom.tests, atom.maybe, True)
-            if atom.kind in (UNKNOWN, HOST, SOME, CONST):
-                return Atom(DEVICE, "?", None, atom.tests, True, True)
-            return UNK
-
-        return lift(make, args[0])
 
     # torch.cuda
 
@@ -162,7 +140,7 @@ class TorchCalls(Calls):
             return self.on_device(UNK, ACCELERATOR, facts.TYPES[short])
         self.effect_of(name, node)
         for value in (*args, *keywords.values()):
-            if any(atom.kind == DEVICE for _, atom in cases_of(value, self.frame.mask)):
+            if holds_device(value, self.frame.mask):
                 self.place(value, node)
         if short.partition(".")[0] in facts.OWN or short in facts.OWN:
             if not self.frame.caught:
@@ -178,9 +156,17 @@ class TorchCalls(Calls):
             return ON_HOST
         return UNK
 
-    def effect_of(self, name: str, node: ast.AST) -> None:
-        if name in facts.EFFECTS:
-            self.emit(Kind.EFFECT, node, name=name)
+    def _default_type(self, node: ast.Call, args: list[Value]) -> None:
+        if not args:
+            return
+        worlds = 0
+        for mask, atom in cases_of(args[0], self.frame.mask):
+            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
+                worlds |= mask
+        if worlds:
+            self.emit(
+                Kind.TYPED, node, worlds=worlds, name="torch.set_default_tensor_type", value=args[0]
+            )
 
     # mixed precision
 
@@ -216,8 +202,6 @@ class TorchCalls(Calls):
         if self.recording and len(args) > 1 and len(node.args) > 1:
             self.saves.append((self.path_of(node.args[1], args[1]), args[0]))
 
-    saves: list[tuple[object, Value]]
-
     def path_of(self, node: ast.expr, value: Value) -> object:
         """What a file is known by, within one function."""
         first = one(value, ALL)
@@ -236,7 +220,7 @@ class TorchCalls(Calls):
         first = one(given, self.frame.mask)
         if first.kind == "lambda":
             return UNK
-        if any(atom.kind == DEVICE for _, atom in cases_of(given, self.frame.mask)):
+        if holds_device(given, self.frame.mask):
             self.emit(Kind.LOADED, node, name=name, value=given)
         return UNK
 
@@ -264,83 +248,7 @@ class TorchCalls(Calls):
         if not self.frame.caught:
             self.owned(left)
 
-    # what is made
-
-    def dtype_of(self, value: Value | None) -> str | None:
-        """The dtype that an argument names, as a Mac would have it."""
-        if value is None:
-            return None
-        atom = one(value, MACS)
-        if atom.kind == NAME:
-            if atom.v == "float":
-                return "float64"
-            return facts.DTYPES.get(atom.v)
-        if atom.kind == DTYPE:
-            return str(atom.v) if atom.v else None
-        return None
-
-    def _factory(self, short: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
-        source = args[0] if args else UNK
-        place = keywords.get("device")
-        dtype = self.dtype_of(keywords.get("dtype"))
-        from_array = False
-        if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
-            first = one(source, MACS)
-            if first.kind == ARRAY and "dtype" not in keywords:
-                dtype, from_array = first.v, True
-        if place is not None and not self._is_none(place):
-            where_to = self.place(place, node)
-        elif short in facts.LIKE or short in facts.INFERRING:
-            where_to = lift(_device_of, self._first_tensor(args, short))
-        elif self.default_device is not None:
-            where_to = self.default_device
-        else:
-            where_to = device("cpu")
-        made = UNK
-        if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
-            dtype = dtype or dtype_of(one(source, MACS))
-        elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
-            made = Atom(UNKNOWN, scalar=True)
-        result = self.on_device(made, where_to, dtype)
-        self.wide(result, node, dtype, array=from_array)
-        return result
-
-    default_device: Value | None
-
-    def _is_none(self, value: Value) -> bool:
-        return value.__class__ is Atom and value.kind == CONST and value.v is None
-
-    def _first_tensor(self, args: list[Value], short: str) -> Value:
-        for value in args:
-            if one(value, self.frame.mask).kind == TENSOR:
-                return value
-        if short in facts.INFERRING and args:
-            first = one(args[0], self.frame.mask)
-            known = first.kind in (CONST, SEQUENCE, ARRAY, HOST)
-            return tensor("cpu") if known else tensor("?")
-        return tensor("?")
-
-    def _module(self, last: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
-        self.emit(Kind.OPERATOR, node, name=last)
-        place = keywords.get("device")
-        if last in ("Parameter", "Module"):
-            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
-        if place is not None and not self._is_none(place):
-            placed = self.place(place, node)
-            return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
-        return Atom(MODULE, ("cpu", None), scalar=last.endswith("Loss"))
-
-    def _default_type(self, node: ast.Call, args: list[Value]) -> None:
-        if not args:
-            return
-        worlds = 0
-        for mask, atom in cases_of(args[0], self.frame.mask):
-            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
-                worlds |= mask
-        if worlds:
-            self.emit(
-                Kind.TYPED, node, worlds=worlds, name="torch.set_default_tensor_type", value=args[0]
-            )
+    # operators
 
     def _other(
         self, name: str, short: str, node: ast.Call, args: list[Value], keywords: Env
@@ -349,11 +257,11 @@ class TorchCalls(Calls):
         for key, value in keywords.items():
             self.counted(value, node)
             if key not in facts.HARMLESS_KEYWORDS and key != "device":
-                if any(atom.kind == DEVICE for _, atom in cases_of(value)):
+                if holds_device(value):
                     self.place(value, node)
         if name == "torch.utils.data.DataLoader":
             return UNK if "collate_fn" in keywords else Atom(LOADER)
-        if place is not None and not self._is_none(place):
+        if place is not None and not is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
             self.place(args[0], node)
@@ -393,7 +301,3 @@ def process_number(node: ast.expr) -> bool:
         if word is not None and names_process(word):
             return True
     return False
-
-
-def _device_of(atom: Atom) -> Atom:
-    return device(atom.v[0]) if atom.kind == TENSOR else device("?")

@@ -9,19 +9,10 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mpslint.semantics.worlds.machines import (
-    ALL,
-    MAC,
-    PORTED,
-    mac_of_cuda,
-    ported_of_cuda,
-    ported_of_mac,
-)
+from mpslint.semantics.worlds.machines import ALL, spell
 
 Tests = frozenset[ast.expr]
 NO_TESTS: Tests = frozenset()
-MAX_NODES = 6
-"""So many places where a device was written are kept with a value; a message names one or two."""
 
 # Kinds of atoms. A device, a tensor and a module know where they are.
 UNKNOWN, NOTHING, CONST, SOME, HOST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE = (
@@ -33,8 +24,6 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
 PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
 LOADER = "loader"
 
-OPEN = ("device", "open to MPS")
-"""The symbol of a device that may be MPS as well as another."""
 Node = ast.expr | tuple[ast.expr, ...] | None
 Placed = tuple[str, str | None] | None
 Symbol = tuple[object, object]
@@ -101,8 +90,6 @@ class Cases:
         self.cases = cases
 
     def __repr__(self) -> str:
-        from mpslint.semantics.worlds.machines import spell
-
         return f"<{', '.join(f'{spell(worlds)} {atom}' for worlds, atom in self.cases)}>"
 
 
@@ -210,45 +197,11 @@ def by_world(function: Callable[[int, Atom], Value], value: Value) -> Value:
     return pack(found)
 
 
-def split(*answers: tuple[int, Atom]) -> Value:
-    return pack(list(answers))
-
-
 def restrict(value: Value, worlds: int) -> Value:
     """The value in `worlds`, nothing elsewhere."""
     if worlds == ALL:
         return value
     return pack(list(cases_of(value, worlds)))
-
-
-def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
-    """`v1` in the worlds of `m1`, `v2` in those of `m2`, either where both come here.
-
-    `tests` are what parted them; what differs hangs on these.
-    """
-    if v1 is v2:
-        return v1
-    both = m1 & m2
-    cases: list[tuple[int, Atom]] = []
-    # Where nobody comes the value is free: the first one there keeps most values in one piece.
-    cases += cases_of(v1, ALL & ~m2)
-    cases += cases_of(v2, m2 & ~m1)
-    if both:
-        for worlds, atom in cases_of(v1, both):
-            cases += [(mask, join(atom, other)) for mask, other in cases_of(v2, worlds)]
-    value = pack(cases)
-    if value.__class__ is Cases:
-        if tests and m1 != m2:
-            value = pack([(worlds, _tagged(atom, tests)) for worlds, atom in cases_of(value)])
-        return port(value)
-    return value
-
-
-_TAGGED = frozenset({DEVICE, CONST, TENSOR, MODULE, SOME, UNKNOWN, NAME, DTYPE})
-
-
-def _tagged(atom: Atom, tests: Tests) -> Atom:
-    return tested(atom, tests) if atom.kind in _TAGGED else atom
 
 
 def tested(atom: Atom, tests: Tests) -> Atom:
@@ -309,112 +262,6 @@ def places(atom: Atom) -> tuple[ast.expr, ...]:
     return atom.node if isinstance(atom.node, tuple) else (atom.node,)
 
 
-def _both_nodes(a: Atom, b: Atom) -> Node:
-    if a.node is b.node or b.node is None:
-        return a.node
-    if a.node is None:
-        return b.node
-    return tuple(dict.fromkeys((*places(a), *places(b))))[:MAX_NODES]
-
-
-_STRUCTURED = frozenset({NAME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, NAMESPACE})
-
-
-def join(a: Atom, b: Atom) -> Atom:
-    """One atom for two ways in the same world."""
-    if a is b or b is BOT:
-        return a
-    if a is BOT:
-        return b
-    if a.kind == b.kind and a.kind in (DEVICE, TENSOR, MODULE, CONST) and same_payload(a, b):
-        if a.tests == b.tests and a.node is b.node and a.maybe == b.maybe:
-            return a if a.scalar >= b.scalar else b
-        made, scalar = a.made or b.made, a.scalar or b.scalar
-        return Atom(
-            a.kind,
-            a.v,
-            _both_nodes(a, b),
-            a.tests | b.tests,
-            a.maybe or b.maybe,
-            made,
-            scalar=scalar,
-        )
-    tests = a.tests | b.tests
-    if a.kind == DEVICE or b.kind == DEVICE:
-        return _joined_devices(a, b, tests)
-    if a.kind == b.kind and a.kind in (TENSOR, MODULE):
-        here, there = where(a), where(b)
-        dtype = a.v[1] if a.v[1] == b.v[1] else None
-        scalar = a.scalar or b.scalar
-        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests, scalar=scalar)
-    if a.kind == b.kind and (a.v is b.v or (a.kind == NAME and a.v == b.v)) and a.kind != CONST:
-        if a.symbol == b.symbol and a.placed == b.placed:
-            return a
-        return a.but(
-            symbol=a.symbol if a.symbol == b.symbol else None,
-            placed=a.placed if a.placed == b.placed else None,
-        )
-    # None, False or a text until it is set, or where an import fails.
-    if a.kind in _STRUCTURED and b.kind == CONST:
-        return a
-    if b.kind in _STRUCTURED and a.kind == CONST:
-        return b
-    return Atom(UNKNOWN, None, None, tests) if tests else UNK
-
-
-def same_payload(a: Atom, b: Atom) -> bool:
-    return type(a.v) is type(b.v) and bool(a.v == b.v)
-
-
-def _joined_devices(a: Atom, b: Atom, tests: Tests) -> Atom:
-    """A device, or something else: that device, perhaps. Where MPS can be had as well, the choice
-    is open and nothing is missing."""
-    named = {atom.v for atom in (a, b) if atom.kind == DEVICE}
-    if "mps" not in named and OPEN not in (a.symbol, b.symbol):
-        for backend in ("cuda", "cpu"):
-            for atom in (a, b):
-                if atom.kind == DEVICE and atom.v == backend:
-                    return Atom(DEVICE, backend, atom.node, tests, True, atom.made)
-    return Atom(DEVICE, "?", None, tests, True, symbol=OPEN)
-
-
-def port(value: Value) -> Value:
-    """Where a value is on cuda in `CUDA` and not in `MAC`, it is on mps in `PORTED`."""
-    if value.__class__ is Atom:
-        return value
-    on_cuda = on_mac = defined = 0
-    for worlds, atom in cases_of(value):
-        on = where(atom)
-        if on == "cuda":
-            on_cuda |= worlds
-        if atom is not BOT:
-            defined |= worlds
-            if on != "cuda":
-                on_mac |= worlds & MAC
-    to_mps = on_cuda & PORTED & ported_of_cuda(on_cuda) & ported_of_mac(on_mac)
-    if not to_mps:
-        return value
-    cases: list[tuple[int, Atom]] = []
-    for worlds, atom in cases_of(value):
-        if worlds & to_mps:
-            cases.append((worlds & to_mps, moved(atom, "mps")))
-        cases.append((worlds & ~to_mps, atom))
-    return pack(cases)
-
-
-def parted(value: Value, worlds: int) -> int:
-    """The Mac's worlds, of `worlds`, in which a value is not on cuda (nor on mps, nor open) though
-    it is on cuda with the same switches on a machine with CUDA."""
-    on_cuda = elsewhere = 0
-    for mask, atom in cases_of(value, worlds):
-        on = where(atom)
-        if on == "cuda":
-            on_cuda |= mask
-        elif atom.kind in (DEVICE, CONST) and on not in ("mps", "?"):
-            elsewhere |= mask & MAC
-    return mac_of_cuda(on_cuda) & elsewhere
-
-
 def truth(atom: Atom) -> bool | None:
     """Whether an atom is true; None: not known."""
     kind = atom.kind
@@ -425,3 +272,12 @@ def truth(atom: Atom) -> bool | None:
     if kind == DEVICE:
         return None if atom.maybe or atom.v == "?" else True
     return None
+
+
+def is_none(value: Value) -> bool:
+    return value.__class__ is Atom and value.kind == CONST and value.v is None
+
+
+def holds_device(value: Value, worlds: int = ALL) -> bool:
+    """Whether a value is a device, in some of `worlds`."""
+    return any(atom.kind == DEVICE for _, atom in cases_of(value, worlds))

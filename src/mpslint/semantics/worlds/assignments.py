@@ -1,0 +1,150 @@
+"""What assignments leave in names, attributes and items."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.joining import join, pick, port
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.operators import arithmetic
+from mpslint.semantics.worlds.values import (
+    BOT,
+    CONST,
+    INSTANCE,
+    MAPPING,
+    NAME,
+    NAMESPACE,
+    SEQUENCE,
+    SKIP,
+    TENSOR,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    by_world,
+    cases_of,
+    lift,
+    one,
+    restrict,
+    tested,
+)
+
+
+class Assignments(Expressions):
+    dotted: set[str]
+
+    def s_Assign(self, node: ast.Assign) -> None:
+        value = self.eval(node.value)
+        for target in node.targets:
+            self.bind(target, value)
+            if isinstance(target, ast.Name) and target.id == "pytestmark":
+                self.frame.mask &= _left_by_marks(value)
+
+    def s_AnnAssign(self, node: ast.AnnAssign) -> None:
+        if node.value is not None:
+            self.bind(node.target, self.eval(node.value))
+
+    def s_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Subscript):
+            self.eval(node.value)
+            return
+        old, value = self.eval(node.target), self.eval(node.value)
+        if isinstance(node.op, ast.BitAnd) and one(value, ALL).kind in (CONST, UNKNOWN):
+            self.bind(node.target, self._masked(old, value))
+            return
+        self.bind(node.target, lift(arithmetic, old, value))
+
+    def _masked(self, old: Value, value: Value) -> Value:
+        """`use_cuda &= torch.cuda.is_available()`"""
+
+        def both(a: Atom, b: Atom) -> Atom:
+            if b.kind == CONST and not b.maybe and not b.v:
+                return b
+            return tested(a, b.tests)
+
+        return lift(both, old, value)
+
+    def s_Global(self, node: ast.Global) -> None:
+        self.frame.declared |= set(node.names)
+
+    def bind(self, target: ast.expr, value: Value) -> None:
+        frame = self.frame
+        if isinstance(target, ast.Name):
+            frame.env[target.id] = value
+            if target.id in self.dotted:
+                prefix = target.id + "."
+                for key in [key for key in frame.env if key.startswith(prefix)]:
+                    del frame.env[key]
+            if target.id in frame.declared:
+                top = frame.up[-1] if frame.up else frame.env
+                old = top.get(target.id)
+                if old is not None and one(old, ALL).kind != CONST:
+                    value = lift(join, old, value)
+                top[target.id] = value
+                self.kept(value, target.id, target)
+        elif isinstance(target, ast.Attribute):
+            self._store(target, value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            self._unpack(target, value)
+        elif isinstance(target, ast.Subscript):
+            self._store_item(target, value)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, UNK)
+
+    def _store(self, target: ast.Attribute, value: Value) -> None:
+        frame = self.frame
+        key = self.key(target)
+        if one(value, frame.mask).kind == NAME:
+            self.kept(value)
+        elif value is not UNK and self.recording:
+            frame.stored.append((key, value, frame.mask, frame.tests, frame.arm, target.attr))
+        if key is not None:
+            frame.env[key] = value
+            self.dotted.add(key.partition(".")[0])
+        owner = one(self.eval(target.value), frame.mask)
+        if owner.kind == INSTANCE:
+            sites = owner.v.sites.setdefault(target.attr, {})
+            sites[id(target)] = restrict(value, frame.mask)
+            owner.v.cache.pop(target.attr, None)
+        elif owner.kind == NAMESPACE:
+            old = owner.v.get(target.attr, UNK)
+            owner.v[target.attr] = pick(frame.mask, value, ALL & ~frame.mask, old, frame.tests)
+        elif owner.kind == UNKNOWN and isinstance(target.value, ast.Name):
+            if target.value.id in frame.env:
+                frame.env[target.value.id] = Atom(NAMESPACE, {target.attr: value})
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
+        parts: list[Value] | None = None
+        count = len(target.elts)
+        if all(
+            atom is BOT or (atom.kind == SEQUENCE and len(atom.v) == count)
+            for _, atom in cases_of(value)
+        ):
+            parts = [
+                port(by_world(lambda _, atom, at=at: BOT if atom is BOT else atom.v[at], value))  # type: ignore[misc]
+                for at in range(count)
+            ]
+        one_tensor = value.__class__ is Atom and value.kind == TENSOR
+        for at, item in enumerate(target.elts):
+            inner = item.value if isinstance(item, ast.Starred) else item
+            self.bind(inner, parts[at] if parts else (value if one_tensor else UNK))
+
+    def _store_item(self, target: ast.Subscript, value: Value) -> None:
+        owner = one(self.eval(target.value), self.frame.mask)
+        key = one(self.eval(target.slice), ALL)
+        self.kept(value, str(key.v) if key.kind == CONST else "")
+        if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
+            owner.v[target.slice.value] = value
+
+
+def _left_by_marks(value: Value) -> int:
+    """The worlds that `pytestmark = pytest.mark.skipif(...)`, or a list of marks, leaves."""
+    left = ALL
+    for worlds, atom in cases_of(value):
+        if atom.kind == SKIP:
+            left &= atom.v | ~worlds
+        elif atom.kind == SEQUENCE:
+            for item in atom.v:
+                left &= _left_by_marks(item)
+    return left

@@ -1,0 +1,180 @@
+"""Where the worlds part, and what names stand for where they meet again: `if` and `match`."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.worlds.comparing import equal
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.joining import pick
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.values import (
+    BOT,
+    CONST,
+    DEVICE,
+    NAMESPACE,
+    NO_TESTS,
+    UNKNOWN,
+    Atom,
+    Tests,
+    Value,
+    cases_of,
+    one,
+)
+
+_EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+
+
+class Branches(Expressions):
+    def s_If(self, node: ast.If) -> None:
+        yes, no, tests = self.cond(node.test)
+        refined = self.refined(node.test, no) if tests else []
+        self.fork(node, yes, no, tests, node.body, node.orelse, refined)
+
+    def fork(
+        self,
+        node: ast.stmt,
+        yes: int,
+        no: int,
+        tests: Tests,
+        body: list[ast.stmt],
+        orelse: list[ast.stmt],
+        refined: list[tuple[str, Value]],
+    ) -> None:
+        """`refined`: what names stand for where the test fails."""
+        frame = self.frame
+        mask, why, env, arm, more = frame.mask, frame.tests, frame.env, frame.arm, frame.more
+        parts = yes != mask or no != mask
+        if parts and not arm:
+            frame.arm = id(node)
+        returned, fork = len(frame.returns), len(self.log)
+        ends: list[tuple[int, Env]] = []
+        for worlds, branch in ((yes, body), (no, orelse)):
+            frame.mask = worlds
+            frame.env = dict(env) if worlds and branch else env
+            if refined and branch is orelse:
+                frame.env = {**env, **dict(refined)}
+            frame.tests = why | tests if (worlds & MACS) != (mask & MACS) else why
+            if worlds:
+                mark = len(self.log)
+                frame.starts.append(mark)
+                frame.forks.append(fork)
+                own, frame.own = frame.own, False
+                self.block(branch)
+                frame.starts.pop()
+                frame.forks.pop()
+                if branch and isinstance(branch[-1], ast.Raise) and not frame.mask:
+                    # It ends in an error everywhere: nothing is gained by a port of it.
+                    self.log[mark:] = [event for event in self.log[mark:] if event.passed]
+                lost = worlds & MACS and not frame.mask & MACS and frame.mask & NVIDIA
+                if worlds & PORTED and not worlds & MAC and lost:
+                    self.forget(mark, _EFFECTS)  # PORTED cannot come through: CUDA's own
+                frame.own = own
+            ends.append((frame.mask, frame.env))
+        (m1, e1), (m2, e2) = ends
+        frame.mask = m1 | m2
+        refused = parts and frame.mask & MACS != mask & MACS
+        frame.tests = why | tests if frame.mask & MACS != mask & MACS else why
+        if refused and mask & MAC and not frame.mask & MAC and frame.mask & PORTED:
+            if len(frame.returns) == returned:
+                alone = not more and not (body and orelse)
+                self.emit(Kind.REFUSED, node, worlds=mask, tests=tests, likely=alone)
+        frame.arm = arm
+        frame.env = self.merge(env, m1, e1, m2, e2, tests if parts else NO_TESTS)
+
+    def merge(self, env: Env, m1: int, e1: Env, m2: int, e2: Env, tests: Tests) -> Env:
+        if not m1:
+            return e2 if m2 else env
+        if not m2 or e1 is e2:
+            return e1
+        if e1 is env and e2 is env:
+            return env
+        out = dict(e1)
+        for key, v2 in e2.items():
+            v1 = e1.get(key)
+            if v1 is not v2:
+                other = v1 if v1 is not None else self._unset(key)
+                if other is None:
+                    out.pop(key, None)
+                else:
+                    out[key] = pick(m1, other, m2, v2, tests)
+        for key in e1.keys() - e2.keys():
+            other = self._unset(key)
+            if other is None:
+                del out[key]
+            else:
+                out[key] = pick(m1, e1[key], m2, other, tests)
+        return out
+
+    def _unset(self, key: str) -> Atom | None:
+        """What a name holds where nothing was bound to it, and an attribute where nothing was
+        stored in this function; None: the object itself says."""
+        holder = key.rpartition(".")[0]
+        if not holder:
+            return BOT
+        owner = self.lookup(holder)
+        if owner.__class__ is Atom and owner.kind == NAMESPACE:
+            return None
+        return Atom(UNKNOWN, symbol=(self.frame.function, key))
+
+    def s_Match(self, node: ast.Match) -> None:
+        subject = self.eval(node.subject)
+        frame = self.frame
+        env, why = frame.env, frame.tests
+        rest = frame.mask
+        done, end = 0, env
+        for case in node.cases:
+            frame.mask, frame.env, frame.tests = rest, dict(env), why
+            taken, left, tests = self._pattern(case.pattern, subject, rest)
+            frame.mask = taken
+            if case.guard is not None and taken:
+                yes, no, more = self.cond(case.guard)
+                taken, left, tests = yes, left | no, tests | more
+                frame.mask = taken
+            if taken & MACS != (rest & MACS):
+                frame.tests = why | tests
+            if taken:
+                self.block(case.body)
+                end = self.merge(env, done, end, frame.mask, frame.env, tests)
+                done |= frame.mask
+            rest = left
+        frame.tests = why
+        frame.env = self.merge(env, done, end, rest, env, NO_TESTS)
+        frame.mask = done | rest
+
+    def _pattern(self, pattern: ast.pattern, subject: Value, rest: int) -> tuple[int, int, Tests]:
+        """The worlds in which a pattern may match, those in which it may not."""
+        if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+            if pattern.name is not None:
+                self.frame.env[pattern.name] = subject
+            return rest, 0, NO_TESTS
+        if isinstance(pattern, ast.MatchOr):
+            yes, left, tests = 0, rest, NO_TESTS
+            for item in pattern.patterns:
+                here, left, found = self._pattern(item, subject, left)
+                yes |= here
+                tests |= found
+            return yes, left, tests
+        if isinstance(pattern, ast.MatchValue):
+            value = self.eval(pattern.value)
+            yes = no = 0
+            for worlds, a in cases_of(subject, rest):
+                for both, b in cases_of(value, worlds):
+                    for part, said in equal(a, b, both):
+                        yes |= part if said is not False else 0
+                        no |= part if said is not True else 0
+            if one(value, ALL).kind == DEVICE:
+                self.device_tests.add(pattern.value)
+            return yes, no, frozenset((pattern.value,))
+        if isinstance(pattern, ast.MatchSingleton):
+            yes = no = 0
+            tests = NO_TESTS
+            for worlds, a in cases_of(subject, rest):
+                for part, said in equal(a, Atom(CONST, pattern.value), worlds):
+                    yes |= part if said is not False else 0
+                    no |= part if said is not True else 0
+                tests |= a.tests
+            return yes, no, tests
+        return rest, rest, NO_TESTS

@@ -1,0 +1,116 @@
+"""What Python's own functions give back."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.operators import logical_and, logical_or
+from mpslint.semantics.worlds.values import (
+    CONST,
+    DEVICE,
+    INSTANCE,
+    LOADER,
+    NAME,
+    NAMESPACE,
+    ON_HOST,
+    SEQUENCE,
+    TRUE,
+    UNK,
+    Atom,
+    Cases,
+    Value,
+    by_world,
+    cases_of,
+    holds_device,
+    lift,
+    one,
+    pack,
+)
+
+_OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
+
+
+class BuiltinCalls(Expressions):
+    def call_builtin(self, name: str, node: ast.Call, args: list[Value]) -> Value:
+        for value in args:
+            self.looked_at(value)
+        if name == "range":
+            for value in args:
+                self.counted(value, node)
+            return UNK
+        if name == "str" and args:
+            return lift(lambda atom: atom if atom.kind in (DEVICE, "unknown") else ON_HOST, args[0])
+        if name in ("float", "int", "bool") and args:
+            return args[0] if one(args[0], ALL).kind in (CONST, "unknown") else ON_HOST
+        if name in ("any", "all") and args:
+            return self._any_or_all(name, args[0])
+        if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
+            return self._least(ALL, args)
+        if name in ("len", "min", "max", "sum", "abs", "round"):
+            return UNK
+        if name == "hasattr" and len(node.args) == 2:
+            return self._has_attribute(node, args)
+        if name == "getattr" and len(args) >= 2:
+            return self._get_attribute(node, args)
+        if name == "super":
+            cls = self.frame.cls
+            return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
+        if name == "next" and args and one(args[0], ALL).kind == LOADER:
+            return self.items_of(args[0])
+        if name in ("next", "iter") and args:
+            return args[0]
+        if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
+            return Atom(LOADER, "numbered")
+        if name in ("list", "tuple", "sorted", "set", "reversed") and args:
+            return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
+        return UNK
+
+    def _least(self, worlds: int, args: list[Value]) -> Value:
+        """`min(asked, torch.cuda.device_count())`: none where there are none."""
+        cases: list[tuple[int, Atom]] = []
+        rest = worlds
+        for value in args:
+            for mask, atom in cases_of(value, rest):
+                if _is_zero(atom):
+                    cases.append((mask, atom))
+                    rest &= ~mask
+        cases.append((rest, UNK))
+        return pack(cases)
+
+    def _any_or_all(self, name: str, value: Value) -> Value:
+        first = one(value, ALL)
+        if value.__class__ is not Atom or first.kind != SEQUENCE or not first.v:
+            return UNK
+        found: Value = first.v[0]
+        for item in first.v[1:]:
+            found = lift(logical_or if name == "any" else logical_and, found, item)
+        return found
+
+    def _has_attribute(self, node: ast.Call, args: list[Value]) -> Value:
+        holder, attribute = one(args[0], ALL), node.args[1]
+        if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
+            if isinstance(attribute, ast.Constant) and attribute.value not in _OTHER_BACKENDS:
+                return TRUE  # In every torch that is still used.
+        return UNK
+
+    def _get_attribute(self, node: ast.Call, args: list[Value]) -> Value:
+        if args[1].__class__ is Cases:
+            return by_world(
+                lambda worlds, atom: self._get_attribute(node, [args[0], atom, *args[2:]]), args[1]
+            )
+        attribute, holder = one(args[1], ALL), one(args[0], ALL)
+        if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
+            return UNK
+        if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
+            found = self.attribute(args[0], attribute.v, node)
+            if one(found, ALL).kind != "unknown":
+                return found
+        if len(args) > 2 and holds_device(args[2]):
+            return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
+        return UNK
+
+
+def _is_zero(atom: Atom) -> bool:
+    return atom.kind == CONST and type(atom.v) is int and atom.v == 0 and bool(atom.tests)

@@ -1,0 +1,196 @@
+"""What `==`, `in` and `<` say of two values, in each world."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CLASS,
+    CONST,
+    DEVICE,
+    FUNCTION,
+    HOST,
+    INSTANCE,
+    MAPPING,
+    MODULE,
+    NAME,
+    PLATFORM,
+    SEQUENCE,
+    SOME,
+    TENSOR,
+    UNKNOWN,
+    Atom,
+    cases_of,
+)
+
+Answer = list[tuple[int, bool | None]]
+"""Worlds, each with what a comparison says there."""
+
+_SOMETHING = frozenset(
+    {TENSOR, MODULE, SOME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, DEVICE, ARRAY, HOST}
+)
+"""Kinds that are never None."""
+
+
+def compare(operator: ast.cmpop, a: Atom, b: Atom, worlds: int) -> Answer:
+    if isinstance(operator, ast.Eq | ast.Is):
+        return equal(a, b, worlds)
+    if isinstance(operator, ast.NotEq | ast.IsNot):
+        return _negated(equal(a, b, worlds))
+    if isinstance(operator, ast.In):
+        return _member(a, b, worlds)
+    if isinstance(operator, ast.NotIn):
+        return _negated(_member(a, b, worlds))
+    return [(worlds, _ordered(operator, a, b))]
+
+
+def _negated(answers: Answer) -> Answer:
+    return [(worlds, None if said is None else not said) for worlds, said in answers]
+
+
+def _member(a: Atom, b: Atom, worlds: int) -> Answer:
+    if b.kind == SEQUENCE:
+        found: dict[int, list[bool | None]] = {}
+        for item in b.v:
+            for mask, atom in cases_of(item, worlds):
+                for part, said in equal(a, atom, mask):
+                    found.setdefault(part, []).append(said)
+        if len(found) == 1:
+            ((part, said_all),) = found.items()
+            return [(part, _any(said_all))]
+        return _any_by_part(found, worlds)
+    if a.kind == DEVICE:
+        # `"cuda" in str(device)`, `"cuda" in device`
+        return equal(a, b, worlds)
+    return [(worlds, None)]
+
+
+def _any(said: list[bool | None]) -> bool | None:
+    return True if True in said else None if None in said or not said else False
+
+
+def _any_by_part(found: dict[int, list[bool | None]], worlds: int) -> Answer:
+    """As `_any`, where the parts of the worlds overlap."""
+    answers: Answer = []
+    rest = worlds
+    for cut in (NVIDIA, MACS, ALL & ~(NVIDIA | MACS)):
+        part = rest & cut
+        if part:
+            said = [one for mask, all_said in found.items() if mask & part for one in all_said]
+            answers.append((part, _any(said)))
+    return answers or [(worlds, None)]
+
+
+def _ordered(operator: ast.cmpop, a: Atom, b: Atom) -> bool | None:
+    """`device_count() > 1`"""
+    left = _number(a)
+    right = _number(b)
+    if left is None or right is None:
+        return None
+    if a.kind == SOME and b.kind == CONST:
+        if isinstance(operator, ast.Gt):
+            return True if right < left else None
+        if isinstance(operator, ast.GtE):
+            return True if right <= left else None
+        if isinstance(operator, ast.Lt):
+            return False if right <= left else None
+        return False if right < left else None
+    if a.kind == SOME or b.kind == SOME:
+        return None
+    if isinstance(operator, ast.Gt):
+        return left > right
+    if isinstance(operator, ast.GtE):
+        return left >= right
+    if isinstance(operator, ast.Lt):
+        return left < right
+    return left <= right
+
+
+def _number(atom: Atom) -> float | None:
+    if atom.kind == SOME:
+        return int(atom.v or 1)
+    if atom.kind == CONST and not atom.maybe and isinstance(atom.v, int | float):
+        return atom.v
+    return None
+
+
+def equal(a: Atom, b: Atom, worlds: int) -> Answer:
+    """Whether two atoms are equal, in these worlds."""
+    if b.kind == DEVICE and a.kind != DEVICE:
+        a, b = b, a
+    if a.kind == PLATFORM or b.kind == PLATFORM:
+        return _on_platform(b if a.kind == PLATFORM else a, worlds)
+    if a.kind == DEVICE:
+        return _device_is(a, b, worlds)
+    if a.kind == SEQUENCE or b.kind == SEQUENCE:
+        return [(worlds, None)]
+    if is_nccl(a) or is_nccl(b):
+        other = b if is_nccl(a) else a
+        if other.kind not in (CONST, NAME) or other.maybe:
+            return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+    if a.kind == CONST and b.kind == CONST:
+        return [(worlds, None if a.maybe or b.maybe else a.v == b.v)]
+    if b.kind != CONST:
+        a, b = b, a
+    if b.kind == CONST and not b.maybe:
+        if b.v is None and a.kind in _SOMETHING:
+            return [(worlds, False)]
+        if a.kind == SOME and isinstance(b.v, int) and b.v < (a.v or 1):
+            return [(worlds, False)]
+    return [(worlds, None)]
+
+
+def is_nccl(atom: Atom) -> bool:
+    return (atom.kind == CONST and atom.v == "nccl") or (
+        atom.kind == NAME and str(atom.v).endswith(".NCCL")
+    )
+
+
+def _on_platform(other: Atom, worlds: int) -> Answer:
+    if other.kind != CONST or not isinstance(other.v, str):
+        return [(worlds, None)]
+    name = other.v.lower()
+    if name in ("darwin", "macos"):
+        return [(worlds & MACS, True), (worlds & ~MACS, False)]
+    if name in facts.MAC_SYSTEMS:
+        return [(worlds & MACS, True), (worlds & ~MACS, None)]
+    return [(worlds & MACS, False), (worlds & ~MACS, None)]
+
+
+def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
+    if b.kind == DEVICE:
+        for known, other in ((a, b), (b, a)):
+            if other.v == "?":
+                return _unknown_is(known.v, worlds, device=True)
+            if other.maybe:
+                return _unknown_is(known.v, worlds)
+        if a.v == b.v == "cuda":
+            # Off CUDA a literal "cuda" counts as repaired: it has been told of.
+            return [(worlds & NVIDIA, True), (worlds & ~NVIDIA, False)]
+        return [(worlds, bool(a.v == b.v))]
+    if b.kind in (UNKNOWN, NAME, HOST):
+        return [(worlds, None)] if a.maybe else _unknown_is(a.v, worlds, device=True)
+    if b.kind == CONST:
+        if b.v is None and not a.maybe:
+            return [(worlds, False)]
+        return [(worlds, None if a.maybe or a.v == "?" else False)]
+    return [(worlds, None)]
+
+
+def _unknown_is(backend: str, worlds: int, *, device: bool = False) -> Answer:
+    """What is not known is a CUDA device only where there is CUDA. A `device` that somebody else
+    chose is MPS where every choice asks for that."""
+    if device and backend in ("mps", "cpu") and worlds & (PORTED | CPU):
+        known: Answer = [(worlds & PORTED, backend == "mps"), (worlds & CPU, backend == "cpu")]
+        rest = worlds & ~(PORTED | CPU)
+        return [item for item in (*known, *_unknown_is(backend, rest)) if item[0]]
+    if backend == "cuda":
+        return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+    if backend == "mps":
+        return [(worlds & MACS, None), (worlds & ~MACS, False)]
+    if backend in ("cpu", "?", "meta"):
+        return [(worlds, None)]
+    return [(worlds & MACS, False), (worlds & ~MACS, None)]

@@ -1,0 +1,134 @@
+"""Functions and classes where they are defined: who may call them, in which worlds."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.priors import decorator_worlds, definition_worlds
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
+from mpslint.semantics.worlds.values import (
+    CLASS,
+    FUNCTION,
+    NAME,
+    SKIP,
+    Atom,
+    Tests,
+    cases_of,
+    one,
+    where,
+)
+
+_PLAIN_DECORATORS = frozenset({"torch", "functools", "contextlib", "typing", "abc"})
+
+
+class Definitions(Expressions):
+    functions: dict[FunctionNode, Function]
+    classes: dict[ast.ClassDef, Class]
+    fixtures: dict[str, Function]
+    outer_of_class: list[Env]
+
+    def s_FunctionDef(self, node: FunctionNode) -> None:
+        frame = self.frame
+        mask, tests = self.decorated(node)
+        in_class = frame.in_class
+        up = self.outer_of_class if in_class else [frame.env, *frame.up]
+        function = self.functions.get(node)
+        for default in (*node.args.defaults, *node.args.kw_defaults) if self.recording else ():
+            if isinstance(default, ast.IfExp | ast.Call):
+                self.kept(self.eval(default), node.name)
+        if function is None:
+            function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
+            function.relevant = self.is_relevant(node)
+            self.functions[node] = function
+        elif self.recording:
+            function.up, function.mask, function.tests = up, mask, tests
+        for decorator in node.decorator_list:
+            last = (
+                decorator.attr
+                if isinstance(decorator, ast.Attribute)
+                else getattr(decorator, "id", "")
+            )
+            if last in ("property", "cached_property"):
+                function.prop = True
+            elif last == "staticmethod":
+                function.static = True
+        if in_class:
+            assert frame.cls is not None
+            frame.cls.methods[node.name] = function
+            return
+        if node.decorator_list:
+            function.decorated = True
+            function.escaped = function.escaped or any(map(self._hands_on, node.decorator_list))
+            for decorator in node.decorator_list:
+                call = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if isinstance(call, ast.Attribute) and call.attr == "fixture":
+                    self.fixtures[node.name] = function
+        frame.env[node.name] = Atom(FUNCTION, function)
+
+    s_AsyncFunctionDef = s_FunctionDef
+
+    def _hands_on(self, decorator: ast.expr) -> bool:
+        """Whether a decorator may give the function to somebody who calls it: a command, a route.
+        Those of torch and of the standard library (`@torch.no_grad()`) do not."""
+        function = decorator.func if isinstance(decorator, ast.Call) else decorator
+        calling, self.calling = self.calling, True
+        name = one(self.eval(function), ALL)
+        self.calling = calling
+        return name.kind != NAME or str(name.v).partition(".")[0] not in _PLAIN_DECORATORS
+
+    def decorated(self, node: FunctionNode | ast.ClassDef) -> tuple[int, Tests]:
+        """The worlds that a function or class runs in, as its decorators say."""
+        mask = self.frame.mask
+        for decorator in node.decorator_list:
+            value = self.eval(decorator)
+            for worlds, atom in cases_of(value):
+                if atom.kind == SKIP:
+                    mask &= atom.v | ~worlds
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = (
+                function.attr
+                if isinstance(function, ast.Attribute)
+                else getattr(function, "id", "")
+            )
+            keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+            said = decorator_worlds(name, tuple(item.arg or "" for item in keywords))
+            if said == "cuda":
+                mask &= NVIDIA
+            elif said == "mps":
+                mask &= MACS
+        if definition_worlds(node.name) == "cuda":
+            mask &= NVIDIA
+        return mask, self.frame.tests
+
+    def s_ClassDef(self, node: ast.ClassDef) -> None:
+        frame = self.frame
+        mask, _ = self.decorated(node)
+        cls = self.classes.get(node)
+        if cls is None:
+            cls = self.classes[node] = Class(node)
+        for base in node.bases:
+            atom = one(self.eval(base), ALL)
+            if atom.kind == CLASS:
+                for name, function in atom.v.methods.items():
+                    cls.methods.setdefault(name, function)
+                if atom.v is not cls and atom.v not in cls.parents:
+                    cls.parents.append(atom.v)
+                cls.bases += [item for item in atom.v.bases if item not in cls.bases]
+                cls.module = cls.module or atom.v.module
+            elif atom.kind == NAME:
+                cls.bases.append(str(atom.v))
+                cls.module = cls.module or str(atom.v).endswith("Module")
+        saved = (frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up)
+        self.outer_of_class = [frame.env, *frame.up]
+        frame.cls, frame.in_class, frame.env, frame.up = cls, True, {}, self.outer_of_class
+        frame.mask = mask
+        self.block(node.body)
+        for name, value in frame.env.items():
+            cls.sites.setdefault(name, {})[0] = value
+            if any(where(atom) in ("cuda", "mps") for _, atom in cases_of(value, mask)):
+                if not any("Enum" in base for base in map(ast.dump, node.bases)):
+                    self.kept(value, name)
+        frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up = saved
+        frame.env[node.name] = Atom(CLASS, cls)

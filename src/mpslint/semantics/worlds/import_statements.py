@@ -1,0 +1,50 @@
+"""What an import binds, and which machines have what it names."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts.priors import package_worlds
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.machines import ALL, NVIDIA
+from mpslint.semantics.worlds.values import NAME, Atom
+
+
+class ImportStatements(Expressions):
+    def s_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            self.needs(alias.name)
+            if alias.asname:
+                self.frame.env[alias.asname] = Atom(NAME, alias.name, None)
+            else:
+                top = alias.name.partition(".")[0]
+                self.frame.env[top] = Atom(NAME, top)
+
+    def s_ImportFrom(self, node: ast.ImportFrom) -> None:
+        env = self.frame.env
+        module = "." * node.level + (node.module or "")
+        self.needs(module)
+        for alias in node.names:
+            local = alias.asname or alias.name
+            if node.level:
+                dot = "" if module.endswith(".") else "."
+                env[local] = Atom(NAME, f"{module}{dot}{alias.name}")
+                self.needs(f"{module}{dot}{alias.name}", ours=False)
+                continue
+            self.needs(f"{module}.{alias.name}", ours=False)
+            if module == "torch" and alias.name == "nn":
+                env[local] = Atom(NAME, "torch.nn")
+            elif module.partition(".")[0] in ("torch", "sys", "os", "platform"):
+                env[local] = self.named(f"{module}.{alias.name}", alias)  # type: ignore[arg-type]
+            else:
+                env[local] = Atom(NAME, f"{module}.{alias.name}")
+
+    def needs(self, module: str, *, ours: bool = True) -> None:
+        """A package that only some machines can have: the worlds without it end here. So it is
+        with a module of the project's own (`ours`) that cannot do without one."""
+        if package_worlds(module) is not None:
+            self.owned(NVIDIA)
+        elif ours and self.project is not None and self.frame.function is None:
+            worlds = self.project.imports_on(module)
+            if worlds != ALL:
+                self.owned(worlds)

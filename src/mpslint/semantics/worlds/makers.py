@@ -1,0 +1,119 @@
+"""What torch makes, and where: devices, tensors, modules."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.placing import Placing
+from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CONST,
+    DEVICE,
+    DTYPE,
+    HOST,
+    MODULE,
+    NAME,
+    SEQUENCE,
+    SOME,
+    TENSOR,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    device,
+    dtype_of,
+    is_none,
+    lift,
+    one,
+    tensor,
+    where,
+)
+
+_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
+"""Factories whose tensor has no dimensions where it is made of a number."""
+
+
+class Makers(Placing):
+    default_device: Value | None
+
+    def make_device(self, args: list[Value], keywords: Env) -> Value:
+        if not args and "type" in keywords:
+            args = [keywords["type"]]
+        if not args:
+            return device("?")
+
+        def make(atom: Atom) -> Atom:
+            if atom.kind == DEVICE:
+                return atom.but(made=True)
+            if atom.kind == CONST and type(atom.v) is int:
+                return Atom(DEVICE, "cuda", atom.node, atom.tests, atom.maybe, True)
+            if atom.kind in (UNKNOWN, HOST, SOME, CONST):
+                return Atom(DEVICE, "?", None, atom.tests, True, True)
+            return UNK
+
+        return lift(make, args[0])
+
+    def make_tensor(self, short: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        source = args[0] if args else UNK
+        place = keywords.get("device")
+        dtype = self.dtype_of(keywords.get("dtype"))
+        from_array = False
+        if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
+            first = one(source, MACS)
+            if first.kind == ARRAY and "dtype" not in keywords:
+                dtype, from_array = first.v, True
+        if place is not None and not is_none(place):
+            where_to = self.place(place, node)
+        elif short in facts.LIKE or short in facts.INFERRING:
+            where_to = lift(_device_of, self._first_tensor(args, short))
+        elif self.default_device is not None:
+            where_to = self.default_device
+        else:
+            where_to = device("cpu")
+        made = UNK
+        if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
+            dtype = dtype or dtype_of(one(source, MACS))
+        elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
+            made = Atom(UNKNOWN, scalar=True)
+        result = self.on_device(made, where_to, dtype)
+        self.wide(result, node, dtype, array=from_array)
+        return result
+
+    def _first_tensor(self, args: list[Value], short: str) -> Value:
+        for value in args:
+            if one(value, self.frame.mask).kind == TENSOR:
+                return value
+        if short in facts.INFERRING and args:
+            first = one(args[0], self.frame.mask)
+            known = first.kind in (CONST, SEQUENCE, ARRAY, HOST)
+            return tensor("cpu") if known else tensor("?")
+        return tensor("?")
+
+    def make_module(self, last: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        self.emit(Kind.OPERATOR, node, name=last)
+        place = keywords.get("device")
+        if last in ("Parameter", "Module"):
+            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+        if place is not None and not is_none(place):
+            placed = self.place(place, node)
+            return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+        return Atom(MODULE, ("cpu", None), scalar=last.endswith("Loss"))
+
+    def dtype_of(self, value: Value | None) -> str | None:
+        """The dtype that an argument names, as a Mac would have it."""
+        if value is None:
+            return None
+        atom = one(value, MACS)
+        if atom.kind == NAME:
+            return facts.DTYPES.get(atom.v)
+        if atom.kind == DTYPE:
+            return str(atom.v) if atom.v else None
+        return None
+
+
+def _device_of(atom: Atom) -> Atom:
+    return device(atom.v[0]) if atom.kind == TENSOR else device("?")

@@ -1,0 +1,170 @@
+"""What names and attributes stand for: bindings of the file, its project, torch, objects."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.conditions import Conditions
+from mpslint.semantics.worlds.project import foreign
+from mpslint.semantics.worlds.state import Class
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    BOT,
+    BOUND,
+    CLASS,
+    CONST,
+    DEVICE,
+    DTYPE,
+    FUNCTION,
+    INSTANCE,
+    MODULE,
+    NAME,
+    NAMESPACE,
+    ON_HOST,
+    PLATFORM,
+    TENSOR,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    by_world,
+    device,
+    tensor,
+)
+
+_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super"})
+
+
+class Names(Conditions):
+    global_reads: set[str]
+    """Names of the module that are read."""
+    rebound: frozenset[str]
+    """Names that some function of the file declares global: anything may set them."""
+
+    def e_Name(self, node: ast.Name) -> Value:
+        value = self.frame.env.get(node.id)
+        if value is not None and self.frame.function is None:
+            self.global_reads.add(node.id)
+        if value is None:
+            for outer in self.frame.up:
+                value = outer.get(node.id)
+                if value is not None:
+                    self.global_reads.add(node.id)
+                    if node.id in self.rebound and value.__class__ is Atom and value.kind == CONST:
+                        return Atom(UNKNOWN, symbol=("global", node.id))
+                    break
+            else:
+                return Atom(NAME, node.id) if node.id in _BUILTINS or node.id == "open" else UNK
+        if value.__class__ is Atom and not self.calling:
+            if value.kind == FUNCTION:
+                value.v.escaped = True
+            elif value.kind == NAME:
+                return self.resolved(value, node)
+        return value
+
+    def resolved(self, atom: Atom, node: ast.expr) -> Value:
+        """A name that the file imports from its project, as that says; else the name."""
+        if self.project is None or "." not in str(atom.v) or atom.v.startswith("torch."):
+            return atom
+        found = self.project.value(atom.v)
+        return found if found is not None else atom
+
+    def e_Attribute(self, node: ast.Attribute) -> Value:
+        if isinstance(node.value, ast.Name | ast.Attribute):
+            key = self.key(node)
+            if key is not None:
+                value = self.lookup(key)
+                if value is not None:
+                    return value
+        calling, self.calling = self.calling, True
+        base = self.eval(node.value)
+        self.calling = calling
+        value = self.attribute(base, node.attr, node)
+        if value is UNK:
+            key = self.key(node)
+            if key is not None:
+                return Atom(UNKNOWN, symbol=(self.frame.function, key))
+        if not calling and value.__class__ is Atom and value.kind == NAME:
+            return self.resolved(value, node)
+        return value
+
+    def attribute(self, base: Value, name: str, node: ast.expr) -> Value:
+        if name in ("is_cuda", "is_mps", "is_cpu"):
+            self.device_tests.add(node)
+            if name == "is_cuda":
+                self.cuda_tests.add(node)
+            return self.on(base, name[3:], node)
+        if base.__class__ is Atom:
+            return self.member(base, name, node)
+        return by_world(lambda worlds, atom: self.member(atom, name, node), base)
+
+    def member(self, atom: Atom, name: str, node: ast.expr) -> Value:
+        kind = atom.kind
+        if kind == UNKNOWN or atom is BOT:
+            return device("?") if name == "device" else UNK
+        if kind == NAME:
+            return self.named(f"{atom.v}.{name}", node)
+        if kind == DEVICE:
+            if name == "type":
+                return atom.but(made=False)
+            return ON_HOST if name == "index" else UNK
+        if kind in (TENSOR, MODULE):
+            if name == "device":
+                return device(atom.v[0], None, atom.tests)
+            if name == "dtype":
+                return Atom(DTYPE, atom.v[1])
+            if name in ("shape", "ndim", "requires_grad", "training"):
+                return ON_HOST
+            return tensor(atom.v[0], atom.v[1], atom.tests)
+        if kind == INSTANCE:
+            return self.of_instance(atom.v, name)
+        if kind == CLASS:
+            function = atom.v.methods.get(name)
+            if function is not None:
+                return Atom(FUNCTION, function)
+            found = atom.v.attribute(name)
+            return found if found is not None else UNK
+        if kind == NAMESPACE:
+            found = atom.v.get(name)
+            return found if found is not None else Atom(UNKNOWN, symbol=(id(atom.v), name))
+        if kind == ARRAY:
+            return atom if name in ("T", "flat", "real") else ON_HOST
+        return UNK
+
+    def of_instance(self, cls: Class, name: str) -> Value:
+        function = cls.methods.get(name)
+        if function is not None:
+            return self.summary(function)[0] if function.prop else Atom(BOUND, function)
+        value = cls.attribute(name)
+        if value is not None:
+            return value
+        if self.project is not None:
+            for base in cls.bases:
+                inherited = self.project.base(base)
+                if inherited is not None and inherited is not cls:
+                    found = self.inherited(inherited, name)
+                    if found is not None:
+                        return found
+        if name == "device":
+            return device("?")
+        return Atom(UNKNOWN, symbol=(cls, name))
+
+    def inherited(self, cls: Class, name: str) -> Value | None:
+        """What a class of another file gives its heirs."""
+        function = cls.methods.get(name)
+        if function is not None:
+            return self.summary(function)[0] if function.prop else Atom(BOUND, function)
+        value = cls.attribute(name)
+        return foreign(value, ()) if value is not None else None
+
+    def named(self, qualified: str, node: ast.expr) -> Value:
+        """What a qualified name of torch or another package is."""
+        row = facts.ATTRIBUTES.get(qualified)
+        if row is not None:
+            return self.answer(row, node)
+        if qualified in facts.PLATFORM:
+            return Atom(PLATFORM, qualified)
+        if qualified.startswith("torch.Tensor."):
+            return UNK
+        return Atom(NAME, qualified, node)

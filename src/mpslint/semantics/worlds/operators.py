@@ -1,0 +1,104 @@
+"""What operators make of values that are one thing in all worlds."""
+
+from __future__ import annotations
+
+from mpslint.semantics.worlds.joining import join
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CONST,
+    DEVICE,
+    FALSE,
+    MAPPING,
+    ON_HOST,
+    SEQUENCE,
+    TENSOR,
+    TRUE,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Value,
+    lift,
+    negated,
+    tensor,
+    tested,
+    truth,
+)
+
+
+def logical_and(a: Atom, b: Atom) -> Atom:
+    """`a and b`"""
+    known = truth(a)
+    if known is False:
+        return a
+    if known is True:
+        return tested(b, a.tests)
+    tests = a.tests | b.tests
+    if truth(b) is False:
+        return tested(FALSE, tests)
+    if truth(b) is True and a.symbol is not None and b.kind == CONST:
+        return tested(a, tests)
+    return Atom(UNKNOWN, None, None, tests) if tests else UNK
+
+
+def logical_or(a: Atom, b: Atom) -> Atom:
+    """`a or b`"""
+    known = truth(a)
+    if known is True:
+        return a
+    if known is False:
+        return tested(b, a.tests)
+    if truth(b) is True and b.kind == CONST:
+        return tested(TRUE, a.tests | b.tests)
+    if truth(b) is False and a.symbol is not None:
+        return tested(a, b.tests)
+    return join(a, b)
+
+
+def logical_not(atom: Atom) -> Atom:
+    known = truth(atom)
+    if known is None:
+        symbol = negated(atom.symbol) if atom.symbol is not None else None
+        return Atom(UNKNOWN, None, None, atom.tests, symbol=symbol)
+    return Atom(CONST, not known, None, atom.tests)
+
+
+def negative(atom: Atom) -> Atom:
+    if atom.kind == CONST and isinstance(atom.v, int | float):
+        return Atom(CONST, -atom.v, atom.node)
+    return atom if atom.kind in (TENSOR, ARRAY, DEVICE) else UNK
+
+
+def arithmetic(a: Atom, b: Atom) -> Atom:
+    """`a + b` and its like."""
+    if a.kind == DEVICE:  # "cuda:" + str(i), "cuda:%d" % i
+        return a
+    if a.kind == TENSOR or b.kind == TENSOR:
+        left, right = (a, b) if a.kind == TENSOR else (b, a)
+        if right.kind == TENSOR and right.v[0] != left.v[0]:
+            return tensor("?")
+        wide = right.kind == TENSOR and right.v[1] != left.v[1]
+        scalar = left.scalar and (right.kind != TENSOR or right.scalar)
+        return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
+    if a.kind == ARRAY or b.kind == ARRAY:
+        return a if a.kind == ARRAY else b
+    if a.kind == CONST and b.kind == CONST:
+        return ON_HOST
+    return UNK
+
+
+def picked(atom: Atom, index: Atom) -> Value:
+    """An item, hanging on the tests that chose it."""
+    return lift(lambda item: tested(item, index.tests), element(atom, index))
+
+
+def element(atom: Atom, index: Atom) -> Value:
+    if atom.kind in (TENSOR, DEVICE, ARRAY):
+        return atom
+    if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):
+        if -len(atom.v) <= index.v < len(atom.v):
+            found: Value = atom.v[index.v]
+            return found
+    if atom.kind == MAPPING and index.kind in (CONST, DEVICE):
+        value: Value = atom.v.get(index.v, UNK)
+        return value
+    return UNK

@@ -1,0 +1,83 @@
+"""What the parameters of a function stand for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.joining import join
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.values import (
+    CONST,
+    DEVICE,
+    INSTANCE,
+    UNKNOWN,
+    Atom,
+    Tests,
+    Value,
+    lift,
+    one,
+)
+
+
+class Parameters(Expressions):
+    def parameters(self, function: Function, sites: Iterable[tuple[int, Tests, Env]]) -> Env:
+        """What parameters stand for: the callers' arguments joined, the default where one leaves
+        it out or nobody is seen to call."""
+        arguments = function.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults: dict[str, ast.expr] = {
+            item.arg: default
+            for item, default in zip(
+                positional[len(positional) - len(arguments.defaults) :],
+                arguments.defaults,
+                strict=True,
+            )
+        }
+        defaults.update(
+            (item.arg, default)
+            for item, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+            if default is not None
+        )
+        sites = list(sites)
+        given: Env = {}
+        for item in [*positional, *arguments.kwonlyargs]:
+            name = item.arg
+            default = defaults.get(name)
+            value: Value = Atom(UNKNOWN, symbol=(function, name))
+            if default is not None:
+                value = self._default(function, default, name)
+            if sites:
+                joined: Value | None = None
+                for _, _, bound in sites:
+                    here = bound.get(name, value)
+                    joined = here if joined is None else lift(join, joined, here)
+                value = joined if joined is not None else value
+            given[name] = value
+        if function.cls is not None and positional and not function.static:
+            given[positional[0].arg] = Atom(INSTANCE, function.cls)
+        return given
+
+    def _default(self, function: Function, default: ast.expr, name: str) -> Value:
+        unknown = Atom(UNKNOWN, symbol=(function, name))
+        if isinstance(default, ast.Constant):
+            atom = one(self.e_Constant(default), ALL)
+            if atom.kind == DEVICE:
+                return atom.but(maybe=True)
+            if atom.v is None or isinstance(atom.v, bool) or atom.kind != CONST:
+                return unknown
+            return atom.but(maybe=True)
+        outer, was = self.frame, self.recording
+        self.frame, self.recording = Frame({}, function.up), False
+        value = self.eval(default)
+        self.frame, self.recording = outer, was
+        return lift(
+            lambda atom: (
+                atom.but(maybe=True)
+                if atom.kind == DEVICE
+                else (atom if atom.tests else unknown if atom.kind in (CONST, UNKNOWN) else atom)
+            ),
+            value,
+        )

@@ -1,0 +1,229 @@
+"""Where values go: devices that place something, are kept out of sight, or are looked at."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from mpslint.facts import machines as facts
+from mpslint.facts.priors import places_elsewhere
+from mpslint.semantics.worlds.core import Core
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import ALL, CPU, GPUS, MAC, MACS, NVIDIA
+from mpslint.semantics.worlds.state import Env
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    BOT,
+    CONST,
+    DEVICE,
+    INSTANCE,
+    LAMBDA,
+    MAPPING,
+    MODULE,
+    NAME,
+    NAMESPACE,
+    NO_TESTS,
+    SEQUENCE,
+    SOME,
+    TENSOR,
+    UNK,
+    UNKNOWN,
+    Atom,
+    Cases,
+    Value,
+    by_world,
+    cases_of,
+    device,
+    dtype_of,
+    holds_device,
+    lift,
+    moved,
+    one,
+    pack,
+    places,
+    where,
+)
+
+
+class Placing(Core):
+    def looked_at(self, value: Value) -> None:
+        """Somebody looks at a device, or places with it: what becomes of it is seen."""
+        for _, atom in cases_of(value):
+            if atom.kind == DEVICE:
+                self.seen.update(places(atom))
+
+    def place(self, value: Value, use: ast.AST) -> Value:
+        """`value` says where something goes. Gives the device in each world, repaired where it is
+        one that the machine lacks: what follows is judged as if that had been mended."""
+        kinds = {atom.kind for _, atom in cases_of(value, self.frame.mask)}
+        if DEVICE in kinds:
+            self.looked_at(value)
+            self.emit(Kind.PLACED, use, value=value, use=use)
+        elif UNKNOWN in kinds:
+            self.emit(Kind.PLACED, use, value=device("?"), use=use)
+        return by_world(repaired, value)
+
+    def kept(
+        self,
+        value: Value,
+        name: str = "",
+        node: ast.AST | None = None,
+        *,
+        attribute: bool = False,
+        use: ast.AST | None = None,
+    ) -> None:
+        """A device goes where it cannot be followed, under this name; `attribute`: that of an
+        object of the program's own; `use`: the module, for a name of its own."""
+        if value is UNK or not self.recording:
+            return
+        mask = self.frame.mask
+        first = one(value, mask)
+        if first.kind == SEQUENCE and value.__class__ is Atom:
+            for item in first.v:
+                self.kept(item, "", node)
+            return
+        if first.kind in (NAMESPACE, MAPPING) and value.__class__ is Atom:
+            for key, item in first.v.items():
+                if not isinstance(item, Atom) or item.kind not in (NAMESPACE, MAPPING):
+                    self.kept(item, str(key), node)
+            return
+        if first.kind == LAMBDA and value.__class__ is Atom:
+            self.kept(first.v, name, node)
+            return
+        atoms = [atom for _, atom in cases_of(value, mask)]
+        if any(atom.kind == DEVICE for atom in atoms):
+            at = node if node is not None else next((p for a in atoms for p in places(a)), None)
+            if at is not None:
+                self.emit(Kind.KEPT, at, name=name, value=value, use=use, likely=attribute)
+            return
+        if first.kind == NAME and first.v in facts.CUDA_AUTOCAST | facts.CUDA_SCALER:
+            if value.__class__ is Atom and isinstance(first.node, ast.expr):
+                self.emit(Kind.AUTOCAST, first.node, name=first.v, value=device("cuda"))
+            return
+        if value.__class__ is Cases and attribute and name not in self.read_attributes:
+            at = node if node is not None else next((t for a in atoms for t in a.tests), None)
+            if at is not None and any(type(atom.v) is bool for atom in atoms):
+                self.emit(Kind.DECIDED, at, name=name, value=value)
+
+    def counted(self, value: Value, node: ast.AST) -> None:
+        """The number of CUDA's devices, where a number of something is made of it."""
+        if value.__class__ is not Cases or not self.recording:
+            return
+        for worlds, atom in cases_of(value, self.frame.mask):
+            if worlds & MAC and atom.kind == CONST and atom.v == 0 and type(atom.v) is int:
+                there = [
+                    other
+                    for _, other in cases_of(value, self.frame.mask & GPUS)
+                    if other.kind == SOME
+                    or (other.kind == CONST and type(other.v) is int and other.v)
+                ]
+                if there and atom.tests:
+                    self.emit(Kind.COUNTED, node, value=value, tests=atom.tests)
+                return
+
+    def given(
+        self, node: ast.Call, args: list[Value], keywords: Env, *, looks: bool, name: str = ""
+    ) -> None:
+        """Arguments to something that cannot be followed: it may place what it makes there."""
+        if name and places_elsewhere(name):
+            return
+        if not looks:
+            for value in args:
+                self.counted(value, node)
+                if holds_device(value):
+                    self.place(value, node)
+        for key, value in keywords.items():
+            if key in facts.HARMLESS_KEYWORDS:
+                continue
+            first = one(value, self.frame.mask)
+            if first.kind == MAPPING:
+                for item in first.v.values():
+                    if holds_device(item):
+                        self.place(item, node)
+            elif holds_device(value):
+                self.place(value, node)
+            elif value.__class__ is Cases:
+                self.counted(value, node)
+                if not looks:
+                    self.emit(Kind.DECIDED, node, value=value, name=key)
+
+    def on_device(self, base: Value, place: Value, dtype: str | None = None) -> Value:
+        """`base`, moved to a place."""
+
+        def move(what: Atom, to: Atom) -> Atom:
+            old = None
+            if what.kind in (TENSOR, MODULE):
+                old = what.v[1]
+            elif what.kind == ARRAY:
+                old = what.v
+            tests = to.tests if to.kind == DEVICE else NO_TESTS
+            if what.kind == INSTANCE:
+                placed = (where(to) or "?", dtype or dtype_of(what))
+                return what.but(placed=placed, tests=what.tests | tests)
+            kind = MODULE if what.kind == MODULE else TENSOR
+            return Atom(kind, (where(to) or "?", dtype or old), None, tests, scalar=what.scalar)
+
+        return lift(move, base, place)
+
+    def wide(self, value: Value, node: ast.AST, dtype: str | None, *, array: bool = False) -> None:
+        """A tensor that has a dtype which MPS lacks, where it is on mps once ported."""
+        if dtype not in facts.NOT_ON_MPS or not self.recording:
+            return
+        worlds = 0
+        tests = self.frame.tests
+        for mask, atom in cases_of(value, self.frame.mask & MACS):
+            if atom.kind != DEVICE and where(atom) == "mps":
+                worlds |= mask
+                tests |= atom.tests
+        if worlds:
+            name = "array" if array else "tensor"
+            wide = Atom("dtype", dtype)
+            self.emit(Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide)
+
+    def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
+        """`values` are the operands of one operator: on a Mac some may be on its GPU while others
+        were left on the CPU. A tensor without dimensions may stay there."""
+        if not self.recording:
+            return
+        there = left = 0
+        tests = self.frame.tests
+        behind: Atom | None = None
+        for value in values:
+            for mask, atom in cases_of(value, self.frame.mask & MACS):
+                on = where(atom)
+                if on == "mps" and atom.kind != DEVICE:
+                    there |= mask
+                    tests |= atom.tests
+                elif on == "cpu" and atom.kind == TENSOR and not atom.scalar:
+                    left |= mask
+                    behind = atom
+        if there & left and behind is not None:
+            self.emit(Kind.MIXED, node, worlds=there & left, tests=tests, value=behind)
+
+
+def repaired(worlds: int, atom: Atom) -> Value:
+    """Where a device ends up once it is asked for in the right way: cuda is mps on a Mac, and the
+    CPU where there is neither; and the other way round for mps."""
+    if atom.kind != DEVICE or atom.v not in ("cuda", "mps"):
+        return atom
+    if atom.v == "cuda":
+        return pack(
+            [
+                (worlds & NVIDIA, atom),
+                (worlds & MACS, moved(atom, "mps")),
+                (worlds & CPU, moved(atom, "cpu")),
+                (ALL & ~worlds, BOT),
+            ]
+        )
+    return pack(
+        [
+            (worlds & MACS, atom),
+            (worlds & NVIDIA, moved(atom, "cuda")),
+            (worlds & CPU, moved(atom, "cpu")),
+            (ALL & ~worlds, BOT),
+        ]
+    )
+
+
+ACCELERATOR: Value = pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU, device("cpu"))])
+"""The device of the machine, as a ported program selects it."""

@@ -1,0 +1,56 @@
+"""Which lines of a file can matter: what holds no word of devices need not be run."""
+
+from __future__ import annotations
+
+import bisect
+
+# A function without any of these words can neither do anything here nor tell the worlds apart.
+_WORDS = tuple(
+    word.encode()
+    for word in [
+        ".to(",
+        "device",
+        "mps",
+        "cuda",
+        "gpu",
+        "nccl",
+        "load(",
+        "numpy",
+        "double",
+        "float64",
+        "autocast",
+        "scaler",
+        "accelerat",
+        "pin_memory",
+        "complex128",
+        "args.",
+        "args,",
+        "args)",
+        "(args",
+        "synchronize",
+        "empty_cache",
+        "is_available",
+        "torch.",
+        "requires",
+        "exit(",
+        "seed",
+        "skip",
+    ]
+)
+
+
+def lines_with_words(text: bytes) -> list[int]:
+    starts = [0]
+    position = text.find(b"\n") + 1
+    while position > 0:
+        starts.append(position)
+        position = text.find(b"\n", position) + 1
+    lower, size = text.lower(), len(text)
+    lines: set[int] = set()
+    for word in _WORDS:
+        position = lower.find(word)
+        while position >= 0:
+            line = bisect.bisect_right(starts, position)
+            lines.add(line)
+            position = lower.find(word, starts[line] if line < len(starts) else size)
+    return sorted(lines)

@@ -1,0 +1,163 @@
+"""Runs of one function: what a call of it gives back, and what it leaves on objects."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
+from mpslint.semantics.worlds.joining import join, port
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.parameters import Parameters
+from mpslint.semantics.worlds.project import foreign, foreign_worlds
+from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CONST,
+    DEVICE,
+    DTYPE,
+    MODULE,
+    NO_TESTS,
+    NONE,
+    TENSOR,
+    UNK,
+    Atom,
+    Tests,
+    Value,
+    cases_of,
+    pack,
+)
+
+_TOLD_APART = frozenset({CONST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE})
+
+MAX_CONTEXTS = 4
+"""So many different constant arguments of one function are told apart."""
+
+
+class Summaries(Parameters):
+    nodes: Container[object]
+    """The nodes of this file, as opposed to those of others."""
+    ends: dict[Function | None, int]
+    """The worlds that come to the end of a function, or of the file."""
+
+    def summary(self, function: Function, given: Env | None = None) -> tuple[Value, int]:
+        """What a call gives, and the worlds that come back from it."""
+        home: Summaries | None = function.home
+        if home is None:
+            return UNK, ALL  # Its file has been let go of.
+        if home is not self:
+            theirs = {name: foreign(value, ()) for name, value in (given or {}).items()}
+            value, ends = home.summary(function, theirs)
+            return foreign(value, self.nodes), foreign_worlds(ends)
+        known = self._told_apart(function, given) if given else ()
+        found_already = function.summaries.get(known)
+        if found_already is not None:
+            return found_already
+        if known and len(function.summaries) >= MAX_CONTEXTS:
+            known = ()
+            if known in function.summaries:
+                return function.summaries[known]
+        if (
+            function.running
+            or self.depth >= MAX_DEPTH
+            or not function.relevant
+            or self.steps > MAX_STEPS
+        ):
+            return UNK, ALL
+        arguments = self.parameters(function, ())
+        if known and given is not None:
+            arguments.update({name: given[name] for name, _ in known})
+        result = self.enter(function, ALL, NO_TESTS, arguments, recording=False)
+        function.summaries[known] = result
+        return result
+
+    @staticmethod
+    def _told_apart(function: Function, given: Env) -> tuple[tuple[str, object], ...]:
+        """Arguments that are constants or devices: their callers get an answer of their own."""
+        found = []
+        for name, value in given.items():
+            cases = tuple(cases_of(value))
+            if any(atom.kind in _TOLD_APART for _, atom in cases):
+                key = tuple((worlds, atom.kind, repr(atom.v), atom.maybe) for worlds, atom in cases)
+                found.append((name, key))
+        return tuple(sorted(found, key=lambda item: item[0]))
+
+    def enter(
+        self, function: Function, mask: int, tests: Tests, given: Env, *, recording: bool
+    ) -> tuple[Value, int]:
+        """Runs a function's body: the value returned, the worlds that come back."""
+        outer, was, mark = self.frame, self.recording, len(self.log)
+        frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
+        frame.starts = [mark]
+        frame.testing = _is_test(function)
+        self.recording = recording
+        self.depth += 1
+        function.running = True
+        try:
+            self.block(function.node.body)
+            ends = frame.mask
+            for worlds, _ in frame.returns:
+                ends |= worlds
+            if recording:
+                self.keep_stored()
+                self.ends[function] = ends
+            function.own = function.own or frame.own
+            function.end_tests |= frame.tests - tests
+            value = self._returned(frame)
+            if recording and not function.calls:
+                # What somebody here calls is told of where it is used.
+                frame.mask = mask & ends
+                self.kept(value, function.node.name)
+            return value, ends
+        finally:
+            function.running = False
+            self.depth -= 1
+            self.frame, self.recording = outer, was
+
+    @staticmethod
+    def _returned(frame: Frame) -> Value:
+        if not frame.returns:
+            return NONE
+        returns = list(frame.returns)
+        if frame.mask:
+            returns.append((frame.mask, NONE))
+        cases: list[tuple[int, Atom]] = []
+        for worlds, value in returns:
+            new = list(cases_of(value, worlds))
+            merged: list[tuple[int, Atom]] = []
+            for mask, atom in cases:
+                rest = mask
+                for at, other in new:
+                    if mask & at:
+                        merged.append((mask & at, join(atom, other)))
+                        rest &= ~at
+                merged.append((rest, atom))
+            seen = 0
+            for mask, _ in cases:
+                seen |= mask
+            merged += [(mask & ~seen, atom) for mask, atom in new]
+            cases = [(mask, atom) for mask, atom in merged if mask]
+        return port(pack(cases))
+
+    def keep_stored(self) -> None:
+        """What a function, or the file, has left on objects when it ends; unless a Mac has mps
+        there by then."""
+        frame = self.frame
+        saved = frame.mask, frame.tests, frame.arm
+        told: set[str] = set()
+        for key, value, mask, tests, arm, attribute in frame.stored:
+            if saved[0] and key is not None:
+                # As it is in the end, in the worlds that get there.
+                if key not in told:
+                    told.add(key)
+                    self.kept(frame.env.get(key, UNK), attribute, attribute=True)
+                continue
+            frame.mask, frame.tests, frame.arm = mask, tests, arm
+            self.kept(value, attribute, attribute=True)
+        frame.mask, frame.tests, frame.arm = saved
+
+
+def _is_test(function: Function) -> bool:
+    cls = function.cls
+    if cls is not None and any(base.endswith("TestCase") for base in cls.bases):
+        return True
+    return function.node.name.startswith("test_")

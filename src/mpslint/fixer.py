@@ -15,9 +15,8 @@ from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, objections
 from mpslint.linter import lint
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
+from mpslint.offers import Offers
 from mpslint.opening import located, position
-from mpslint.rules.registry import UNUSED
-from mpslint.suppress import comments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,52 +81,6 @@ class FixResult(NamedTuple):
         return self.source.text
 
 
-class _Comments:
-    """The comments of a text, looked for only when an edit takes away a `#`."""
-
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self._places: list[tuple[int, str]] | None = None
-
-    def lost(self, fix: Fix) -> bool:
-        """Whether `fix` would take away a comment and not write it again."""
-        suspects = [edit for edit in fix.edits if "#" in edit.expect]
-        if not suspects:
-            return False
-        if self._places is None:
-            self._places = [(c.offset, c.text) for c in comments(self._source)]
-        return any(
-            edit.start <= offset < edit.end and all(text not in other.text for other in fix.edits)
-            for edit in suspects
-            for offset, text in self._places
-        )
-
-
-class Offers:
-    """Which fixes may be made in a text, and at what level."""
-
-    def __init__(self, source: SourceFile, settings: Settings) -> None:
-        self._source = source
-        self._settings = settings
-        self._written = _Comments(source)
-
-    def of(self, finding: Finding) -> Fix | None:
-        """The fix of a finding of this text at the level that holds here; None for no fix.
-
-        Unsafe at best when a comment would go that is not the finding itself, or where a project
-        does without CUDA, so that no fix keeps the choices that a CUDA machine made.
-        """
-        fix = finding.fix
-        if fix is None or not all(self._source.accepts(edit) for edit in fix.edits):
-            return None
-        if finding.code == UNUSED:
-            return fix
-        if "cuda" not in self._settings.device_order or self._written.lost(fix):
-            level = min(fix.applicability, Applicability.UNSAFE)
-            return fix._replace(applicability=level)
-        return fix
-
-
 def fix_source(
     source: SourceFile,
     settings: Settings,
@@ -141,30 +94,18 @@ def fix_source(
     `elsewhere` tells of names that the file imports from its project; what is `hidden` is neither
     fixed nor said to remain.
     """
-    run = _Run(source, settings, elsewhere, hidden)
-    barred: Barred = {}
-    made = run.to_fixed_point(Applicability.SAFE, barred)
+    fixing = Fixing(source, settings, elsewhere, hidden)
+    made = fixing.to_fixed_point()
     for _ in range(MAX_TRIALS):
-        objections = run.judged(made)
-        if not objections:
+        against = fixing.judged(made, elsewhere)
+        if not against:
             break
-        barred.update(_blamed(made.applied, objections, barred))
-        made = run.to_fixed_point(Applicability.SAFE, barred)
-    if unsafe:
-        made = run.to_fixed_point(Applicability.UNSAFE, barred)
-        doubts = _blamed(made.applied, run.judged(made), barred)
-        made = made._replace(applied=tuple(_doubted(one, doubts) for one in made.applied))
-    return FixResult(
-        made.source,
-        made.applied,
-        located(made.source, made.findings),
-        made.number,
-        made.error,
-        made.misfits,
-    )
+        fixing.bar(made, against)
+        made = fixing.to_fixed_point()
+    return fixing.result(made, elsewhere, unsafe=unsafe)
 
 
-class _Made(NamedTuple):
+class Made(NamedTuple):
     """A text that fixes made, and how."""
 
     source: SourceFile
@@ -176,7 +117,7 @@ class _Made(NamedTuple):
     misfits: tuple[str, ...] = ()
 
 
-class _Run:
+class Fixing:
     """One file, fixed as often as it takes to find fixes that nothing speaks against."""
 
     def __init__(
@@ -190,25 +131,30 @@ class _Run:
         self._settings = settings
         self._elsewhere = elsewhere
         self._hidden = hidden
+        self.barred: Barred = {}
+        self._before: Text | None = None
 
     def _linted(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> list[Finding]:
         found = lint(source, self._settings, elsewhere=self._elsewhere)
         return _seen(found, source, passes, self._hidden)
 
-    def to_fixed_point(self, level: Applicability, barred: Barred) -> _Made:
-        """All fixes of this level and above, but for those that are `barred` from being safe."""
+    def to_fixed_point(
+        self, level: Applicability = Applicability.SAFE, *, fixable: bool = True
+    ) -> Made:
+        """All fixes of this level and above, or none; those that are `barred` are not safe.
+        Raises `BadSource`."""
         current = self._source
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
         findings = self._linted(current, passes)
+        if not fixable:
+            return Made(current, (), findings, (), 0)
         for number in range(1, MAX_PASSES + 1):
-            offered = Offered(current, passes, barred)
+            offered = Offered(current, passes, self.barred)
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
-                return _Made(
-                    current, tuple(applied), findings, tuple(passes), number, None, misfits
-                )
+                return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
             applied += [_applied(self._source, offered, found, fix) for found, fix in landed]
             try:
                 current = current.with_edits(edits)
@@ -222,17 +168,43 @@ class _Run:
             seen.add(current.text)
         return self._refused(MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
 
-    def judged(self, made: _Made) -> list[Objection]:
-        """What speaks against a text that fixes made."""
-        if not made.applied:
+    def judged(
+        self, made: Made, around: Elsewhere | None, *, touched: bool = False
+    ) -> list[Objection]:
+        """What speaks against a text that fixes made, among files as `around` knows them; also
+        where it is the same as before, when one of these was `touched`."""
+        if not (made.applied or touched):
             return []
-        before = Text(self._source, self._linted(self._source, ()))
-        after = Text(made.source, made.findings)
-        return objections(before, after, made.passes, self._settings, self._elsewhere)
+        if self._before is None:
+            findings = self._linted(self._source, ())
+            self._before = Text(self._source, findings, self._elsewhere)
+        after = Text(made.source, made.findings, around)
+        return objections(self._before, after, made.passes, self._settings)
 
-    def _refused(self, number: int, why: str) -> _Made:
+    def bar(self, made: Made, against: Sequence[Objection]) -> bool:
+        """Lets what the objections are about be unsafe; False where nothing is left to bar."""
+        blamed = _blamed(made.applied, against, self.barred)
+        self.barred.update(blamed)
+        return bool(blamed)
+
+    def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
+        """What is left in the end; with `unsafe` also the fixes that something speaks against."""
+        if unsafe:
+            made = self.to_fixed_point(Applicability.UNSAFE)
+            doubts = _blamed(made.applied, self.judged(made, around), self.barred)
+            made = made._replace(applied=tuple(_doubted(one, doubts) for one in made.applied))
+        return FixResult(
+            made.source,
+            made.applied,
+            located(made.source, made.findings),
+            made.number,
+            made.error,
+            made.misfits,
+        )
+
+    def _refused(self, number: int, why: str) -> Made:
         findings = lint(self._source, self._settings)
-        return _Made(self._source, (), findings, (), number, why)
+        return Made(self._source, (), findings, (), number, why)
 
 
 class Offered(NamedTuple):

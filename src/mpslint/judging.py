@@ -40,6 +40,11 @@ class Text(NamedTuple):
 
     source: SourceFile
     findings: Sequence[Finding]
+    elsewhere: Elsewhere | None
+    """Who tells of the other files of the project, as they are then."""
+
+    def context(self, settings: Settings) -> Context:
+        return Context(self.source, self.source.parse(), settings, self.elsewhere)
 
     def breaking(self, trace: Trace) -> dict[tuple[str, int], Finding]:
         """What raises, by code and row of the text as it was."""
@@ -93,12 +98,10 @@ def objections(
     after: Text,
     passes: Sequence[tuple[Edit, ...]],
     settings: Settings,
-    elsewhere: Elsewhere | None,
 ) -> list[Objection]:
     """What the fixed text does that it must not, worst first."""
     trace = Trace(before.source, passes)
-    was = Context(before.source, before.source.parse(), settings, elsewhere)
-    now = Context(after.source, after.source.parse(), settings, elsewhere)
+    was, now = before.context(settings), after.context(settings)
     found = list(_lost_on_cuda(was, now))
     if "mps" in settings.device_order:
         found += [

@@ -29,10 +29,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mpslint.cli.verification import Outcome
+    from mpslint.discovery import Target
     from mpslint.fixing import Planned
     from mpslint.model import Finding
     from mpslint.project import Project
     from mpslint.settings import Settings
+    from mpslint.together import Together
 
 
 class Work(NamedTuple):
@@ -171,10 +173,11 @@ def _script(options: argparse.Namespace) -> str | None:
 
 def _plan(options: argparse.Namespace) -> Work:
     from mpslint.discovery import leads_out, targets
-    from mpslint.fixing import plan, worth_fixing
+    from mpslint.fixing import worth_fixing
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
     from mpslint.runner import check_all
+    from mpslint.together import Job, Together
 
     paths = options.paths or ["."]
     finder = find_settings(options)
@@ -190,6 +193,8 @@ def _plan(options: argparse.Namespace) -> Work:
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()
+    together = Together(projects.of)
+    tried: list[tuple[int, FileResult]] = []
     work = Work([], {}, {}, settings)
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
@@ -201,15 +206,15 @@ def _plan(options: argparse.Namespace) -> Work:
             warn(f"{path}: not changed: {why}")
             work.results.append(result)
             continue
-        project = projects.of(settings[path])
-        planned = plan(
-            path,
-            read_bytes(path, settings[path].max_file_size),
-            settings[path],
-            unsafe=options.unsafe_fixes,
-            project=project,
-            hidden=hidden,
-        )
+        data = read_bytes(path, settings[path].max_file_size)
+        together.add(Job(path, data, settings[path], hidden))
+        tried.append((len(work.results), result))
+        work.results.append(result)
+    _watch(together, found, frozenset(before.path for _, before in tried))
+    plans = together.planned(unsafe=options.unsafe_fixes)
+    for at, before in tried:
+        result, path = before, before.path
+        planned = plans[path]
         error = planned if isinstance(planned, str) else planned.result.error
         if error is not None:
             where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
@@ -222,11 +227,30 @@ def _plan(options: argparse.Namespace) -> Work:
             else:
                 # What was tried is known: no fix is on offer that was not applied.
                 result = result._replace(findings=planned.result.remaining)
-        work.results.append(result)
+        work.results[at] = result
     helpers = projects.helpers(work.planned.values())
     work.planned.update(helpers)
     work.results.extend(FileResult(path) for path in helpers)
     return work
+
+
+def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -> None:
+    """Judges with the others the files that use what changes."""
+    from mpslint.errors import BadSource
+    from mpslint.reading import read_bytes
+    from mpslint.screening import names_in, speaks_of_torch
+    from mpslint.together import Job
+
+    modules = together.modules
+    for target in found if modules else ():
+        if target.path in fixed:
+            continue
+        try:
+            data = read_bytes(target.path, target.settings.max_file_size)
+        except BadSource:
+            continue
+        if speaks_of_torch(data) and not modules.isdisjoint(names_in(data)):
+            together.watch(Job(target.path, data, target.settings))
 
 
 class _Projects:
@@ -235,9 +259,12 @@ class _Projects:
     def __init__(self) -> None:
         self._known: dict[int, tuple[Settings, Project]] = {}
 
-    def of(self, settings: Settings) -> Project:
+    def of(self, settings: Settings, planned: dict[str, bytes]) -> Project:
+        """The project; with `planned` texts in place of files, one that is not kept."""
         from mpslint.project import Project
 
+        if planned:
+            return Project(settings, planned)
         if id(settings) not in self._known:
             self._known[id(settings)] = (settings, Project(settings))
         return self._known[id(settings)][1]

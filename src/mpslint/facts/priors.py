@@ -106,6 +106,11 @@ def places_elsewhere(name: str) -> bool:
     return name.lstrip(".").partition(".")[0] in rows
 
 
+def is_environment(name: str) -> bool:
+    """Whether a call makes an environment that gives rewards by NumPy."""
+    return name in _rows("environments")
+
+
 @cache
 def _definitions() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(match), row.worlds) for match, row in _rows("definitions").items()]

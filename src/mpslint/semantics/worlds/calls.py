@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer
+from mpslint.facts.priors import helper_answer, is_environment
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     CONST,
     DEVICE,
+    ENVIRONMENT,
     FUNCTION,
     INSTANCE,
     LAMBDA,
@@ -256,6 +257,8 @@ class Calls(BuiltinCalls, Statements):
                 lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,
                 keywords["default"],
             )
+        if is_environment(name):
+            return Atom(ENVIRONMENT)
         if name in facts.PASSING_ON:
             return args[0] if args else UNK
         if name == "copy.deepcopy" or name == "copy.copy":

@@ -61,11 +61,11 @@ class Makers(Placing):
         source = args[0] if args else UNK
         place = keywords.get("device")
         dtype = self.dtype_of(keywords.get("dtype"))
-        from_array = False
+        from_array, made = False, UNK
         if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
             first = one(source, MACS)
             if first.kind == ARRAY and "dtype" not in keywords:
-                dtype, from_array = first.v, True
+                dtype, from_array, made = first.v, True, first
         if place is not None and not is_none(place):
             where_to = self.place(place, node)
         elif short in facts.LIKE or short in facts.INFERRING:
@@ -74,12 +74,11 @@ class Makers(Placing):
             where_to = self.default_device
         else:
             where_to = device("cpu")
-        made = UNK
         if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
             dtype = dtype or dtype_of(one(source, MACS))
         elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
             made = Atom(UNKNOWN, scalar=True)
-        result = self.on_device(made, where_to, dtype)
+        result = self.on_device(made, where_to, None if from_array else dtype)
         self.wide(result, node, dtype, array=from_array)
         return result
 

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     DTYPE,
+    ENVIRONMENT,
     HOST,
     INSTANCE,
     MAPPING,
@@ -28,6 +29,7 @@ from mpslint.semantics.worlds.values import (
     PARSER,
     PLATFORM,
     SEQUENCE,
+    STEP,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -62,6 +64,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return UNK
         if name == "to":
             return self._to(node, base, args, keywords)
+        if kind == ENVIRONMENT and name == "step":
+            return Atom(STEP)
         if kind == PARSER:
             return self.option(node, atom, name, args, keywords)
         if name == "cpu" and not args:

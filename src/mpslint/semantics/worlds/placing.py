@@ -161,7 +161,9 @@ class Placing(Core):
                 placed = (where(to) or "?", dtype or dtype_of(what))
                 return what.but(placed=placed, tests=what.tests | tests)
             kind = MODULE if what.kind == MODULE else TENSOR
-            return Atom(kind, (where(to) or "?", dtype or old), None, tests, scalar=what.scalar)
+            maybe = what.maybe and dtype is None and what.kind in (ARRAY, TENSOR)
+            here = (where(to) or "?", dtype or old)
+            return Atom(kind, here, None, tests, maybe, scalar=what.scalar)
 
         return lift(move, base, place)
 
@@ -170,15 +172,18 @@ class Placing(Core):
         if dtype not in facts.NOT_ON_MPS or not self.recording:
             return
         worlds = 0
-        tests = self.frame.tests
+        tests, likely = self.frame.tests, False
         for mask, atom in cases_of(value, self.frame.mask & MACS):
             if atom.kind != DEVICE and where(atom) == "mps":
                 worlds |= mask
                 tests |= atom.tests
+                likely = likely or atom.maybe
         if worlds:
             name = "array" if array else "tensor"
             wide = Atom("dtype", dtype)
-            self.emit(Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide)
+            self.emit(
+                Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely
+            )
 
     def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
         """`values` are the operands of one operator: on a Mac some may be on its GPU while others

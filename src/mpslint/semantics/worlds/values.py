@@ -22,7 +22,7 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
     "name", "function", "class", "instance", "bound", "lambda", "sequence", "mapping", "namespace",
 )  # fmt: skip
 PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
-LOADER = "loader"
+LOADER, ENVIRONMENT, STEP = "loader", "environment", "step"
 
 Node = ast.expr | tuple[ast.expr, ...] | None
 Placed = tuple[str, str | None] | None

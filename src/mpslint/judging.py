@@ -137,7 +137,7 @@ def _stands_in(context: Context, node: ast.AST) -> bool:
 
 
 def _sentence(context: Context, node: ast.AST, words: str, row: int) -> str:
-    return f"line {row}: {context.source.segment(node).splitlines()[0][:60]} would be {words}"
+    return f"line {row}: {context.source.segment(node).splitlines()[0][:60]} {words}"
 
 
 def _reported(before: Text, after: Text, trace: Trace) -> Iterator[Objection]:

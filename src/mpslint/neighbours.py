@@ -177,6 +177,9 @@ class Neighbours:
                 found.append(all_saved_from_cpu(context, file_name))
         return any(found) and False not in found
 
+    def is_imported(self, path: str) -> bool:
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -322,6 +325,9 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def is_imported(self, path: str) -> bool:
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -376,6 +382,9 @@ class _Distant:
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def is_imported(self, path: str) -> bool:
         return False
 
     def holds_back(self, path: str) -> bool:

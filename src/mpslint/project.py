@@ -37,6 +37,15 @@ class Project(Neighbours):
         self._surroundings = Surroundings(settings, self.context)
         self._check_helper()
 
+    def is_imported(self, path: str) -> bool:
+        path = os.path.abspath(path)
+        folder, stem = os.path.split(os.path.splitext(path)[0])
+        name = os.path.basename(folder) if stem == "__init__" else stem
+        # From its own folder, and from scripts above it.
+        nearby = (*self.modules.beside(path), *self.modules.beside(folder + ".py"))
+        word = name.encode()
+        return any(word in self.modules.imported_by(other) for other in nearby)
+
     def holds_back(self, path: str) -> bool:
         return self._surroundings.hold_back(path)
 

@@ -76,6 +76,9 @@ class Elsewhere(Protocol):
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         """Whether files beside the one at `path` save under this name, each from the CPU."""
 
+    def is_imported(self, path: str) -> bool:
+        """Whether other files of the project seem to import the one at `path`."""
+
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer, is_environment
+from mpslint.facts.priors import helper_answer, is_environment, kernels_of
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
@@ -45,6 +45,7 @@ _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER
 """Kinds whose attributes are looked up to find what is called."""
 
 _MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
+_BUILDING = "torch.utils.cpp_extension.load"
 _SKIPS = {
     "pytest.mark.skipif": True,
     "unittest.skipIf": True,
@@ -228,6 +229,11 @@ class Calls(BuiltinCalls, Statements):
         if name in facts.PLATFORM:
             return Atom("platform", name)
         top = name.partition(".")[0]
+        built = kernels_of(name)
+        if built is not None:
+            self.given_to_kernel(node, [] if built == "cuda" else [*args, *keywords.values()])
+            if name.startswith(_BUILDING):
+                return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)
         if top == "numpy":

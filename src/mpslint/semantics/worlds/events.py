@@ -27,6 +27,7 @@ class Kind(enum.Enum):
     DISTRIBUTED = "a process group is started"
     WIDE = "a tensor has a dtype that MPS lacks"
     MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
+    FOREIGN = "an operator that is not built for MPS is given a tensor there"
     READ = "NumPy asks for the memory of a tensor"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.file import Worlds
 
 
+_WORDS = {
+    Kind.WIDE: "would be float64, which MPS lacks",
+    Kind.MIXED: "would be given tensors of the CPU and of MPS",
+    Kind.FOREIGN: "has no kernel for MPS",
+}
+
+
 class Harm(NamedTuple):
     """Something that raises on a Mac whose tensors are on its GPU."""
 
@@ -35,13 +42,13 @@ class Harm(NamedTuple):
 
     @property
     def words(self) -> str:
-        return "float64, which MPS lacks" if self.kind is Kind.WIDE else "left on the CPU"
+        return _WORDS[self.kind]
 
 
 def harms(worlds: Worlds) -> Iterator[Harm]:
     """Each place once; what is caught ends no program."""
     seen: set[tuple[ast.AST, Kind]] = set()
-    for event in worlds.events(Kind.WIDE, Kind.MIXED):
+    for event in worlds.events(*_WORDS):
         if not event.caught and event.worlds & (MAC | PORTED):
             if (event.node, event.kind) not in seen:
                 seen.add((event.node, event.kind))

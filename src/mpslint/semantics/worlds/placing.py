@@ -185,6 +185,18 @@ class Placing(Core):
                 Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely
             )
 
+    def given_to_kernel(self, node: ast.Call, values: list[Value]) -> None:
+        """An operator without a kernel for MPS; what it is given, or nothing where it asks for
+        CUDA whatever it is given."""
+        worlds, tests = (0, self.frame.tests) if values else (self.frame.mask, self.frame.tests)
+        for value in values:
+            for mask, atom in cases_of(value, self.frame.mask):
+                if where(atom) == "mps" and atom.kind != DEVICE:
+                    worlds |= mask
+                    tests |= atom.tests
+        if worlds & MACS:
+            self.emit(Kind.FOREIGN, node, worlds=worlds & MACS, tests=tests)
+
     def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
         """`values` are the operands of one operator: on a Mac some may be on its GPU while others
         were left on the CPU. A tensor without dimensions may stay there."""

@@ -47,12 +47,16 @@ class Harm(NamedTuple):
 
 def harms(worlds: Worlds) -> Iterator[Harm]:
     """Each place once; what is caught ends no program."""
-    seen: set[tuple[ast.AST, Kind]] = set()
+    found: dict[tuple[ast.AST, Kind], Harm] = {}
     for event in worlds.events(*_WORDS):
-        if not event.caught and event.worlds & (MAC | PORTED):
-            if (event.node, event.kind) not in seen:
-                seen.add((event.node, event.kind))
-                yield Harm(event.node, event.worlds, event.tests, event.kind)
+        if event.caught or not event.worlds & (MAC | PORTED):
+            continue
+        key = event.node, event.kind
+        known = found.get(key)
+        reached = event.worlds | (known.worlds if known is not None else 0)
+        tests = event.tests | (known.tests if known is not None else event.tests)
+        found[key] = Harm(event.node, reached, tests, event.kind)
+    yield from found.values()
 
 
 Told = dict[str, dict[str, bool]]

@@ -129,15 +129,11 @@ def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
         causes = {
             trace.offset(now.source.span(test)[0]) for test in harm.tests if _stands_in(now, test)
         }
-        yield Objection(_sentence(now, harm.node, harm.words, row), frozenset(causes), row)
+        yield Objection(harm.sentence(now.source, f"line {row}"), frozenset(causes), row)
 
 
 def _stands_in(context: Context, node: ast.AST) -> bool:
     return node in context.index.parents
-
-
-def _sentence(context: Context, node: ast.AST, words: str, row: int) -> str:
-    return f"line {row}: {context.source.segment(node).splitlines()[0][:60]} {words}"
 
 
 def _reported(before: Text, after: Text, trace: Trace) -> Iterator[Objection]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.foreseen import cast_doubt
 from mpslint.rules.registry import UNUSED, Rule, all_rules
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.suppress import Suppressions, may_be_unused, may_silence
@@ -146,6 +147,7 @@ def _found(
             if not may_fix:
                 finding.drop_fix()
             found.append(finding)
+    cast_doubt(context, found)
     context.worlds.release()
     return found
 

@@ -173,6 +173,20 @@ class Finding:
         self._fix, self._build = fix, None
         self.applicability = fix.applicability if fix is not None else None
 
+    def doubt(self, reason: str) -> None:
+        """Let the fix, which need not be built for that, be unsafe for this reason."""
+        if self.applicability is None:
+            return
+        self.applicability = min(self.applicability, Applicability.UNSAFE)
+        build, known = self._build, self._fix
+        self._fix = None
+
+        def doubted() -> Fix | None:
+            fix = build() if build is not None else known
+            return doubtful(fix, reason) if fix is not None else None
+
+        self._build = doubted
+
     def drop_fix(self) -> None:
         """Offer no fix, whatever the rule has to offer."""
         self._fix = self._build = self.applicability = None

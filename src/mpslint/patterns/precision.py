@@ -19,6 +19,7 @@ from mpslint.patterns.text import (
 )
 from mpslint.semantics.destinations import pinned_to_mps, surely_device
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.wide_partners import meets_wide
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
-
-
-def is_path(node: ast.AST) -> bool:
-    """Whether an expression is a name or a chain of attributes, which may be written twice."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def device_test(context: Context, device: ast.expr, backend: str) -> str | None:

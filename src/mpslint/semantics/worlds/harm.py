@@ -14,8 +14,10 @@ from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, where
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.file import Worlds
+    from mpslint.source import SourceFile
 
 
+_MAX_TEXT = 60
 _WORDS = {
     Kind.WIDE: "would be float64, which MPS lacks",
     Kind.MIXED: "would be given tensors of the CPU and of MPS",
@@ -40,9 +42,10 @@ class Harm(NamedTuple):
     def only_once_ported(self) -> bool:
         return bool(self.worlds & PORTED) and not self.on_mac
 
-    @property
-    def words(self) -> str:
-        return _WORDS[self.kind]
+    def sentence(self, source: SourceFile, place: str) -> str:
+        """What would happen, and where."""
+        text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
+        return f"{place}: {text} {_WORDS[self.kind]}"
 
 
 def harms(worlds: Worlds) -> Iterator[Harm]:

@@ -37,7 +37,9 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
         rows = {test.lineno for test in harm.tests if test in context.index.parents}
         reason = harm.sentence(context.source, context.line(harm.node))
         for finding in opening:
-            if any(_speaks_of(finding, row) for row in rows):
+            if finding.applicability is Applicability.SAFE and any(
+                _speaks_of(finding, row) for row in rows
+            ):
                 finding.doubt(reason)
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 """So many re-exports are followed."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
+_HELD = (*_MACHINE, b"double", b"float64")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
 """What a name of a device, or of a function that selects one, has in it."""
@@ -94,7 +95,7 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path or not name:
                 return None
-            if not self.modules.may_say(found, name, _MACHINE, classes=classes):
+            if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self.modules.settled(found)
             value = interpreter.frame.env.get(name) if interpreter is not None else None

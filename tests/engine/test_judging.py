@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.fixer import FixResult, fix_source
+from mpslint.linter import lint
 from mpslint.model import Applicability
 from mpslint.project import Project
 from mpslint.settings import Settings
@@ -243,3 +244,25 @@ def test_a_module_that_others_import_asks_when_it_is_called(tmp_path: Path) -> N
 def test_a_script_asks_at_its_top(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("import torch\n\n\ndef move(x):\n    return x.cuda()\n")
     assert "return x.to(device)" in together(tmp_path, "main.py")["main.py"]
+
+
+def test_what_raises_in_a_function_of_another_file_speaks_against_its_caller(model: Path) -> None:
+    (model / "score.py").write_text(
+        "import torch\n\n\ndef score(out, target):\n    return (out == target).double()\n"
+        "\n\ndef accuracy(out, target):\n    return target.eq(out).double().sum()\n"
+    )
+    body = """
+    from score import accuracy
+
+    out = torch.zeros(3).to(device)
+    print(accuracy(out, torch.zeros(3).to(device)))
+    """
+    (model / "use.py").write_text(program(body))
+    assert '"mps"' not in together(model, "use.py")["use.py"]
+
+
+def test_check_does_not_promise_what_fix_will_not_make() -> None:
+    (finding,) = lint(SourceFile("program.py", program(LEFT_BEHIND).encode()), Settings())
+    assert finding.applicability is Applicability.UNSAFE
+    assert finding.fix is not None
+    assert "line 10: net(sample)" in finding.fix.message

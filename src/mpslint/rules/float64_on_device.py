@@ -83,7 +83,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.events(Kind.WIDE):
         if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
             continue
-        if event.on_mac and not event.caught and event.name != "array":
+        if event.on_mac and not event.caught and event.name == "tensor":
             told.add(event.node)
             message = _MESSAGES["moved"].replace("a float64", "what may be a float64")
             moved = arrival(context, event.node)

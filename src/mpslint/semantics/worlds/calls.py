@@ -39,6 +39,7 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
     tensor,
+    where,
 )
 
 _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
@@ -174,6 +175,18 @@ class Calls(BuiltinCalls, Statements):
 
     # functions of the project
 
+    def _raises_inside(self, function: Function, node: ast.Call, given: Env) -> None:
+        """What raises on a Mac in a function of another file is told where it is called."""
+        tests = self.frame.tests
+        for value in given.values():
+            for _, atom in cases_of(value, self.frame.mask & MACS):
+                tests |= atom.tests if where(atom) == "mps" else tests
+        for kind, worlds in self.raising_in(function, given).items():
+            if worlds & self.frame.mask & MACS:
+                dtype = Atom("dtype", "float64")
+                worlds &= self.frame.mask & MACS
+                self.emit(kind, node, worlds=worlds, tests=tests, name="inside", value=dtype)
+
     def call_function(
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
     ) -> Value:
@@ -199,6 +212,8 @@ class Calls(BuiltinCalls, Statements):
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
         value, ends = self.summary(function, given)
+        if function.home is not self or not self.recording:
+            self._raises_inside(function, node, given)
         if frame.mask & ~ends and not frame.caught:
             if function.own and not ends & MACS:
                 self.owned(ends)

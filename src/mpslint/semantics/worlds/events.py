@@ -34,6 +34,10 @@ class Kind(enum.Enum):
     DECIDED = "a test of the machine decides what a Mac is left out of"
 
 
+RAISING = frozenset({Kind.WIDE, Kind.MIXED, Kind.FOREIGN})
+"""What raises on a Mac whose tensors are on its GPU."""
+
+
 @dataclass(slots=True)
 class Event:
     """One thing that a file does."""

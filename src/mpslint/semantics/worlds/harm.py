@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import RAISING, Kind
 from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import effect_of
@@ -51,7 +51,7 @@ class Harm(NamedTuple):
 def harms(worlds: Worlds) -> Iterator[Harm]:
     """Each place once; what is caught ends no program."""
     found: dict[tuple[ast.AST, Kind], Harm] = {}
-    for event in worlds.events(*_WORDS):
+    for event in worlds.events(*RAISING):
         if event.caught or not event.worlds & (MAC | PORTED):
             continue
         key = event.node, event.kind

@@ -64,6 +64,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return UNK
         if name == "to":
             return self._to(node, base, args, keywords)
+        if name == "type_as" and args:  # in the dtype of another, where that is
+            return lift(lambda item: item if item.kind == TENSOR else UNK, args[0])
         if kind == ENVIRONMENT and name == "step":
             return Atom(STEP)
         if kind == PARSER:

@@ -169,7 +169,7 @@ class Placing(Core):
 
     def wide(self, value: Value, node: ast.AST, dtype: str | None, *, array: bool = False) -> None:
         """A tensor that has a dtype which MPS lacks, where it is on mps once ported."""
-        if dtype not in facts.NOT_ON_MPS or not self.recording:
+        if dtype not in facts.NOT_ON_MPS:
             return
         worlds = 0
         tests, likely = self.frame.tests, False
@@ -200,8 +200,6 @@ class Placing(Core):
     def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
         """`values` are the operands of one operator: on a Mac some may be on its GPU while others
         were left on the CPU. A tensor without dimensions may stay there."""
-        if not self.recording:
-            return
         there = left = 0
         tests = self.frame.tests
         behind: Atom | None = None

@@ -26,6 +26,7 @@ class Function:
         "home",
         "mask",
         "node",
+        "noted",
         "own",
         "prop",
         "relevant",
@@ -52,6 +53,8 @@ class Function:
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
+        self.noted: dict[object, tuple[tuple[Any, int], ...]] = {}
+        """By the same: what raises in it on a Mac, and in which worlds."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False
         self.end_tests: Tests = NO_TESTS
         """The tests that keep worlds from its end."""

@@ -235,6 +235,7 @@ def _one_pass(
             continue
         fix = offers.of(finding)
         if fix is not None:
+            finding.reason = offered.barred.get(offered.key(finding), finding.reason)
             fix = offered.lowered(finding, fix)
         finding.offer(fix)
         if fix is None or fix.applicability < level:
@@ -256,10 +257,12 @@ def _blamed(
     found: dict[Key, str] = {}
     for objection in against:
         mine = [one for one in applied if one.wrote_any(objection.causes)]
-        if not mine:
+        if objection.is_far:
+            mine = [one for one in applied if one.severity is Severity.IGNORES]
+        elif not mine:
             mine = [one for one in applied if one.severity >= Severity.IGNORES] or list(applied)
         found.update((one.key, objection.reason) for one in mine if one.key not in barred)
-    if not found and against:
+    if not found and against and not all(objection.is_far for objection in against):
         found = {one.key: against[0].reason for one in applied}
     return found
 

@@ -63,6 +63,10 @@ class Objection(NamedTuple):
     """Offsets, in the text as it was, of what decides; empty: it is not known which fix it is."""
     row: int
     """Where the harm is, in the text as it was."""
+    on_mac: bool = False
+    """A Mac that has its tensors on the GPU raises there."""
+    is_far: bool = False
+    """It is another file that raises."""
 
 
 class Trace:
@@ -129,7 +133,9 @@ def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
         causes = {
             trace.offset(now.source.span(test)[0]) for test in harm.tests if _stands_in(now, test)
         }
-        yield Objection(harm.sentence(now.source, f"line {row}"), frozenset(causes), row)
+        yield Objection(
+            harm.sentence(now.source, f"line {row}"), frozenset(causes), row, on_mac=True
+        )
 
 
 def _stands_in(context: Context, node: ast.AST) -> bool:

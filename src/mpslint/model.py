@@ -118,6 +118,7 @@ class Finding:
         "labels",
         "message",
         "name",
+        "reason",
         "row",
         "severity",
     )
@@ -152,6 +153,8 @@ class Finding:
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self.applicability = applicability
         """The level the rule offers a fix at, known without building it; None: no fix."""
+        self.reason: str | None = None
+        """What the analysis of the fixed text has against its fix."""
         self._fix: Fix | None = None
         self._build: Callable[[], Fix | None] | None = None
         if isinstance(fix, Fix):
@@ -178,6 +181,7 @@ class Finding:
         if self.applicability is None:
             return
         self.applicability = min(self.applicability, Applicability.UNSAFE)
+        self.reason = reason
         build, known = self._build, self._fix
         self._fix = None
 

@@ -9,13 +9,13 @@ from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
+from mpslint.judging import Objection
 from mpslint.opening import open_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.fixer import Hidden
-    from mpslint.judging import Objection
     from mpslint.project import Project
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -66,11 +66,7 @@ class Together:
     @property
     def modules(self) -> frozenset[bytes]:
         """The names by which others would import what changes."""
-        changed = [os.path.abspath(path) for path, made in self._made.items() if made.applied]
-        stems = [
-            os.path.splitext(path)[0].removesuffix("__init__").rstrip(os.sep) for path in changed
-        ]
-        return frozenset(os.path.basename(stem).encode() for stem in stems)
+        return frozenset(_module(path) for path, made in self._made.items() if made.applied)
 
     def planned(self, *, unsafe: bool) -> dict[str, Planned | str]:
         """What becomes of each file, or the line that says why it cannot be fixed."""
@@ -103,9 +99,13 @@ class Together:
                 project.consulted()
                 against = self._fixing[path].judged(made, project, touched=True)
                 if not against:
+                    foreseen = dict.fromkeys(one.reason for one in made.findings if one.reason)
+                    known = [Objection(reason, frozenset(), 0, on_mac=True) for reason in foreseen]
+                    again.update(self._left_alone_with(path, project, known))
                     return
                 if self._fixing[path].bar(made, against):
                     again.add(path)
+                    again.update(self._left_alone_with(path, project, against))
                     return
                 for other in self._changed_among(
                     consulted.path for consulted in project.consulted()
@@ -117,6 +117,25 @@ class Together:
         for path in again:
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
         return bool(again)
+
+    def _left_alone_with(
+        self, path: str, project: Project, against: Sequence[Objection]
+    ) -> list[str]:
+        """Files that import this one, or that it imports, go along: a program of which a part stays
+        on the CPU is worse than one that is left as it is."""
+        harms = _from_afar(path, [one for one in against if one.on_mac])
+        if not harms:
+            return []
+        own, theirs = _module(path), project.modules.imported_by(os.path.abspath(path))
+        found = []
+        for other, made in self._made.items():
+            if other == path or not made.applied:
+                continue
+            imported = project.modules.imported_by(os.path.abspath(other))
+            if own in imported or _module(other) in theirs:
+                if self._fixing[other].bar(made, harms):
+                    found.append(other)
+        return found
 
     def _make(self, path: str) -> None:
         self._made[path] = self._fixing[path].to_fixed_point()
@@ -148,7 +167,16 @@ class Together:
             self._failed[path] = internal_error(path, error)
 
 
+def _module(path: str) -> bytes:
+    """The name by which others would import a file."""
+    stem = os.path.splitext(os.path.abspath(path))[0].removesuffix("__init__")
+    return os.path.basename(stem.rstrip(os.sep)).encode()
+
+
 def _from_afar(path: str, against: Sequence[Objection]) -> list[Objection]:
     """Objections of another file: which fix brings it about is not known."""
     name = os.path.basename(path)
-    return [one._replace(reason=f"{name}, {one.reason}", causes=frozenset()) for one in against]
+    return [
+        one._replace(reason=f"{name}, {one.reason}", causes=frozenset(), is_far=True)
+        for one in against
+    ]

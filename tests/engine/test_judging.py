@@ -266,3 +266,12 @@ def test_check_does_not_promise_what_fix_will_not_make() -> None:
     assert finding.applicability is Applicability.UNSAFE
     assert finding.fix is not None
     assert "line 10: net(sample)" in finding.fix.message
+
+
+def test_a_file_that_stays_on_the_cpu_keeps_those_that_import_it_there(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(program(LEFT_BEHIND))
+    text = program("from parts import net\n\nprint(torch.ones(1, 2).to(device))\n")
+    (tmp_path / "use.py").write_text(text)
+    texts = together(tmp_path, "parts.py", "use.py")
+    assert '"mps"' not in texts["parts.py"]
+    assert '"mps"' not in texts["use.py"]

@@ -174,6 +174,8 @@ REDUCING = _words(
     """
 )
 """Operators whose result may be without dimensions."""
+MIXING_LOSSES = _words("CTCLoss ctc_loss")
+"""Losses whose targets and lengths may stay on the CPU."""
 MIXING_METHODS = _words(
     """
     copy_ to type type_as set_ data_ptr is_shared share_memory_ new_tensor register_hook equal

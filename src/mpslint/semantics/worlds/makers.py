@@ -100,6 +100,8 @@ class Makers(Placing):
         if place is not None and not is_none(place):
             placed = self.place(place, node)
             return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+        if last in facts.MIXING_LOSSES:
+            return UNK
         return Atom(MODULE, ("cpu", None), scalar=last.endswith("Loss"))
 
     def dtype_of(self, value: Value | None) -> str | None:

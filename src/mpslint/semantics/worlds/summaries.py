@@ -91,8 +91,11 @@ class Summaries(Parameters):
         found = []
         for name, value in given.items():
             cases = tuple(cases_of(value))
-            if any(atom.kind in _TOLD_APART for _, atom in cases):
-                key = tuple((worlds, atom.kind, repr(atom.v), atom.maybe) for worlds, atom in cases)
+            if any(atom.kind in _TOLD_APART or atom.placed is not None for _, atom in cases):
+                key = tuple(
+                    (worlds, atom.kind, repr(atom.v), atom.maybe, atom.placed)
+                    for worlds, atom in cases
+                )
                 found.append((name, key))
         return tuple(sorted(found, key=lambda item: item[0]))
 

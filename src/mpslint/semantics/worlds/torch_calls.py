@@ -269,11 +269,12 @@ class TorchCalls(Makers, Calls):
             return UNK
         tensors = [value for value in args if one(value, ALL).kind == TENSOR]
         listed: list[Value] = []
+        last = short.rpartition(".")[2]
         for value in args:
             first = one(value, ALL)
             if first.kind == SEQUENCE:
                 listed += [item for item in first.v if one(item, ALL).kind == TENSOR]
-        if not short.startswith(_TAKING_ANY):
+        if not short.startswith(_TAKING_ANY) and last not in facts.MIXING_LOSSES:
             self.meet(node, (*args, *keywords.values(), *listed))
         if not tensors:
             tensors = listed
@@ -281,7 +282,7 @@ class TorchCalls(Makers, Calls):
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
         dtype = self.dtype_of(keywords.get("dtype"))
-        scalar = short.rpartition(".")[2] in facts.REDUCING or short.endswith(("_loss", "entropy"))
+        scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (
                 tensor(atom.v[0], dtype or atom.v[1], atom.tests, scalar=scalar or atom.scalar)

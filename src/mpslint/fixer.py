@@ -2,7 +2,8 @@
 
 Each pass applies every fix whose edits do not collide with one already taken in that pass,
 checks that the result still parses, and lints it again; at most `MAX_PASSES` times. On a
-cycle, or when a pass breaks the file, nothing is written.
+cycle, or when a pass breaks the file, nothing is written. What speaks against the result
+(`judging.py`) bars the fixes that brought it about from being safe, and the rest is tried again.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.edits import EditConflict, EditSet, origin, spliced
 from mpslint.errors import BadSource
+from mpslint.judging import Objection, Text, objections
 from mpslint.linter import lint
-from mpslint.model import Applicability, Edit, Finding, Fix
+from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
+from mpslint.offers import Offers
 from mpslint.opening import located, position
-from mpslint.rules.registry import UNUSED
-from mpslint.suppress import comments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +26,14 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 MAX_PASSES = 10
-Hidden = frozenset[tuple[str, int]]
-"""Findings that are none of a run's business: code, and offset in the text as it was."""
+MAX_TRIALS = 6
+"""So often are fixes left out, and the rest tried, before none is made."""
+Key = tuple[str, int]
+"""A finding by its code and its offset in the text as it was."""
+Hidden = frozenset[Key]
+"""Findings that are none of a run's business."""
+Barred = dict[Key, str]
+"""Findings whose fix is not safe, with the reason."""
 
 
 class Applied(NamedTuple):
@@ -42,6 +49,19 @@ class Applied(NamedTuple):
     applicability: Applicability
     cell: int | None = None
     """In a notebook, the cell in which the row is counted."""
+    at: int = 0
+    """The offset of the finding in the text as it was."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """What its edits replaced there."""
+    severity: Severity = Severity.SLOW
+
+    @property
+    def key(self) -> Key:
+        return self.code, self.at
+
+    def wrote_any(self, offsets: frozenset[int]) -> bool:
+        """Whether it wrote what stands, or stood, at one of these places."""
+        return any(start <= at <= end for start, end in self.spans for at in offsets)
 
 
 class FixResult(NamedTuple):
@@ -61,52 +81,6 @@ class FixResult(NamedTuple):
         return self.source.text
 
 
-class _Comments:
-    """The comments of a text, looked for only when an edit takes away a `#`."""
-
-    def __init__(self, source: SourceFile) -> None:
-        self._source = source
-        self._places: list[tuple[int, str]] | None = None
-
-    def lost(self, fix: Fix) -> bool:
-        """Whether `fix` would take away a comment and not write it again."""
-        suspects = [edit for edit in fix.edits if "#" in edit.expect]
-        if not suspects:
-            return False
-        if self._places is None:
-            self._places = [(c.offset, c.text) for c in comments(self._source)]
-        return any(
-            edit.start <= offset < edit.end and all(text not in other.text for other in fix.edits)
-            for edit in suspects
-            for offset, text in self._places
-        )
-
-
-class Offers:
-    """Which fixes may be made in a text, and at what level."""
-
-    def __init__(self, source: SourceFile, settings: Settings) -> None:
-        self._source = source
-        self._settings = settings
-        self._written = _Comments(source)
-
-    def of(self, finding: Finding) -> Fix | None:
-        """The fix of a finding of this text at the level that holds here; None for no fix.
-
-        Unsafe at best when a comment would go that is not the finding itself, or where a project
-        does without CUDA, so that no fix keeps the choices that a CUDA machine made.
-        """
-        fix = finding.fix
-        if fix is None or not all(self._source.accepts(edit) for edit in fix.edits):
-            return None
-        if finding.code == UNUSED:
-            return fix
-        if "cuda" not in self._settings.device_order or self._written.lost(fix):
-            level = min(fix.applicability, Applicability.UNSAFE)
-            return fix._replace(applicability=level)
-        return fix
-
-
 def fix_source(
     source: SourceFile,
     settings: Settings,
@@ -120,43 +94,150 @@ def fix_source(
     `elsewhere` tells of names that the file imports from its project; what is `hidden` is neither
     fixed nor said to remain.
     """
-    level = Applicability.UNSAFE if unsafe else Applicability.SAFE
-    current = source
-    applied: list[Applied] = []
-    passes: list[tuple[Edit, ...]] = []
-    seen = {source.text}
-    findings = _seen(lint(current, settings, elsewhere=elsewhere), current, passes, hidden)
-    for number in range(1, MAX_PASSES + 1):
-        edits, landed, misfits = _one_pass(current, findings, level, settings)
-        if not edits or spliced(current.text, edits) == current.text:
-            remaining = located(current, findings)
-            return FixResult(current, tuple(applied), remaining, number, None, misfits)
-        applied += [_applied(source, current, finding, fix, passes) for finding, fix in landed]
-        try:
-            current = current.with_edits(edits)
-            linted = lint(current, settings, elsewhere=elsewhere)
-            current.parse()
-        except BadSource as error:
-            return _refused(source, settings, number, f"a fix would break the file ({error})")
-        if current.text in seen:
-            return _refused(source, settings, number, "the fixes undo each other")
-        seen.add(current.text)
-        passes.append(edits)
-        findings = _seen(linted, current, passes, hidden)
-    return _refused(source, settings, MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
+    fixing = Fixing(source, settings, elsewhere, hidden)
+    made = fixing.to_fixed_point()
+    for _ in range(MAX_TRIALS):
+        against = fixing.judged(made, elsewhere)
+        if not against:
+            break
+        fixing.bar(made, against)
+        made = fixing.to_fixed_point()
+    return fixing.result(made, elsewhere, unsafe=unsafe)
+
+
+class Made(NamedTuple):
+    """A text that fixes made, and how."""
+
+    source: SourceFile
+    applied: tuple[Applied, ...]
+    findings: list[Finding]
+    passes: tuple[tuple[Edit, ...], ...]
+    number: int
+    error: str | None = None
+    misfits: tuple[str, ...] = ()
+
+
+class Fixing:
+    """One file, fixed as often as it takes to find fixes that nothing speaks against."""
+
+    def __init__(
+        self,
+        source: SourceFile,
+        settings: Settings,
+        elsewhere: Elsewhere | None,
+        hidden: Hidden,
+    ) -> None:
+        self._source = source
+        self._settings = settings
+        self._elsewhere = elsewhere
+        self._hidden = hidden
+        self.barred: Barred = {}
+        self._before: Text | None = None
+
+    def _linted(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> list[Finding]:
+        found = lint(source, self._settings, elsewhere=self._elsewhere)
+        return _seen(found, source, passes, self._hidden)
+
+    def to_fixed_point(
+        self, level: Applicability = Applicability.SAFE, *, fixable: bool = True
+    ) -> Made:
+        """All fixes of this level and above, or none; those that are `barred` are not safe.
+        Raises `BadSource`."""
+        current = self._source
+        applied: list[Applied] = []
+        passes: list[tuple[Edit, ...]] = []
+        seen = {current.text}
+        findings = self._linted(current, passes)
+        if not fixable:
+            return Made(current, (), findings, (), 0)
+        for number in range(1, MAX_PASSES + 1):
+            offered = Offered(current, passes, self.barred)
+            edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
+            if not edits or spliced(current.text, edits) == current.text:
+                return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
+            applied += [_applied(self._source, offered, found, fix) for found, fix in landed]
+            try:
+                current = current.with_edits(edits)
+                current.parse()
+                passes.append(edits)
+                findings = self._linted(current, passes)
+            except BadSource as error:
+                return self._refused(number, f"a fix would break the file ({error})")
+            if current.text in seen:
+                return self._refused(number, "the fixes undo each other")
+            seen.add(current.text)
+        return self._refused(MAX_PASSES, f"no fixed point after {MAX_PASSES} passes")
+
+    def judged(
+        self, made: Made, around: Elsewhere | None, *, touched: bool = False
+    ) -> list[Objection]:
+        """What speaks against a text that fixes made, among files as `around` knows them; also
+        where it is the same as before, when one of these was `touched`."""
+        if not (made.applied or touched):
+            return []
+        if self._before is None:
+            findings = self._linted(self._source, ())
+            self._before = Text(self._source, findings, self._elsewhere)
+        after = Text(made.source, made.findings, around)
+        return objections(self._before, after, made.passes, self._settings)
+
+    def bar(self, made: Made, against: Sequence[Objection]) -> bool:
+        """Lets what the objections are about be unsafe; False where nothing is left to bar."""
+        blamed = _blamed(made.applied, against, self.barred)
+        self.barred.update(blamed)
+        return bool(blamed)
+
+    def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
+        """What is left in the end; with `unsafe` also the fixes that something speaks against."""
+        if unsafe:
+            made = self.to_fixed_point(Applicability.UNSAFE)
+            doubts = _blamed(made.applied, self.judged(made, around), self.barred)
+            made = made._replace(applied=tuple(_doubted(one, doubts) for one in made.applied))
+        return FixResult(
+            made.source,
+            made.applied,
+            located(made.source, made.findings),
+            made.number,
+            made.error,
+            made.misfits,
+        )
+
+    def _refused(self, number: int, why: str) -> Made:
+        findings = lint(self._source, self._settings)
+        return Made(self._source, (), findings, (), number, why)
+
+
+class Offered(NamedTuple):
+    """A text on its way to the fixed point."""
+
+    source: SourceFile
+    passes: Sequence[tuple[Edit, ...]]
+    barred: Barred
+
+    def key(self, finding: Finding) -> Key:
+        return finding.code, _offset_before(finding, self.source, self.passes)
+
+    def lowered(self, finding: Finding, fix: Fix) -> Fix:
+        """The fix, unsafe where something speaks against it, and saying so."""
+        reason = self.barred.get(self.key(finding))
+        return doubtful(fix, reason) if reason is not None else fix
 
 
 def _one_pass(
-    source: SourceFile, findings: list[Finding], level: Applicability, settings: Settings
+    offered: Offered, findings: list[Finding], level: Applicability, settings: Settings
 ) -> tuple[tuple[Edit, ...], list[tuple[Finding, Fix]], tuple[str, ...]]:
     """The edits of one pass, whose they are, and which fixes were left out."""
+    source = offered.source
     edits, offers = EditSet(source.text), Offers(source, settings)
     landed, misfits = [], []
     for finding in findings:
         if finding.applicability is None or finding.applicability < level:
             continue
         fix = offers.of(finding)
-        finding.applicability = fix.applicability if fix is not None else None
+        if fix is not None:
+            finding.reason = offered.barred.get(offered.key(finding), finding.reason)
+            fix = offered.lowered(finding, fix)
+        finding.offer(fix)
         if fix is None or fix.applicability < level:
             continue
         try:
@@ -166,6 +247,31 @@ def _one_pass(
             # A fault of that one fix; what it would have changed stays as it is.
             misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
     return edits.edits, landed, tuple(misfits)
+
+
+def _blamed(
+    applied: Sequence[Applied], against: Sequence[Objection], barred: Barred
+) -> dict[Key, str]:
+    """The fixes that the objections are about: those that wrote what decides there; else those
+    that let a Mac's GPU in; else all."""
+    found: dict[Key, str] = {}
+    for objection in against:
+        mine = [one for one in applied if one.wrote_any(objection.causes)]
+        if objection.is_far:
+            mine = [one for one in applied if one.severity is Severity.IGNORES]
+        elif not mine:
+            mine = [one for one in applied if one.severity >= Severity.IGNORES] or list(applied)
+        found.update((one.key, objection.reason) for one in mine if one.key not in barred)
+    if not found and against and not all(objection.is_far for objection in against):
+        found = {one.key: against[0].reason for one in applied}
+    return found
+
+
+def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:
+    reason = doubts.get(one.key)
+    if reason is None or reason in one.message:
+        return one
+    return one._replace(message=f"{one.message} ({reason})", applicability=Applicability.UNSAFE)
 
 
 def _seen(
@@ -190,16 +296,24 @@ def _offset_before(
     return offset
 
 
-def _applied(
-    source: SourceFile,
-    current: SourceFile,
-    finding: Finding,
-    fix: Fix,
-    passes: Sequence[tuple[Edit, ...]],
-) -> Applied:
-    cell, row, _ = position(source, _offset_before(finding, current, passes))
-    return Applied(finding.code, finding.name, row, fix.message, fix.applicability, cell)
+def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix) -> Applied:
+    at = _offset_before(finding, offered.source, offered.passes)
+    cell, row, _ = position(source, at)
+    spans = tuple((_before(e.start, offered), _before(e.end, offered)) for e in fix.edits)
+    return Applied(
+        finding.code,
+        finding.name,
+        row,
+        fix.message,
+        fix.applicability,
+        cell,
+        at,
+        spans,
+        finding.severity,
+    )
 
 
-def _refused(source: SourceFile, settings: Settings, passes: int, why: str) -> FixResult:
-    return FixResult(source, (), located(source, lint(source, settings)), passes, why)
+def _before(offset: int, offered: Offered) -> int:
+    for edits in reversed(offered.passes):
+        offset = origin(offset, edits)
+    return offset

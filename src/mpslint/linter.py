@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.foreseen import cast_doubt
 from mpslint.rules.registry import UNUSED, Rule, all_rules
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.source import SourceFile
@@ -156,6 +157,7 @@ def _found(
             if not may_fix:
                 finding.drop_fix()
             found.append(finding)
+    cast_doubt(context, found)
     context.worlds.release()
     return found
 

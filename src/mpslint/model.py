@@ -78,6 +78,14 @@ class Fix(NamedTuple):
     applicability: Applicability
 
 
+def doubtful(fix: Fix, reason: str) -> Fix:
+    """The fix, unsafe, and saying why."""
+    if reason in fix.message:
+        return fix
+    message = f"{fix.message} ({reason})"
+    return Fix(message, fix.edits, min(fix.applicability, Applicability.UNSAFE))
+
+
 class Unused(NamedTuple):
     """A comment, or a part of one, that silences nothing."""
 
@@ -114,6 +122,7 @@ class Finding:
         "labels",
         "message",
         "name",
+        "reason",
         "row",
         "severity",
     )
@@ -148,6 +157,8 @@ class Finding:
         self.cell: int | None = None
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self._level = applicability
+        self.reason: str | None = None
+        """What the analysis of the fixed text has against its fix."""
         self._fix: Fix | None = None
         self._build: Callable[[], Fix | None] | None = None
         if isinstance(fix, Fix):
@@ -174,6 +185,26 @@ class Finding:
             self._fix = build()
             self._level = self._fix.applicability if self._fix else None
         return self._fix
+
+    def offer(self, fix: Fix | None) -> None:
+        """Offer this fix in place of what the rule had to offer."""
+        self._fix, self._build = fix, None
+        self.applicability = fix.applicability if fix is not None else None
+
+    def doubt(self, reason: str) -> None:
+        """Let the fix, which need not be built for that, be unsafe for this reason."""
+        if self.applicability is None:
+            return
+        self.applicability = min(self.applicability, Applicability.UNSAFE)
+        self.reason = reason
+        build, known = self._build, self._fix
+        self._fix = None
+
+        def doubted() -> Fix | None:
+            fix = build() if build is not None else known
+            return doubtful(fix, reason) if fix is not None else None
+
+        self._build = doubted
 
     def drop_fix(self) -> None:
         """Offer no fix, whatever the rule has to offer."""

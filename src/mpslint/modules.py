@@ -150,6 +150,12 @@ class Modules:
             _keep(self._words, path, frozenset(names_in(self._read(path) or b"")), _MOST_BESIDE)
         return self._words[path]
 
+    def imported_by(self, path: str) -> frozenset[bytes]:
+        """All names on the lines by which a module imports."""
+        lines = (line.lstrip() for line in (self._read(path) or b"").split(b"\n"))
+        found = [line for line in lines if line.startswith((b"import ", b"from "))]
+        return frozenset(names_in(b"\n".join(found)))
+
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""
         if path not in self._signs:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 """So many re-exports are followed."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
+_HELD = (*_MACHINE, b"double", b"float64")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
 """What a name of a device, or of a function that selects one, has in it."""
@@ -89,7 +90,7 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path or not name:
                 return None
-            if not self.modules.may_say(found, name, _MACHINE, classes=classes):
+            if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
             self._note(self._runs.rests_on(found))
@@ -177,6 +178,9 @@ class Neighbours:
         found, looked = self.modules.made_around(os.path.abspath(path), package)
         self._note(looked)
         return found
+
+    def is_imported(self, path: str) -> bool:
+        return False
 
     def holds_back(self, path: str) -> bool:
         return False
@@ -327,6 +331,9 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def is_imported(self, path: str) -> bool:
+        return False
+
     def holds_back(self, path: str) -> bool:
         return False
 
@@ -384,6 +391,9 @@ class _Distant:
         return False
 
     def develops(self, path: str, package: str) -> bool:
+        return False
+
+    def is_imported(self, path: str) -> bool:
         return False
 
     def holds_back(self, path: str) -> bool:

@@ -23,16 +23,28 @@ HELPER = "get_device"
 class Project(Neighbours):
     """What fixes ask besides: what the project says against MPS, and its helper."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises `BadSettings` for a helper module that cannot serve."""
+    def __init__(self, settings: Settings, planned: dict[str, bytes] | None = None) -> None:
+        """`planned`: what files will hold, by absolute path. Raises `BadSettings` for a helper
+        module that cannot serve."""
         self._settings = settings
         self.helper_source = helper_source(settings)
         """What the helper module holds when it is created."""
         new = self.new_helper
-        virtual = {new: self.helper_source.encode()} if new is not None else {}
+        virtual = dict(planned or {})
+        if new is not None:
+            virtual[new] = self.helper_source.encode()
         super().__init__(settings, Modules(settings, virtual))
         self._surroundings = Surroundings(settings, self.context)
         self._check_helper()
+
+    def is_imported(self, path: str) -> bool:
+        path = os.path.abspath(path)
+        folder, stem = os.path.split(os.path.splitext(path)[0])
+        name = os.path.basename(folder) if stem == "__init__" else stem
+        # From its own folder, and from scripts above it.
+        nearby = (*self.modules.beside(path), *self.modules.beside(folder + ".py"))
+        word = name.encode()
+        return any(word in self.modules.imported_by(other) for other in nearby)
 
     def holds_back(self, path: str) -> bool:
         return self._surroundings.hold_back(path)

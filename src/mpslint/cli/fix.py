@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
-from mpslint.cli.checking import check_files
 from mpslint.cli.legacy import Usage, add_legacy
 from mpslint.cli.options import (
     add_output,
     add_paths,
     add_running,
     add_settings,
-    find_settings,
     on_terminal,
     warn,
 )
 from mpslint.cli.parsing import Parser
+from mpslint.cli.planning import Work, plan_files
 from mpslint.cli.reporting import for_people, report
-from mpslint.errors import MpslintError
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
 from mpslint.results import FileResult
@@ -32,39 +30,6 @@ if TYPE_CHECKING:
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
     from mpslint.model import Finding
-    from mpslint.project import Project
-    from mpslint.settings import Settings
-
-
-class Work(NamedTuple):
-    """What a run has found and made, before anything is written."""
-
-    results: list[FileResult]
-    """Of the files as they are."""
-    planned: dict[str, Planned]
-    """By path, the files that would change."""
-    texts: dict[str, str]
-    settings: dict[str, Settings]
-    """By path."""
-
-    def suppressed(self, path: str, done: dict[str, Planned]) -> list[Finding]:
-        """What comments silence in a file as it is now."""
-        from mpslint.linter import suppressed
-        from mpslint.opening import located, open_source
-        from mpslint.reading import read_bytes
-
-        if path not in self.settings:
-            return []
-        try:
-            source = done[path].result.source if path in done else None
-            source = source or open_source(path, read_bytes(path))
-            return list(located(source, suppressed(source, self.settings[path])))
-        except MpslintError:
-            return []
-
-    @property
-    def fixes(self) -> int:
-        return sum(len(planned.result.applied) for planned in self.planned.values())
 
 
 def parser() -> Parser:
@@ -120,7 +85,7 @@ def fix(options: argparse.Namespace) -> int:
     if is_stdin(options.paths):
         return fix_stdin(options)
     script = _script(options)
-    work = _plan(options)
+    work = plan_files(options)
     if options.diff:
         return _diff(options, work)
     from mpslint.opening import text_on_disk
@@ -170,81 +135,6 @@ def _script(options: argparse.Namespace) -> str | None:
     return single if options.verify else None
 
 
-def _plan(options: argparse.Namespace) -> Work:
-    from mpslint.discovery import leads_out, targets
-    from mpslint.fixing import plan, worth_fixing
-    from mpslint.reading import read_bytes
-    from mpslint.reported import Reported
-
-    paths = options.paths or ["."]
-    finder = find_settings(options)
-    reported = Reported(finder, options.diff_base)
-    found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False)
-    settings = {target.path: target.settings for target in found}
-    named = {target.path: target.named for target in found}
-    projects = _Projects()
-    work = Work([], {}, {}, settings)
-    for whole in checked:
-        result, hidden = reported.narrow(whole, settings[whole.path])
-        if not worth_fixing(result, unsafe=options.unsafe_fixes):
-            work.results.append(result)
-            continue
-        path = result.path
-        if not named[path] and (why := leads_out(path, paths)):
-            warn(f"{path}: not changed: {why}")
-            work.results.append(result)
-            continue
-        project = projects.of(settings[path])
-        planned = plan(
-            path,
-            read_bytes(path, settings[path].max_file_size),
-            settings[path],
-            unsafe=options.unsafe_fixes,
-            project=project,
-            hidden=hidden,
-        )
-        error = planned if isinstance(planned, str) else planned.result.error
-        if error is not None:
-            where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
-            result = result._replace(error=f"{where}{error}")
-        elif not isinstance(planned, str):
-            for misfit in planned.result.misfits:
-                warn(f"{path}: a fix was left out: {misfit}; please report it")
-            if planned.changed:
-                work.planned[path] = planned
-            else:
-                # What was tried is known: no fix is on offer that was not applied.
-                result = result._replace(findings=planned.result.remaining)
-        work.results.append(result)
-    helpers = projects.helpers(work.planned.values())
-    work.planned.update(helpers)
-    work.results.extend(FileResult(path) for path in helpers)
-    return work
-
-
-class _Projects:
-    """The project of each settings object; files below one settings file share it."""
-
-    def __init__(self) -> None:
-        self._known: dict[int, tuple[Settings, Project]] = {}
-
-    def of(self, settings: Settings) -> Project:
-        from mpslint.project import Project
-
-        if id(settings) not in self._known:
-            self._known[id(settings)] = (settings, Project(settings))
-        return self._known[id(settings)][1]
-
-    def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
-        """The helper modules that must be created, by path."""
-        from mpslint.fixing import plan_helper
-
-        files = list(planned)
-        made = [plan_helper(project, files) for _, project in self._known.values()]
-        return {helper.path: helper for helper in made if helper is not None}
-
-
 def _diff(options: argparse.Namespace, work: Work) -> int:
     from mpslint.fixing import unified_diff
     from mpslint.output.text import count
@@ -256,12 +146,26 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
     for result in work.results:
         if result.error:
             complain(result.error)
+        planned_file = work.planned.get(result.path)
+        left = planned_file.result.remaining if planned_file is not None else result.findings
+        _say_why_not(result.path, left)
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
         print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
     if any(result.error for result in work.results):
         return ERROR
     return FINDINGS if work.planned and not options.exit_zero else OK
+
+
+def _say_why_not(path: str, left: Iterable[Finding]) -> None:
+    """What the analysis has against fixes that were left out, each reason once."""
+    from mpslint.printable import printable, printable_path
+
+    for reason in dict.fromkeys(one.reason for one in left if one.reason):
+        print(
+            printable(f"{printable_path(shown_path(path))}: left as it is: {reason}"),
+            file=sys.stderr,
+        )
 
 
 def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outcome | None:

@@ -167,6 +167,22 @@ HOST_METHODS = _words(
     """
 )
 """Methods of a tensor that answer with something on the host."""
+REDUCING = _words(
+    """
+    sum mean max min amax amin prod norm std var median mode logsumexp argmax argmin all any dot
+    item count_nonzero nansum nanmean dist vdot
+    """
+)
+"""Operators whose result may be without dimensions."""
+MIXING_LOSSES = _words("CTCLoss ctc_loss")
+"""Losses whose targets and lengths may stay on the CPU."""
+MIXING_METHODS = _words(
+    """
+    copy_ to type type_as set_ data_ptr is_shared share_memory_ new_tensor register_hook equal
+    __getitem__ backward index_put_ masked_fill masked_fill_ fill_ clamp clamp_
+    """
+)
+"""Methods that a tensor of another device may be given to."""
 MODULE_METHODS = _words(
     """
     eval train requires_grad_ half float bfloat16 share_memory apply to_empty compile
@@ -241,9 +257,18 @@ WIDE_ARRAYS = _words(
     """
     zeros ones empty linspace logspace eye random.rand random.randn random.uniform random.normal
     random.random random.standard_normal random.beta random.gamma random.random_sample
+    loadtxt genfromtxt identity geomspace hanning hamming blackman random.exponential
+    random.dirichlet random.laplace
     """
 )
 """Functions of NumPy whose arrays are float64 unless a dtype is given."""
+KEEPING_ARRAYS = _words(
+    """
+    array asarray copy stack vstack hstack concatenate ascontiguousarray sin cos tan exp log sqrt
+    abs square power clip expand_dims squeeze transpose reshape repeat tile roll flip pad cumsum
+    """
+)
+"""Functions of NumPy whose array has the dtype of what they are given first."""
 ARRAY_KEEPERS = _words(
     "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum"
 )
@@ -262,6 +287,8 @@ LOOKERS = _words(
     """
 )
 """Builtins that only look at their arguments: a device given to them is not used."""
+PASSING_ON = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"})
+"""Functions that give what they are given, a turn at a time."""
 LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
 LOOKING_METHODS = _words(
     """

@@ -114,6 +114,22 @@ def places_elsewhere(name: str) -> bool:
     return name.lstrip(".").partition(".")[0] in rows
 
 
+def is_environment(name: str) -> bool:
+    """Whether a call makes an environment that gives rewards by NumPy."""
+    return name in _rows("environments")
+
+
+def kernels_of(name: str) -> str | None:
+    """The machines for which the operators of a package are built, by the name of what is called:
+    `cuda`, or `any` for the CPU as well; None: nothing is known against MPS."""
+    rows = _rows("kernels")
+    while name:
+        if name in rows:
+            return rows[name].worlds
+        name = name.rpartition(".")[0]
+    return None
+
+
 @cache
 def _definitions() -> list[tuple[re.Pattern[str], str]]:
     return [(re.compile(match), row.worlds) for match, row in _rows("definitions").items()]

@@ -38,6 +38,10 @@ _COPYING = re.compile(
 )
 """Names of modules and of what trains them: their `load_state_dict` copies."""
 _MOVES = ("to", "cuda", "cpu", "mps")
+_WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
+"""Functions that load what somebody has published for a module."""
+_ALIASES = 3
+"""So many names are followed from what is loaded to where it goes."""
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -244,11 +248,21 @@ def _instead_of_lambda(context: Context, given: ast.expr, storage: ast.Call) -> 
 
 
 def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
-    """Whether what is loaded is only copied into modules and optimizers that are there."""
-    if _feeds_state_dict(context, call):
+    """Whether what is loaded is only copied into modules and optimizers that are there; a number
+    beside it may be counted on with."""
+    weights = (context.resolve(call.func) or "") in _WEIGHTS
+    return _only_copied(context, call, weights=weights, depth=_ALIASES)
+
+
+def _only_copied(context: Context, node: ast.expr, *, weights: bool, depth: int) -> bool:
+    node = _item(context, node)
+    parent = context.index.parents[node]
+    if _feeds_state_dict(context, node, weights=weights):
         return True
-    parent = context.index.parents[call]
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+    if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
+        other = parent.right if parent.left is node else parent.left
+        return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not depth:
         return False
     target = parent.targets[0]
     if not isinstance(target, ast.Name):
@@ -261,22 +275,34 @@ def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
         for use in context.index.names[target.id]
         if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
     ]
-    return bool(uses) and all(_feeds_state_dict(context, use) for use in uses)
+    return bool(uses) and all(
+        _only_copied(context, use, weights=weights, depth=depth - 1) for use in uses
+    )
 
 
-def _feeds_state_dict(context: Context, node: ast.expr) -> bool:
-    """`m.load_state_dict(node)`, `m.load_state_dict(node["model"])`."""
+def _item(context: Context, node: ast.expr) -> ast.expr:
+    """`node["model"]`, where one is taken out."""
     parent = context.index.parents[node]
     while isinstance(parent, ast.Subscript) and parent.value is node:
         node, parent = parent, context.index.parents[parent]
+    return node
+
+
+def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
+    """`m.load_state_dict(node)`; published `weights` are those of a module."""
+    parent = context.index.parents[node]
     return (
         isinstance(parent, ast.Call)
         and isinstance(parent.func, ast.Attribute)
         and parent.func.attr == "load_state_dict"
         and node in parent.args
         and not any(keyword.arg in ("assign", None) for keyword in parent.keywords)
-        and _copies(context, parent.func.value)
+        and (_copies(context, parent.func.value) or (weights and _may_copy(parent.func.value)))
     )
+
+
+def _may_copy(receiver: ast.expr) -> bool:
+    return not _KEEPING.search(ast.unparse(receiver))
 
 
 def _copies(context: Context, receiver: ast.expr) -> bool:

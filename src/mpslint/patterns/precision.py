@@ -19,6 +19,7 @@ from mpslint.patterns.text import (
 )
 from mpslint.semantics.destinations import pinned_to_mps, surely_device
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.wide_partners import meets_wide
 
 if TYPE_CHECKING:
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.wide_dtypes import Request
 
 _NARROW = {"float64": "float32", "complex128": "complex64"}
-
-
-def is_path(node: ast.AST) -> bool:
-    """Whether an expression is a name or a chain of attributes, which may be written twice."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
 
 
 def device_test(context: Context, device: ast.expr, backend: str) -> str | None:
@@ -63,19 +57,20 @@ def conditional_dtype(context: Context, device: ast.expr, wide: str, kept: str) 
     return f"{narrow} if {test} else {kept}" if test is not None else None
 
 
-def narrow_on_mps(context: Context, request: Request, wide: str) -> Fix | None:
-    """The fix of a request for `wide`: the narrow dtype where the device is MPS.
+def narrow_on_mps(context: Context, request: Request, wide: str, *, kept: str = "") -> Fix | None:
+    """The fix of a request for `wide`: the narrow dtype where the device is MPS, and elsewhere the
+    wide one, or what is `kept`.
 
     Unsafe where the device cannot be asked again: then the narrow dtype is written for all; and
     where tensors that it meets keep the wide one, so that the error would only move.
     """
-    fix = _narrowed(context, request, wide)
+    fix = _narrowed(context, request, wide, kept)
     if fix is not None and meets_wide(context, request, wide):
         return fix._replace(applicability=Applicability.UNSAFE)
     return fix
 
 
-def _narrowed(context: Context, request: Request, wide: str) -> Fix | None:
+def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix | None:
     source = context.source
     device = request.device
     if device is None and request.base is not None:
@@ -91,7 +86,7 @@ def _narrowed(context: Context, request: Request, wide: str) -> Fix | None:
         edit: Edit | None = _fitted(context, request.call, plain, wrapped)
     else:
         torch = torch_name(context, request.call)
-        text = conditional_dtype(context, device, wide, f"{torch}.{wide}")
+        text = conditional_dtype(context, device, wide, kept or f"{torch}.{wide}")
         if text is None:
             return None
         row = _last_argument(request.call).end_lineno or request.call.lineno

@@ -175,6 +175,9 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
         styled = styles.selection(context, place.torch, place.offset, cuda)
     if styled is not None and comes_before(context, place._replace(offset=styled.offset), node):
         return _styled(context, name, place, styled)
+    deferred = _deferred(context, node, place, cuda)
+    if deferred is not None:
+        return deferred
     body = statement(context, place.torch, name, place.indent, cuda)
     prefix = f"import torch{newline}" if place.needs_import else ""
     if place.stranger and _is_stdlib(place.after):
@@ -185,6 +188,24 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     # What a file without torch says may well be read by something that has none.
     level = Applicability.UNSAFE if place.stranger else opening_level(context)
     return Reference(name, False, (edit,), level)
+
+
+def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
+    """A function that selects, for a module that others import: to ask for CUDA while they do
+    would settle which GPUs the process sees before they have said so. None where the module asks
+    for CUDA at its top anyway."""
+    elsewhere = context.elsewhere
+    if elsewhere is None or place.scope is not context.tree or place.needs_import:
+        return None
+    if any(context.index.function(item) is None for item in (node, *device_places(context))):
+        return None
+    if not elsewhere.is_imported(context.source.path):
+        return None
+    found = styles.function(context, place.torch, place.offset, cuda)
+    if found is None:
+        return None
+    added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
+    return Reference(found.expression, False, added, opening_level(context))
 
 
 def _gap(source: SourceFile, place: Place) -> str:
@@ -218,14 +239,19 @@ def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[E
     found = styles.selection(context, place.torch, place.offset, "cuda")
     if found is None or not comes_before(context, place._replace(offset=found.offset), node):
         return None
+    added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
+    return found, added
+
+
+def _with_gaps(context: Context, found: styles.Selection) -> str:
+    """The lines that a selection needs before it, with blank lines around a function."""
     text = context.source.text
     unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))
     lead = context.source.newline if unfinished and found.before else ""
     tail = ""
     if "def " in found.before:
         tail = context.source.newline * _missing_gap(text[found.offset :])
-    added = (insert(found.offset, lead + found.before + tail),) if found.before else ()
-    return found, added
+    return lead + found.before + tail
 
 
 def _missing_gap(rest: str) -> int:

@@ -70,6 +70,11 @@ def selection(context: Context, torch: str, offset: int, cuda: str) -> Selection
     return None
 
 
+def function(context: Context, torch: str, offset: int, cuda: str) -> Selection | None:
+    """A function of this file, or of the project, that selects when it is called."""
+    return _helper(context, torch, offset, cuda)
+
+
 def is_inline(context: Context) -> bool:
     """Whether selections that are there stay in place."""
     return context.settings.style == "inline" and context.settings.helper_module is None

@@ -38,11 +38,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.precision import is_path
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import is_device_of_tensor
+from mpslint.semantics.value_syntax import is_path
 
 _INDEXED = ("cuda", "mps", "xpu", "npu")
 

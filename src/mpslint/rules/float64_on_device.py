@@ -52,7 +52,7 @@ from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.wide_dtypes import Request, array_origin, requests
+from mpslint.semantics.wide_dtypes import Request, array_origin, arrival, requests
 from mpslint.semantics.worlds.events import Kind
 
 _MESSAGES = {
@@ -66,7 +66,16 @@ _MESSAGES = {
     "MPS401",
     "float64-on-device",
     severity=Severity.BREAKS,
-    triggers=(b"float64", b"double", b"Double", b"dtype=float", b"dtype = float", b"to(float"),
+    triggers=(
+        b"float64",
+        b"double",
+        b"Double",
+        b"dtype=float",
+        b"dtype = float",
+        b"to(float",
+        b"numpy",
+        b"gym",
+    ),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -81,13 +90,22 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if _left_to_tests(context, event.node):
             continue
-        if event.on_mac and not event.caught and event.name != "array":
+        if event.on_mac and not event.caught and event.name == "tensor":
             told.add(event.node)
+            message = _MESSAGES["moved"].replace("a float64", "what may be a float64")
+            moved = arrival(context, event.node)
+            level = fix_level(context, moved) if moved is not None else None
             yield context.finding(
                 rule,
                 event.node.func,
-                _MESSAGES["moved"],
+                message if event.likely else _MESSAGES["moved"],
                 confidence=Confidence.INFERRED,
+                applicability=level,
+                fix=partial(
+                    narrow_on_mps, context, moved, "float64", kept="None" if event.likely else ""
+                )
+                if moved is not None and level is not None
+                else None,
             )
     for call in context.calls_of("torch.set_default_dtype"):
         if not call.args or context.dtypes.torch_dtype(call.args[0]) != "float64":

@@ -36,12 +36,12 @@ from functools import partial
 
 from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
-from mpslint.patterns.precision import is_path
 from mpslint.patterns.text import quote
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import wrapped_for_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import keyword, type_may_be_mps
+from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.versions import version_tested
 
 _FIRST = (2, 8)

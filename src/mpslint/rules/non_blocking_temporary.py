@@ -35,11 +35,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.precision import device_test, is_path
+from mpslint.patterns.precision import device_test
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import device_argument, may_be_mps
+from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
 
 _VIEWS = ("view", "reshape", "unsqueeze", "squeeze", "t", "permute", "transpose", "flatten")

@@ -42,3 +42,10 @@ def is_main_test(test: ast.expr) -> bool:
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
     )
+
+
+def is_path(node: ast.AST) -> bool:
+    """Whether an expression is a name or a chain of attributes, which may be written twice."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)

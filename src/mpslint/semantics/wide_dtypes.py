@@ -55,6 +55,20 @@ def requests(context: Context, wide: str) -> Iterator[Request]:
                 yield from _to(context, call, wide)
 
 
+def arrival(context: Context, call: ast.Call) -> Request | None:
+    """The request of a call by which a wide tensor comes to a device without saying so."""
+    device = device_argument(context, call)
+    if device is None or keyword(call, "dtype") is not None or not may_be_mps(context, device):
+        return None
+    moves = isinstance(call.func, ast.Attribute) and call.func.attr == "to"
+    if not moves:
+        return Request("created", call, None, device, None, False)
+    if len(call.args) > 1:
+        return None
+    assert isinstance(call.func, ast.Attribute)
+    return Request("moved", call, None, device, call.func.value, False)
+
+
 def _checks_gradients(context: Context) -> bool:
     """Whether the file checks gradients numerically, which needs float64 and no MPS."""
     if any("gradcheck" in name.lower() for name in context.index.calls):

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint import collector
 from mpslint.checking import internal_error
 from mpslint.errors import BadSettings, BadSource
-from mpslint.fixer import Offers, fix_source
+from mpslint.fixer import fix_source
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
 from mpslint.notebook.source import NotebookSource
+from mpslint.offers import Offers
 from mpslint.opening import is_notebook, located, texts_by_cell
 from mpslint.project import Project
 from mpslint.reading import UNSURE, sign_of

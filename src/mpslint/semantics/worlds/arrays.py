@@ -9,9 +9,27 @@ from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Env
-from mpslint.semantics.worlds.values import ARRAY, CONST, NAME, TENSOR, Atom, Value, one
+from mpslint.semantics.worlds.values import (
+    ARRAY,
+    CONST,
+    NAME,
+    SEQUENCE,
+    TENSOR,
+    UNK,
+    Atom,
+    Value,
+    one,
+)
 
-_KEEPING = frozenset({"copy", "stack", "concatenate", "asarray", "array", "ascontiguousarray"})
+_OF_NUMBERS = frozenset({"array", "asarray"})
+
+
+def _is_real(value: Value) -> bool:
+    """A number written with a point, perhaps in a list of lists."""
+    atom = one(value, ALL)
+    if atom.kind == SEQUENCE:
+        return any(map(_is_real, atom.v))
+    return atom.kind == CONST and type(atom.v) is float
 
 
 class Arrays(Core):
@@ -30,8 +48,13 @@ class Arrays(Core):
             return _typed(dtype)
         if name in facts.WIDE_ARRAYS:
             return Atom(ARRAY, "float64")
-        if args and one(args[0], ALL).kind == ARRAY and name.rpartition(".")[2] in _KEEPING:
-            return args[0]
+        first = one(args[0], ALL) if args else UNK
+        if first.kind == SEQUENCE and name in _OF_NUMBERS and any(map(_is_real, first.v)):
+            return Atom(ARRAY, "float64")
+        while first.kind == SEQUENCE and first.v:
+            first = one(first.v[0], ALL)
+        if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
+            return first
         return Atom(ARRAY)
 
 

@@ -9,6 +9,7 @@ from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.operators import arithmetic
 from mpslint.semantics.worlds.values import (
+    ARRAY,
     BOT,
     CONST,
     INSTANCE,
@@ -16,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NAMESPACE,
     SEQUENCE,
+    STEP,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -126,6 +128,9 @@ class Assignments(Expressions):
                 port(by_world(lambda _, atom, at=at: BOT if atom is BOT else atom.v[at], value))  # type: ignore[misc]
                 for at in range(count)
             ]
+        if value.__class__ is Atom and value.kind == STEP and count > 1:
+            rewards = Atom(ARRAY, "float64", maybe=True)
+            parts = [rewards if at == 1 else UNK for at in range(count)]
         one_tensor = value.__class__ is Atom and value.kind == TENSOR
         for at, item in enumerate(target.elts):
             inner = item.value if isinstance(item, ast.Starred) else item

@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     INSTANCE,
+    LOADER,
     NAME,
     NAMESPACE,
     ON_HOST,
@@ -57,8 +58,12 @@ class BuiltinCalls(Expressions):
         if name == "super":
             cls = self.frame.cls
             return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
+        if name == "next" and args and one(args[0], ALL).kind == LOADER:
+            return self.items_of(args[0])
         if name in ("next", "iter") and args:
             return args[0]
+        if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
+            return Atom(LOADER, "numbered")
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
             return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
         return UNK

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer
+from mpslint.facts.priors import helper_answer, is_environment, kernels_of
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     CONST,
     DEVICE,
+    ENVIRONMENT,
     FUNCTION,
     INSTANCE,
     LAMBDA,
@@ -41,11 +42,14 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
     tensor,
+    where,
 )
 
 _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
 """Kinds whose attributes are looked up to find what is called."""
 
+_MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
+_BUILDING = "torch.utils.cpp_extension.load"
 _SKIPS = {
     "pytest.mark.skipif": True,
     "unittest.skipIf": True,
@@ -147,11 +151,16 @@ class Calls(BuiltinCalls, Statements):
             value: Value = callee.v
             return value
         if kind in (TENSOR, MODULE):
-            return tensor(callee.v[0])
+            return self._run_module(callee, node, args, keywords)
         if kind == INSTANCE:
             forward = callee.v.methods.get("forward") or callee.v.methods.get("__call__")
             if forward is not None:
-                return self.call_function(forward, node, args, keywords, bound=True)
+                if not _moves_input(forward):
+                    self.meet(node, (callee, *args, *keywords.values()))
+                value = self.call_function(forward, node, args, keywords, bound=True)
+                if value is UNK and callee.placed is not None:
+                    return tensor(callee.placed[0], callee.placed[1])
+                return value
         self.given(node, args, keywords, looks=False)
         return UNK
 
@@ -167,7 +176,33 @@ class Calls(BuiltinCalls, Statements):
         main = self.main
         return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
+    def _run_module(self, callee: Atom, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        """What a module of torch's makes of tensors: where it is, or, for one that holds none
+        (`nn.MSELoss()`), where they are."""
+        self.meet(node, (callee, *args, *keywords.values()))
+        given = [value for value in args if one(value, self.frame.mask).kind == TENSOR]
+        if callee.kind == MODULE and callee.v[0] == "cpu" and given:
+            return lift(
+                lambda atom: (
+                    tensor(atom.v[0], scalar=callee.scalar) if atom.kind == TENSOR else UNK
+                ),
+                given[0],
+            )
+        return tensor(callee.v[0], scalar=callee.scalar)
+
     # functions of the project
+
+    def _raises_inside(self, function: Function, node: ast.Call, given: Env) -> None:
+        """What raises on a Mac in a function of another file is told where it is called."""
+        tests = self.frame.tests
+        for value in given.values():
+            for _, atom in cases_of(value, self.frame.mask & MACS):
+                tests |= atom.tests if where(atom) == "mps" else tests
+        for kind, worlds in self.raising_in(function, given).items():
+            if worlds & self.frame.mask & MACS:
+                dtype = Atom("dtype", "float64")
+                worlds &= self.frame.mask & MACS
+                self.emit(kind, node, worlds=worlds, tests=tests, name="inside", value=dtype)
 
     def call_function(
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
@@ -194,6 +229,8 @@ class Calls(BuiltinCalls, Statements):
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
         value, ends = self.summary(function, given)
+        if function.home is not self or not self.recording:
+            self._raises_inside(function, node, given)
         if frame.mask & ~ends and not frame.caught:
             if function.own and not ends & MACS:
                 self.owned(ends)
@@ -224,6 +261,11 @@ class Calls(BuiltinCalls, Statements):
         if name in facts.PLATFORM:
             return Atom(PLATFORM, name)
         top = name.partition(".")[0]
+        built = kernels_of(name)
+        if built is not None:
+            self.given_to_kernel(node, [] if built == "cuda" else [*args, *keywords.values()])
+            if name.startswith(_BUILDING):
+                return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)
         if top == "numpy":
@@ -253,6 +295,10 @@ class Calls(BuiltinCalls, Statements):
                 lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,
                 keywords["default"],
             )
+        if is_environment(name):
+            return Atom(ENVIRONMENT)
+        if name in facts.PASSING_ON:
+            return args[0] if args else UNK
         if name == "copy.deepcopy" or name == "copy.copy":
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
@@ -292,3 +338,10 @@ class Calls(BuiltinCalls, Statements):
         frame.mask = mask
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)
+
+
+def _moves_input(function: Function) -> bool:
+    """Whether a function may move what it is given."""
+    return any(
+        isinstance(item, ast.Attribute) and item.attr in _MOVES for item in ast.walk(function.node)
+    )

@@ -178,6 +178,8 @@ class Conditions(Placing):
         if left is UNK and right is UNK:
             return UNK
         operator = node.ops[0]
+        if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+            self.meet(node, (left, right))
         mine: Tests = NO_TESTS
         if holds_device(left) or holds_device(right):
             self.looked_at(left)

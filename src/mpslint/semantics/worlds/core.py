@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterable
 from typing import Protocol
 
-from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.events import RAISING, Event, Kind
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import UNK, Symbol, Tests, Value
@@ -45,6 +45,8 @@ class Core:
     """`if __name__ == "__main__":`"""
     leading: Container[ast.AST]
     """The functions that lead to others which can matter."""
+    noted: list[tuple[Kind, int]]
+    """What raises on a Mac in runs that tell of nothing else: who calls wants to know."""
     depth: int
     steps: int
     reach: dict[ast.AST, int]
@@ -87,6 +89,9 @@ class Core:
     def summary(self, function: Function, given: Env | None = None) -> tuple[Value, int]:
         raise NotImplementedError
 
+    def raising_in(self, function: Function, given: Env) -> dict[Kind, int]:
+        raise NotImplementedError
+
     def is_relevant(self, node: ast.AST) -> bool:
         raise NotImplementedError
 
@@ -124,9 +129,11 @@ class Core:
         use: ast.AST | None = None,
         likely: bool = False,
     ) -> None:
-        if not self.recording:
-            return
         frame = self.frame
+        if not self.recording:
+            if kind in RAISING and not frame.caught:
+                self.noted.append((kind, frame.mask if worlds is None else worlds))
+            return
         self.log.append(
             Event(
                 kind,

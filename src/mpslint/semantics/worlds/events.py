@@ -26,10 +26,16 @@ class Kind(enum.Enum):
     COUNTED = "something is made of the number of CUDA's devices"
     DISTRIBUTED = "a process group is started"
     WIDE = "a tensor has a dtype that MPS lacks"
+    MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
+    FOREIGN = "an operator that is not built for MPS is given a tensor there"
     READ = "NumPy asks for the memory of a tensor"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"
     DECIDED = "a test of the machine decides what a Mac is left out of"
+
+
+RAISING = frozenset({Kind.WIDE, Kind.MIXED, Kind.FOREIGN})
+"""What raises on a Mac whose tensors are on its GPU."""
 
 
 @dataclass(slots=True)

@@ -25,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     LAMBDA,
+    LOADER,
     MAPPING,
     NO_TESTS,
     ON_HOST,
@@ -36,6 +37,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     lift,
     one,
+    tensor,
 )
 
 DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|hpu|mlu|musa|meta)(:.*)?\Z", re.S)
@@ -137,6 +139,7 @@ class Expressions(Names):
             return UNK
         self.counted(a, node)
         self.counted(b, node)
+        self.meet(node, (a, b))
         value = lift(arithmetic, a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
@@ -225,6 +228,10 @@ class Expressions(Names):
                 )
             if value.kind == TENSOR:
                 return value
+            if value.kind == LOADER:
+                # What a loader gives is on the CPU, whoever takes it.
+                batch = tensor("cpu")
+                return Atom(SEQUENCE, (UNK, batch)) if value.v == "numbered" else batch
         return UNK
 
     def e_Lambda(self, node: ast.Lambda) -> Value:

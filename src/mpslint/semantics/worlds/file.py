@@ -113,6 +113,11 @@ class Worlds:
         if interpreter is not None:
             interpreter.release()
 
+    @property
+    def is_made(self) -> bool:
+        """Whether somebody has asked already."""
+        return "run" in self.__dict__
+
     @cached_property
     def by_kind(self) -> dict[Kind, list[Event]]:
         found: dict[Kind, list[Event]] = {}

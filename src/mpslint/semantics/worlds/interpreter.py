@@ -50,6 +50,7 @@ class Interpreter(Summaries, Methods):
         self.project = project
         self.frame = Frame({}, [])
         self.log = []
+        self.noted = []
         self.recording = False
         self.calling = self.asking = False
         self.global_reads = set()

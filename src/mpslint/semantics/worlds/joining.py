@@ -88,9 +88,16 @@ def join(a: Atom, b: Atom) -> Atom:
         return b
     if a.kind == b.kind and a.kind in (DEVICE, TENSOR, MODULE, CONST) and same_payload(a, b):
         if a.tests == b.tests and a.node is b.node and a.maybe == b.maybe:
-            return a
+            return a if a.scalar >= b.scalar else b
+        made, scalar = a.made or b.made, a.scalar or b.scalar
         return Atom(
-            a.kind, a.v, _both_nodes(a, b), a.tests | b.tests, a.maybe or b.maybe, a.made or b.made
+            a.kind,
+            a.v,
+            _both_nodes(a, b),
+            a.tests | b.tests,
+            a.maybe or b.maybe,
+            made,
+            scalar=scalar,
         )
     tests = a.tests | b.tests
     if a.kind == DEVICE or b.kind == DEVICE:
@@ -98,9 +105,15 @@ def join(a: Atom, b: Atom) -> Atom:
     if a.kind == b.kind and a.kind in (TENSOR, MODULE):
         here, there = where(a), where(b)
         dtype = a.v[1] if a.v[1] == b.v[1] else None
-        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests)
+        scalar = a.scalar or b.scalar
+        return Atom(a.kind, (here if here == there else "?", dtype), a.node, tests, scalar=scalar)
     if a.kind == b.kind and (a.v is b.v or (a.kind == NAME and a.v == b.v)) and a.kind != CONST:
-        return a if a.symbol == b.symbol else a.but(symbol=None)
+        if a.symbol == b.symbol and a.placed == b.placed:
+            return a
+        return a.but(
+            symbol=a.symbol if a.symbol == b.symbol else None,
+            placed=a.placed if a.placed == b.placed else None,
+        )
     # None, False or a text until it is set, or where an import fails.
     if a.kind in _STRUCTURED and b.kind == CONST:
         return a

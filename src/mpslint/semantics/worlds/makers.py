@@ -26,12 +26,16 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     device,
+    dtype_of,
     is_none,
     lift,
     one,
     tensor,
     where,
 )
+
+_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
+"""Factories whose tensor has no dimensions where it is made of a number."""
 
 
 class Makers(Placing):
@@ -58,11 +62,11 @@ class Makers(Placing):
         source = args[0] if args else UNK
         place = keywords.get("device")
         dtype = self.dtype_of(keywords.get("dtype"))
-        from_array = False
+        from_array, made = False, UNK
         if dtype is None and short in ("tensor", "as_tensor", "from_numpy", "asarray"):
             first = one(source, MACS)
             if first.kind == ARRAY and "dtype" not in keywords:
-                dtype, from_array = first.v, True
+                dtype, from_array, made = first.v, True, first
         if place is not None and not is_none(place):
             where_to = self.place(place, node)
         elif short in facts.LIKE or short in facts.INFERRING:
@@ -71,7 +75,11 @@ class Makers(Placing):
             where_to = self.default_device
         else:
             where_to = device("cpu")
-        result = self.on_device(UNK, where_to, dtype)
+        if short in facts.LIKE and args and one(source, MACS).kind == TENSOR:
+            dtype = dtype or dtype_of(one(source, MACS))
+        elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
+            made = Atom(UNKNOWN, scalar=True)
+        result = self.on_device(made, where_to, None if from_array else dtype)
         self.wide(result, node, dtype, array=from_array)
         return result
 
@@ -93,9 +101,12 @@ class Makers(Placing):
         if place is not None and not is_none(place):
             placed = self.place(place, node)
             return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+        if last in facts.MIXING_LOSSES:
+            return UNK
+        loss = last.endswith("Loss")
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
-        bare = bare and not (last.endswith("Loss") and args) and not _spreads(node)
-        return Atom(MODULE, ("cpu", BARE if bare else None))
+        bare = bare and not (loss and args) and not _spreads(node)
+        return Atom(MODULE, ("cpu", BARE if bare else None), scalar=loss)
 
     def dtype_of(self, value: Value | None) -> str | None:
         """The dtype that an argument names, as a Mac would have it."""

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     DTYPE,
+    ENVIRONMENT,
     HOST,
     INSTANCE,
     MAPPING,
@@ -28,6 +29,7 @@ from mpslint.semantics.worlds.values import (
     PARSER,
     PLATFORM,
     SEQUENCE,
+    STEP,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -35,6 +37,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     device,
+    dtype_of,
     holds_device,
     is_none,
     lift,
@@ -61,6 +64,10 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return UNK
         if name == "to":
             return self._to(node, base, args, keywords)
+        if name == "type_as" and args:  # in the dtype of another, where that is
+            return lift(lambda item: item if item.kind == TENSOR else UNK, args[0])
+        if kind == ENVIRONMENT and name == "step":
+            return Atom(STEP)
         if kind == PARSER:
             return self.option(node, atom, name, args, keywords)
         if name == "cpu" and not args:
@@ -104,7 +111,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
         self.emit(Kind.MOVED, node, value=base)
-        if atom.kind == INSTANCE:
+        if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
         self.wide(result, node, _dtype(result))
@@ -128,12 +135,12 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             first = place
         if not holds_device(place, self.frame.mask):
             self.place(place, node)
-            if atom.kind == INSTANCE:
+            if atom.kind == INSTANCE and not atom.v.module:
                 return base
             place = lift(lambda item: device(where(item) or "?"), place)
             return self.on_device(base, place, dtype)
         place = self.place(place, node)
-        if atom.kind in (INSTANCE, MAPPING, SEQUENCE):
+        if atom.kind in (MAPPING, SEQUENCE) or (atom.kind == INSTANCE and not atom.v.module):
             return base
         result = self.on_device(base, place, dtype)
         if where(one(base, MACS)) != "mps":
@@ -145,8 +152,10 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         self.wide(base, node, dtype)
         return lift(
             lambda atom: (
-                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests)
+                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests, scalar=atom.scalar)
                 if atom.kind in (TENSOR, MODULE)
+                else atom.but(placed=(where(atom) or "?", dtype))
+                if atom.kind == INSTANCE
                 else UNK
             ),
             base,
@@ -196,6 +205,12 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return UNK if atom.kind == MODULE else base
         if atom.kind == TENSOR:
             self.emit(Kind.OPERATOR, node, name=name, value=base)
+            if name not in facts.MIXING_METHODS:
+                self.meet(node, (base, *args, *keywords.values()))
+            if name in facts.REDUCING:
+                return lift(
+                    lambda item: item.but(scalar=True) if item.kind == TENSOR else item, base
+                )
         if "device" in keywords and not is_none(keywords["device"]):
             return self.on_device(base, self.place(keywords["device"], node))
         if atom.kind == MODULE and name not in facts.MODULE_METHODS:
@@ -210,17 +225,19 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
 def _on_cpu(atom: Atom) -> Atom:
     if atom.kind in (TENSOR, MODULE):
-        return Atom(atom.kind, ("cpu", atom.v[1]))
+        return Atom(atom.kind, ("cpu", atom.v[1]), scalar=atom.scalar)
     if atom.kind == UNKNOWN or atom is BOT:
-        return tensor("cpu")
+        return tensor("cpu", scalar=True)
+    if atom.kind == INSTANCE and atom.v.module:
+        return atom.but(placed=("cpu", dtype_of(atom)))
     return atom
 
 
 def _dtype(value: Value) -> str | None:
     """The dtype of a tensor, as a ported Mac would have it."""
     for _, atom in cases_of(value, MACS):
-        if atom.kind in (TENSOR, MODULE):
-            return atom.v[1] if atom.v[1] is None else str(atom.v[1])
+        if atom.kind in (TENSOR, MODULE, INSTANCE):
+            return dtype_of(atom)
     return None
 
 

@@ -77,7 +77,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         if right.kind == TENSOR and right.v[0] != left.v[0]:
             return tensor("?")
         wide = right.kind == TENSOR and right.v[1] != left.v[1]
-        return tensor(left.v[0], None if wide else left.v[1])
+        scalar = left.scalar and (right.kind != TENSOR or right.scalar)
+        return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
         return a if a.kind == ARRAY else b
     if a.kind == CONST and b.kind == CONST:

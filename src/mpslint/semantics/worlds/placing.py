@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import places_elsewhere
@@ -16,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     DTYPE,
+    INSTANCE,
     LAMBDA,
     MAPPING,
     MODULE,
@@ -32,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     device,
+    dtype_of,
     holds_device,
     lift,
     moved,
@@ -158,23 +161,64 @@ class Placing(Core):
                 old = what.v[1]
             elif what.kind == ARRAY:
                 old = what.v
-            kind = MODULE if what.kind == MODULE else TENSOR
             tests = to.tests if to.kind == DEVICE else NO_TESTS
-            return Atom(kind, (where(to) or "?", dtype or old), None, tests)
+            if what.kind == INSTANCE:
+                placed = (where(to) or "?", dtype or dtype_of(what))
+                return what.but(placed=placed, tests=what.tests | tests)
+            kind = MODULE if what.kind == MODULE else TENSOR
+            maybe = what.maybe and dtype is None and what.kind in (ARRAY, TENSOR)
+            here = (where(to) or "?", dtype or old)
+            return Atom(kind, here, None, tests, maybe, scalar=what.scalar)
 
         return lift(move, base, place)
 
     def wide(self, value: Value, node: ast.AST, dtype: str | None, *, array: bool = False) -> None:
         """A tensor that has a dtype which MPS lacks, where it is on mps once ported."""
-        if dtype not in facts.NOT_ON_MPS or not self.recording:
+        if dtype not in facts.NOT_ON_MPS:
             return
         worlds = 0
+        tests, likely = self.frame.tests, False
         for mask, atom in cases_of(value, self.frame.mask & MACS):
             if atom.kind != DEVICE and where(atom) == "mps":
                 worlds |= mask
+                tests |= atom.tests
+                likely = likely or atom.maybe
         if worlds:
             name = "array" if array else "tensor"
-            self.emit(Kind.WIDE, node, worlds=worlds, name=name, value=Atom(DTYPE, dtype))
+            wide = Atom(DTYPE, dtype)
+            self.emit(
+                Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely
+            )
+
+    def given_to_kernel(self, node: ast.Call, values: list[Value]) -> None:
+        """An operator without a kernel for MPS; what it is given, or nothing where it asks for
+        CUDA whatever it is given."""
+        worlds, tests = (0, self.frame.tests) if values else (self.frame.mask, self.frame.tests)
+        for value in values:
+            for mask, atom in cases_of(value, self.frame.mask):
+                if where(atom) == "mps" and atom.kind != DEVICE:
+                    worlds |= mask
+                    tests |= atom.tests
+        if worlds & MACS:
+            self.emit(Kind.FOREIGN, node, worlds=worlds & MACS, tests=tests)
+
+    def meet(self, node: ast.AST, values: Iterable[Value]) -> None:
+        """`values` are the operands of one operator: on a Mac some may be on its GPU while others
+        were left on the CPU. A tensor without dimensions may stay there."""
+        there = left = 0
+        tests = self.frame.tests
+        behind: Atom | None = None
+        for value in values:
+            for mask, atom in cases_of(value, self.frame.mask & MACS):
+                on = where(atom)
+                if on == "mps" and atom.kind != DEVICE:
+                    there |= mask
+                    tests |= atom.tests
+                elif on == "cpu" and atom.kind == TENSOR and not atom.scalar:
+                    left |= mask
+                    behind = atom
+        if there & left and behind is not None:
+            self.emit(Kind.MIXED, node, worlds=there & left, tests=tests, value=behind)
 
 
 def repaired(worlds: int, atom: Atom) -> Value:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, MACHINES, NVIDIA
-from mpslint.semantics.worlds.values import BOT, CLASS, Atom, Value, cases_of, pack
+from mpslint.semantics.worlds.values import BOT, CLASS, TENSOR, UNKNOWN, Atom, Value, cases_of, pack
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -59,7 +59,11 @@ def foreign(value: Value, ours: Container[object]) -> Value:
     for machine in MACHINES:
         joined = BOT
         for _, atom in cases_of(value, machine):
-            joined = join(joined, atom)
+            # A tensor that a switch leaves unknown is on that device when the switch is on.
+            kept = joined if joined.kind == TENSOR and atom.kind == UNKNOWN else None
+            if joined.kind == UNKNOWN and atom.kind == TENSOR:
+                kept = atom
+            joined = kept if kept is not None else join(joined, atom)
         cases.append((machine, _without_places(joined, ours)))
     return pack(cases)
 

@@ -28,6 +28,7 @@ class Function:
         "leading",
         "mask",
         "node",
+        "noted",
         "own",
         "prop",
         "relevant",
@@ -56,6 +57,8 @@ class Function:
         """Where it is given to others, who may call it: the worlds, and what keeps others away."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
+        self.noted: dict[object, tuple[tuple[Any, int], ...]] = {}
+        """By the same: what raises in it on a Mac, and in which worlds."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False
         self.end_tests: Tests = NO_TESTS
         """The tests that keep worlds from its end."""

@@ -11,7 +11,7 @@ from mpslint.semantics.worlds.control_flow import ControlFlow
 from mpslint.semantics.worlds.core import MAX_STEPS
 from mpslint.semantics.worlds.definitions import Definitions
 from mpslint.semantics.worlds.import_statements import ImportStatements
-from mpslint.semantics.worlds.values import MODULE, UNK, UNKNOWN, one
+from mpslint.semantics.worlds.values import INSTANCE, MODULE, UNK, UNKNOWN, one
 
 _MOVING = frozenset({"to", "cuda", "cpu", "mps", "double", "half", "float", "to_empty"})
 """Methods by which a module moves, or changes its dtype, in place."""
@@ -46,6 +46,6 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
                 key = self.key(value.func.value)
                 if key is not None:
                     old = one(self.lookup(key) or UNK, self.frame.mask)
-                    if old.kind in (MODULE, UNKNOWN):
+                    if old.kind in (MODULE, UNKNOWN) or (old.kind == INSTANCE and old.v.module):
                         self.frame.env[key] = result
                         self.held.add(key.rpartition(".")[2])

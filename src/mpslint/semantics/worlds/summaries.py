@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.parameters import Parameters
@@ -66,9 +67,23 @@ class Summaries(Parameters):
         arguments = self.parameters(function, ())
         if known and given is not None:
             arguments.update({name: given[name] for name, _ in known})
+        mark = len(self.noted)
         result = self.enter(function, ALL, NO_TESTS, arguments, recording=False)
         function.summaries[known] = result
+        function.noted[known] = tuple(self.noted[mark:])
         return result
+
+    def raising_in(self, function: Function, given: Env) -> dict[Kind, int]:
+        """What raises on a Mac in a function that is called so: the worlds, by what it is."""
+        home: Summaries | None = function.home
+        if home is None or not function.noted:
+            return {}
+        if home is not self:
+            given = {name: foreign(value, ()) for name, value in given.items()}
+        found: dict[Kind, int] = {}
+        for kind, worlds in function.noted.get(self._told_apart(function, given), ()):
+            found[kind] = found.get(kind, 0) | worlds
+        return found
 
     @staticmethod
     def _told_apart(function: Function, given: Env) -> tuple[tuple[str, object], ...]:
@@ -76,8 +91,11 @@ class Summaries(Parameters):
         found = []
         for name, value in given.items():
             cases = tuple(cases_of(value))
-            if any(atom.kind in _TOLD_APART for _, atom in cases):
-                key = tuple((worlds, atom.kind, repr(atom.v), atom.maybe) for worlds, atom in cases)
+            if any(atom.kind in _TOLD_APART or atom.placed is not None for _, atom in cases):
+                key = tuple(
+                    (worlds, atom.kind, repr(atom.v), atom.maybe, atom.placed)
+                    for worlds, atom in cases
+                )
                 found.append((name, key))
         return tuple(sorted(found, key=lambda item: item[0]))
 

@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.values import (
     FILE,
     FUNCTION,
     LAMBDA,
+    LOADER,
     MEMORY,
     NAME,
     NONE,
@@ -54,6 +55,8 @@ LOADERS = {
 _TAKING_A_DEVICE = frozenset(
     {"torch.Generator", "torch.Event", "torch.Stream", "torch.jit.trace", "torch.export.export"}
 )
+_TAKING_ANY = ("autograd.", "utils.", "save", "nn.utils.", "equal", "distributed.", "is_tensor")
+"""Below `torch.`: what takes tensors of several devices."""
 
 _NOT_MODULES = ("nn.functional.", "nn.utils.", "nn.init.", "nn.parameter.")
 
@@ -265,6 +268,8 @@ class TorchCalls(Makers, Calls):
             if key not in facts.HARMLESS_KEYWORDS and key != "device":
                 if holds_device(value):
                     self.place(value, node)
+        if name == "torch.utils.data.DataLoader":
+            return UNK if "collate_fn" in keywords else Atom(LOADER)
         if place is not None and not is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
@@ -272,18 +277,26 @@ class TorchCalls(Makers, Calls):
         if name in _TAKING_A_DEVICE:
             return UNK
         tensors = [value for value in args if one(value, ALL).kind == TENSOR]
+        listed: list[Value] = []
+        last = short.rpartition(".")[2]
+        for value in args:
+            first = one(value, ALL)
+            if first.kind == SEQUENCE:
+                listed += [item for item in first.v if one(item, ALL).kind == TENSOR]
+        if not short.startswith(_TAKING_ANY) and last not in facts.MIXING_LOSSES:
+            self.meet(node, (*args, *keywords.values(), *listed))
         if not tensors:
-            for value in args:
-                first = one(value, ALL)
-                if first.kind == SEQUENCE and first.v and one(first.v[0], ALL).kind == TENSOR:
-                    tensors.append(first.v[0])
+            tensors = listed
         if not tensors:
             return UNK
         self.emit(Kind.OPERATOR, node, name=name, value=tensors[0])
         dtype = self.dtype_of(keywords.get("dtype"))
+        scalar = last in facts.REDUCING or short.endswith(("_loss", "entropy"))
         return lift(
             lambda atom: (
-                tensor(atom.v[0], dtype or atom.v[1], atom.tests) if atom.kind == TENSOR else UNK
+                tensor(atom.v[0], dtype or atom.v[1], atom.tests, scalar=scalar or atom.scalar)
+                if atom.kind == TENSOR
+                else UNK
             ),
             tensors[0],
         )

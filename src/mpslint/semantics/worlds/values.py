@@ -24,8 +24,10 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
 PARSER, STREAM, FILE, MEMORY, PLATFORM, SKIP = (
     "parser", "stream", "file", "memory", "platform", "skip",
 )  # fmt: skip
+LOADER, ENVIRONMENT, STEP = "loader", "environment", "step"
 
 Node = ast.expr | tuple[ast.expr, ...] | None
+Placed = tuple[str, str | None] | None
 Symbol = tuple[object, object]
 """What an unknown value is of: a parameter, an option, an attribute of something unknown. It is
 (whose, name), or ("not", ...) for the opposite of another."""
@@ -43,7 +45,7 @@ BARE = "bare"
 class Atom:
     """A value as it is in some worlds."""
 
-    __slots__ = ("kind", "made", "maybe", "node", "symbol", "tests", "v")
+    __slots__ = ("kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "v")
 
     def __init__(
         self,
@@ -54,6 +56,8 @@ class Atom:
         maybe: bool = False,
         made: bool = False,
         symbol: Symbol | None = None,
+        placed: Placed = None,
+        scalar: bool = False,
     ) -> None:
         self.kind = kind
         self.v = v
@@ -67,6 +71,10 @@ class Atom:
         self.made = made
         """A `torch.device`, not only its name."""
         self.symbol = symbol
+        self.placed = placed
+        """Of an object of a class that is a module: where it was moved, and its dtype."""
+        self.scalar = scalar
+        """A tensor that may be without dimensions: it may meet tensors of other devices."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""
@@ -76,7 +84,7 @@ class Atom:
         return f"{self.kind}:{self.v}{'?' if self.maybe else ''}"
 
 
-_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol")
+_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol", "placed", "scalar")
 
 
 class Cases:
@@ -136,6 +144,8 @@ def same(a: Atom, b: Atom) -> bool:
         and a.node is b.node
         and a.symbol == b.symbol
         and a.made == b.made
+        and a.placed == b.placed
+        and a.scalar == b.scalar
     )
 
 
@@ -216,8 +226,10 @@ def device(where: str, node: Node = None, tests: Tests = NO_TESTS, maybe: bool =
     return Atom(DEVICE, where, node, tests, maybe)
 
 
-def tensor(where: str, dtype: str | None = None, tests: Tests = NO_TESTS) -> Atom:
-    return Atom(TENSOR, (where, dtype), None, tests)
+def tensor(
+    where: str, dtype: str | None = None, tests: Tests = NO_TESTS, *, scalar: bool = False
+) -> Atom:
+    return Atom(TENSOR, (where, dtype), None, tests, scalar=scalar)
 
 
 def where(atom: Atom) -> str | None:
@@ -226,6 +238,19 @@ def where(atom: Atom) -> str | None:
         return str(atom.v)
     if atom.kind == TENSOR or atom.kind == MODULE:
         return str(atom.v[0])
+    if atom.kind == INSTANCE and atom.placed is not None:
+        return atom.placed[0]
+    return None
+
+
+def dtype_of(atom: Atom) -> str | None:
+    """The dtype of a tensor, a module or an array, where it is known."""
+    if atom.kind in (TENSOR, MODULE):
+        return atom.v[1]  # type: ignore[no-any-return]
+    if atom.kind == ARRAY:
+        return atom.v  # type: ignore[no-any-return]
+    if atom.kind == INSTANCE and atom.placed is not None:
+        return atom.placed[1]
     return None
 
 
@@ -233,6 +258,8 @@ def moved(atom: Atom, to: str) -> Atom:
     """The atom on another device."""
     if atom.kind == DEVICE:
         return atom.but(v=to)
+    if atom.kind == INSTANCE:
+        return atom.but(placed=(to, dtype_of(atom)))
     return atom.but(v=(to, *atom.v[1:]))
 
 

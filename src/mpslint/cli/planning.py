@@ -1,0 +1,153 @@
+"""Which files a run fixes, and what becomes of them: in memory, before anything is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.cli.checking import check_files
+from mpslint.cli.options import find_settings, warn
+from mpslint.errors import MpslintError
+from mpslint.results import FileResult
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable
+
+    from mpslint.discovery import Target
+    from mpslint.fixing import Planned
+    from mpslint.model import Finding
+    from mpslint.project import Project
+    from mpslint.settings import Settings
+    from mpslint.together import Together
+
+
+class Work(NamedTuple):
+    """What a run has found and made, before anything is written."""
+
+    results: list[FileResult]
+    """Of the files as they are."""
+    planned: dict[str, Planned]
+    """By path, the files that would change."""
+    texts: dict[str, str]
+    settings: dict[str, Settings]
+    """By path."""
+
+    def suppressed(self, path: str, done: dict[str, Planned]) -> list[Finding]:
+        """What comments silence in a file as it is now."""
+        from mpslint.linter import suppressed
+        from mpslint.opening import located, open_source
+        from mpslint.reading import read_bytes
+
+        if path not in self.settings:
+            return []
+        try:
+            source = done[path].result.source if path in done else None
+            source = source or open_source(path, read_bytes(path))
+            return list(located(source, suppressed(source, self.settings[path])))
+        except MpslintError:
+            return []
+
+    @property
+    def fixes(self) -> int:
+        return sum(len(planned.result.applied) for planned in self.planned.values())
+
+
+def plan_files(options: argparse.Namespace) -> Work:
+    """Fixes the files that are named, together."""
+    from mpslint.discovery import leads_out, targets
+    from mpslint.fixing import worth_fixing
+    from mpslint.reading import read_bytes
+    from mpslint.reported import Reported
+    from mpslint.together import Job, Together
+
+    paths = options.paths or ["."]
+    finder = find_settings(options)
+    reported = Reported(finder, options.diff_base)
+    found = list(targets(paths, finder, warn))
+    checked = check_files(options, found, with_fixes=False)
+    settings = {target.path: target.settings for target in found}
+    named = {target.path: target.named for target in found}
+    projects = _Projects()
+    together = Together(projects.of)
+    tried: list[tuple[int, FileResult]] = []
+    work = Work([], {}, {}, settings)
+    for whole in checked:
+        result, hidden = reported.narrow(whole, settings[whole.path])
+        if not worth_fixing(result, unsafe=options.unsafe_fixes):
+            work.results.append(result)
+            continue
+        path = result.path
+        if not named[path] and (why := leads_out(path, paths)):
+            warn(f"{path}: not changed: {why}")
+            work.results.append(result)
+            continue
+        data = read_bytes(path, settings[path].max_file_size)
+        together.add(Job(path, data, settings[path], hidden))
+        tried.append((len(work.results), result))
+        work.results.append(result)
+    _watch(together, found, frozenset(before.path for _, before in tried))
+    plans = together.planned(unsafe=options.unsafe_fixes)
+    for at, before in tried:
+        result, path = before, before.path
+        planned = plans[path]
+        error = planned if isinstance(planned, str) else planned.result.error
+        if error is not None:
+            where = "" if isinstance(planned, str) else f"{path}: nothing was changed: "
+            result = result._replace(error=f"{where}{error}")
+        elif not isinstance(planned, str):
+            for misfit in planned.result.misfits:
+                warn(f"{path}: a fix was left out: {misfit}; please report it")
+            if planned.changed:
+                work.planned[path] = planned
+            else:
+                # What was tried is known: no fix is on offer that was not applied.
+                result = result._replace(findings=planned.result.remaining)
+        work.results[at] = result
+    helpers = projects.helpers(work.planned.values())
+    work.planned.update(helpers)
+    work.results.extend(FileResult(path) for path in helpers)
+    return work
+
+
+def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -> None:
+    """Judges with the others the files that use what changes."""
+    from mpslint.errors import BadSource
+    from mpslint.reading import read_bytes
+    from mpslint.screening import names_in, speaks_of_torch
+    from mpslint.together import Job
+
+    modules = together.modules
+    for target in found if modules else ():
+        if target.path in fixed:
+            continue
+        try:
+            data = read_bytes(target.path, target.settings.max_file_size)
+        except BadSource:
+            continue
+        if speaks_of_torch(data) and not modules.isdisjoint(names_in(data)):
+            together.watch(Job(target.path, data, target.settings))
+
+
+class _Projects:
+    """The project of each settings object; files below one settings file share it."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Settings, Project]] = {}
+
+    def of(self, settings: Settings, planned: dict[str, bytes]) -> Project:
+        """The project; with `planned` texts in place of files, one that is not kept."""
+        from mpslint.project import Project
+
+        if planned:
+            return Project(settings, planned)
+        if id(settings) not in self._known:
+            self._known[id(settings)] = (settings, Project(settings))
+        return self._known[id(settings)][1]
+
+    def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
+        """The helper modules that must be created, by path."""
+        from mpslint.fixing import plan_helper
+
+        files = list(planned)
+        made = [plan_helper(project, files) for _, project in self._known.values()]
+        return {helper.path: helper for helper in made if helper is not None}

@@ -1,0 +1,59 @@
+"""What a fix would bring about, as far as the text says that it is to be made for.
+
+The analysis runs a file also as it will be once its choices ask for MPS. What raises there, and is
+not mended by a fix of its own, speaks against the fixes that let MPS in.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Severity
+from mpslint.semantics.destinations import device_argument, keyword
+from mpslint.semantics.value_syntax import is_path
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.harm import Harm, harms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.model import Finding
+    from mpslint.semantics.context import Context
+
+
+def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
+    """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
+    opening = [
+        one
+        for one in findings
+        if one.severity is Severity.IGNORES and one.applicability is Applicability.SAFE
+    ]
+    if not opening or not context.worlds.is_made:
+        return
+    for harm in harms(context.worlds):
+        if not harm.only_once_ported or _is_mended(context, harm):
+            continue
+        rows = {test.lineno for test in harm.tests if test in context.index.parents}
+        reason = harm.sentence(context.source, context.line(harm.node))
+        for finding in opening:
+            if finding.applicability is Applicability.SAFE and any(
+                _speaks_of(finding, row) for row in rows
+            ):
+                finding.doubt(reason)
+
+
+def _speaks_of(finding: Finding, row: int) -> bool:
+    if finding.row <= row <= finding.end_row:
+        return True
+    return any(label.row == row for label in finding.labels)
+
+
+def _is_mended(context: Context, harm: Harm) -> bool:
+    """Whether the fix of float64-on-device will mend it in the same run."""
+    if harm.kind is not Kind.WIDE or not isinstance(harm.node, ast.Call):
+        return False
+    device = device_argument(context, harm.node)
+    if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:
+        return False
+    return is_path(device)

@@ -1,0 +1,182 @@
+"""What speaks against a set of fixes: found by analysing the text that they make.
+
+A safe fix may add nothing that raises on a Mac, must tell a machine with CUDA what it was told
+before, and must be reached by the machine that it is for. The fixed text is analysed as any other
+is, and compared with the text as it was.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.edits import origin
+from mpslint.model import Severity
+from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.harm import harms, told_cuda
+from mpslint.semantics.worlds.machines import MAC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mpslint.model import Edit, Finding
+    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.settings import Settings
+    from mpslint.source import SourceFile
+
+
+_EFFECTS = {
+    "wait": "what is waited for would change",
+    "release": "what memory is released would change",
+    "seed": "what is seeded would change",
+    "move": "what is moved to the GPU would change",
+    "cast": "what autocast covers would change",
+    "scale": "what is scaled would change",
+}
+
+
+class Text(NamedTuple):
+    """A text and what the linter says of it."""
+
+    source: SourceFile
+    findings: Sequence[Finding]
+    elsewhere: Elsewhere | None
+    """Who tells of the other files of the project, as they are then."""
+
+    def context(self, settings: Settings) -> Context:
+        return Context(self.source, self.source.parse(), settings, self.elsewhere)
+
+    def breaking(self, trace: Trace) -> dict[tuple[str, int], Finding]:
+        """What raises, by code and row of the text as it was."""
+        return {
+            (found.code, trace.row(_start(self.source, found))): found
+            for found in self.findings
+            if found.severity is Severity.BREAKS
+        }
+
+
+class Objection(NamedTuple):
+    """Why some fixes are not safe."""
+
+    reason: str
+    causes: frozenset[int]
+    """Offsets, in the text as it was, of what decides; empty: it is not known which fix it is."""
+    row: int
+    """Where the harm is, in the text as it was."""
+    on_mac: bool = False
+    """A Mac that has its tensors on the GPU raises there."""
+    is_far: bool = False
+    """It is another file that raises."""
+
+
+class Trace:
+    """Where the parts of a fixed text come from."""
+
+    def __init__(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> None:
+        self._source = source
+        self._passes = passes
+
+    def offset(self, offset: int) -> int:
+        for edits in reversed(self._passes):
+            offset = origin(offset, edits)
+        return offset
+
+    def row(self, offset: int) -> int:
+        return self._source.position(self.offset(offset))[0]
+
+    def is_new(self, offset: int) -> bool:
+        """Whether a fix wrote what stands at `offset`."""
+        for edits in reversed(self._passes):
+            shift = 0
+            for edit in edits:
+                start = edit.start + shift
+                if start <= offset < start + len(edit.text):
+                    return True
+                shift += len(edit.text) - (edit.end - edit.start)
+            offset = origin(offset, edits)
+        return False
+
+
+def objections(
+    before: Text,
+    after: Text,
+    passes: Sequence[tuple[Edit, ...]],
+    settings: Settings,
+) -> list[Objection]:
+    """What the fixed text does that it must not, worst first."""
+    trace = Trace(before.source, passes)
+    was, now = before.context(settings), after.context(settings)
+    found = list(_lost_on_cuda(was, now))
+    if "mps" in settings.device_order:
+        found += [
+            *_raising(was, now, trace),
+            *_reported(before, after, trace),
+            *_dead(now, trace),
+        ]
+    for context in (was, now):
+        context.worlds.release()
+    return found
+
+
+def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
+    known = {
+        (harm.kind, was.index.statement(harm.node).lineno)
+        for harm in harms(was.worlds)
+        if harm.on_mac
+    }
+    for harm in harms(now.worlds):
+        start = now.source.span(harm.node)[0]
+        row = trace.row(start)
+        line = trace.row(now.source.span(now.index.statement(harm.node))[0])
+        if not harm.on_mac or (harm.kind, line) in known:
+            continue
+        causes = {
+            trace.offset(now.source.span(test)[0]) for test in harm.tests if _stands_in(now, test)
+        }
+        yield Objection(
+            harm.sentence(now.source, f"line {row}"), frozenset(causes), row, on_mac=True
+        )
+
+
+def _stands_in(context: Context, node: ast.AST) -> bool:
+    return node in context.index.parents
+
+
+def _reported(before: Text, after: Text, trace: Trace) -> Iterator[Objection]:
+    """What the rules say raises in the fixed text and not in the one before."""
+    known = before.breaking(Trace(before.source, ()))
+    codes = {row for _, row in known}
+    for (code, row), finding in after.breaking(trace).items():
+        if (code, row) not in known and row not in codes:
+            yield Objection(f"line {row}: {finding.message}", frozenset(), row)
+
+
+def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
+    """Devices that a fix wrote for a Mac and that no Mac comes to."""
+    for node in now.index.spelled("mps"):
+        start = now.source.span(node)[0]
+        if trace.is_new(start) and not now.worlds.reach(node) & MAC:
+            at = trace.offset(start)
+            row = trace.row(start)
+            yield Objection(
+                f"line {row}: no Mac comes to the new choice: something before it asks for CUDA",
+                frozenset({at}),
+                row,
+            )
+
+
+def _lost_on_cuda(was: Context, now: Context) -> Iterator[Objection]:
+    """What a machine with CUDA was told and is not any more, or the other way round."""
+    before, after = told_cuda(was.worlds), told_cuda(now.worlds)
+    for owner in sorted(before.keys() & after.keys()):
+        was_told, is_told = before[owner], after[owner]
+        for effect in sorted({*was_told, *is_told}):
+            new, old = is_told.get(effect), was_told.get(effect)
+            if (new and old is None) or (old and new is None):
+                where = f"in {owner}()" if owner else "at the top of the file"
+                words = _EFFECTS.get(effect, effect)
+                yield Objection(f"on CUDA {where} {words}", frozenset(), 0)
+
+
+def _start(source: SourceFile, finding: Finding) -> int:
+    return source.starts[finding.row - 1] + finding.column - 1

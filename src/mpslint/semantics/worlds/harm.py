@@ -1,0 +1,100 @@
+"""What raises on a Mac, today or once the choices before it ask for MPS."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.worlds.events import RAISING, Kind
+from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED
+from mpslint.semantics.worlds.state import Function
+from mpslint.semantics.worlds.twins import effect_of
+from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, where
+
+if TYPE_CHECKING:
+    from mpslint.semantics.worlds.file import Worlds
+    from mpslint.source import SourceFile
+
+
+_MAX_TEXT = 60
+_WORDS = {
+    Kind.WIDE: "would be float64, which MPS lacks",
+    Kind.MIXED: "would be given tensors of the CPU and of MPS",
+    Kind.FOREIGN: "has no kernel for MPS",
+}
+
+
+class Harm(NamedTuple):
+    """Something that raises on a Mac whose tensors are on its GPU."""
+
+    node: ast.AST
+    worlds: int
+    tests: Tests
+    """What decided that something is on the GPU there."""
+    kind: Kind
+
+    @property
+    def on_mac(self) -> bool:
+        return bool(self.worlds & MAC)
+
+    @property
+    def only_once_ported(self) -> bool:
+        return bool(self.worlds & PORTED) and not self.on_mac
+
+    def sentence(self, source: SourceFile, place: str) -> str:
+        """What would happen, and where."""
+        text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
+        return f"{place}: {text} {_WORDS[self.kind]}"
+
+
+def harms(worlds: Worlds) -> Iterator[Harm]:
+    """Each place once; what is caught ends no program."""
+    found: dict[tuple[ast.AST, Kind], Harm] = {}
+    for event in worlds.events(*RAISING):
+        if event.caught or not event.worlds & (MAC | PORTED):
+            continue
+        key = event.node, event.kind
+        known = found.get(key)
+        reached = event.worlds | (known.worlds if known is not None else 0)
+        tests = event.tests | (known.tests if known is not None else event.tests)
+        found[key] = Harm(event.node, reached, tests, event.kind)
+    yield from found.values()
+
+
+Told = dict[str, dict[str, bool]]
+"""By function: what it does to the CUDA device, and whether that is certain."""
+
+
+def told_cuda(worlds: Worlds) -> Told:
+    """What a machine with one NVIDIA GPU is told: what is moved there, waited for, seeded. Only of
+    functions that were run: what has nothing to say was not."""
+    found: Told = {
+        _owner(function): {} for function in worlds.run.functions.values() if function.relevant
+    }
+    found[""] = {}
+    for event in worlds.run.log:
+        effect = effect_of(event)
+        if effect is None or not event.worlds & CUDA:
+            continue
+        certain: bool | None = None
+        if event.kind in (Kind.PLACED, Kind.AUTOCAST, Kind.SCALED):
+            for _, atom in cases_of(event.value, event.worlds & CUDA):
+                on = where(atom) if atom.kind == DEVICE else "?"
+                if on == "cuda":
+                    certain = True
+                elif on == "?" and certain is None:
+                    certain = False
+        elif event.kind is not Kind.EFFECT or not event.name.startswith("torch.mps."):
+            certain = True
+        if certain is not None:
+            told = found.setdefault(_owner(event.function), {})
+            told[effect] = told.get(effect, False) or certain
+    return found
+
+
+def _owner(function: object) -> str:
+    if not isinstance(function, Function):
+        return ""
+    cls = function.cls
+    return f"{cls.node.name}.{function.node.name}" if cls is not None else function.node.name

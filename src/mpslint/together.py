@@ -1,0 +1,182 @@
+"""Fix the files of a project together, so that each fits what the others become."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.checking import internal_error
+from mpslint.errors import BadSource, MpslintError
+from mpslint.fixer import MAX_TRIALS, Fixing, Made
+from mpslint.fixing import Planned
+from mpslint.judging import Objection
+from mpslint.opening import open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mpslint.fixer import Hidden
+    from mpslint.project import Project
+    from mpslint.settings import Settings
+    from mpslint.source import SourceFile
+
+
+class Job(NamedTuple):
+    """A file that is fixed with others, or that uses what they define."""
+
+    path: str
+    data: bytes
+    settings: Settings
+    hidden: Hidden = frozenset()
+
+
+class Together:
+    """Files of a project that are fixed together: each is judged among the others as they
+    become."""
+
+    def __init__(self, project_of: Callable[[Settings, dict[str, bytes]], Project]) -> None:
+        """`project_of` gives the project of settings with these texts in place of files."""
+        self._project_of = project_of
+        self._jobs: dict[str, Job] = {}
+        self._sources: dict[str, SourceFile] = {}
+        self._fixing: dict[str, Fixing] = {}
+        self._made: dict[str, Made] = {}
+        self._failed: dict[str, str] = {}
+        self._watched: set[str] = set()
+
+    def add(self, job: Job) -> None:
+        """A file to fix."""
+
+        def first() -> None:
+            source = open_source(job.path, job.data)
+            project = self._project_of(job.settings, {})
+            fixing = Fixing(source, job.settings, project, job.hidden)
+            self._made[job.path] = fixing.to_fixed_point(fixable=job.path not in self._watched)
+            self._jobs[job.path] = job
+            self._sources[job.path] = source
+            self._fixing[job.path] = fixing
+
+        self._guarded(job.path, first)
+
+    def watch(self, job: Job) -> None:
+        """A file that is judged with the others, and not fixed."""
+        self._watched.add(job.path)
+        self.add(job)
+
+    @property
+    def modules(self) -> frozenset[bytes]:
+        """The names by which others would import what changes."""
+        return frozenset(_module(path) for path, made in self._made.items() if made.applied)
+
+    def planned(self, *, unsafe: bool) -> dict[str, Planned | str]:
+        """What becomes of each file, or the line that says why it cannot be fixed."""
+        for _ in range(MAX_TRIALS):
+            if not self._remade():
+                break
+        found: dict[str, Planned | str] = dict(self._failed)
+        around = self._around()
+        for path, job in self._jobs.items():
+            if path in self._watched:
+                continue
+
+            def last(path: str = path, job: Job = job) -> None:
+                made, project = self._made[path], around[job.settings]
+                result = self._fixing[path].result(made, project, unsafe=unsafe)
+                found[path] = Planned(path, self._sources[path], result)
+
+            self._guarded(path, last)
+        found.update(self._failed)
+        return found
+
+    def _remade(self) -> bool:
+        """Judges all files; whether some must be fixed in another way."""
+        around = self._around()
+        again: set[str] = set()
+        for path, job in self._jobs.items():
+
+            def judge(path: str = path, job: Job = job) -> None:
+                project, made = around[job.settings], self._made[path]
+                project.consulted()
+                against = self._fixing[path].judged(made, project, touched=True)
+                if not against:
+                    foreseen = dict.fromkeys(one.reason for one in made.findings if one.reason)
+                    known = [Objection(reason, frozenset(), 0, on_mac=True) for reason in foreseen]
+                    again.update(self._left_alone_with(path, project, known))
+                    return
+                if self._fixing[path].bar(made, against):
+                    again.add(path)
+                    again.update(self._left_alone_with(path, project, against))
+                    return
+                for other in self._changed_among(
+                    consulted.path for consulted in project.consulted()
+                ):
+                    if self._fixing[other].bar(self._made[other], _from_afar(path, against)):
+                        again.add(other)
+
+            self._guarded(path, judge)
+        for path in again:
+            self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+        return bool(again)
+
+    def _left_alone_with(
+        self, path: str, project: Project, against: Sequence[Objection]
+    ) -> list[str]:
+        """Files that import this one, or that it imports, go along: a program of which a part stays
+        on the CPU is worse than one that is left as it is."""
+        harms = _from_afar(path, [one for one in against if one.on_mac])
+        if not harms:
+            return []
+        own, theirs = _module(path), project.modules.imported_by(os.path.abspath(path))
+        found = []
+        for other, made in self._made.items():
+            if other == path or not made.applied:
+                continue
+            imported = project.modules.imported_by(os.path.abspath(other))
+            if own in imported or _module(other) in theirs:
+                if self._fixing[other].bar(made, harms):
+                    found.append(other)
+        return found
+
+    def _make(self, path: str) -> None:
+        self._made[path] = self._fixing[path].to_fixed_point()
+
+    def _changed_among(self, paths: Iterable[str]) -> list[str]:
+        known = {os.path.abspath(path): path for path, made in self._made.items() if made.applied}
+        return [known[path] for path in dict.fromkeys(paths) if path in known]
+
+    def _around(self) -> dict[Settings, Project]:
+        """The projects with all files as they become."""
+        texts = {
+            os.path.abspath(path): made.source.text.encode()
+            for path, made in self._made.items()
+            if made.applied and path.endswith(".py")
+        }
+        used = {job.settings for job in self._jobs.values()}
+        return {settings: self._project_of(settings, texts) for settings in used}
+
+    def _guarded(self, path: str, step: Callable[[], None]) -> None:
+        if path in self._failed:
+            return
+        try:
+            step()
+        except BadSource as error:
+            self._failed[path] = str(error)
+        except MpslintError:
+            raise
+        except Exception as error:
+            self._failed[path] = internal_error(path, error)
+
+
+def _module(path: str) -> bytes:
+    """The name by which others would import a file."""
+    stem = os.path.splitext(os.path.abspath(path))[0].removesuffix("__init__")
+    return os.path.basename(stem.rstrip(os.sep)).encode()
+
+
+def _from_afar(path: str, against: Sequence[Objection]) -> list[Objection]:
+    """Objections of another file: which fix brings it about is not known."""
+    name = os.path.basename(path)
+    return [
+        one._replace(reason=f"{name}, {one.reason}", causes=frozenset(), is_far=True)
+        for one in against
+    ]

@@ -1,0 +1,277 @@
+"""A fix is safe where the analysis of the fixed text finds nothing against it."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import FixResult, fix_source
+from mpslint.linter import lint
+from mpslint.model import Applicability
+from mpslint.project import Project
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from mpslint.together import Job, Together
+
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+HEAD = """\
+import numpy as np
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+"""
+
+
+def program(text: str) -> str:
+    return HEAD + DEVICE + textwrap.dedent(text)
+
+
+def fixed(text: str, *, unsafe: bool = False) -> FixResult:
+    return fix_source(SourceFile("program.py", text.encode()), Settings(), unsafe=unsafe)
+
+
+def selects_mps(text: str) -> bool:
+    return '"mps"' in fixed(text).text
+
+
+LEFT_BEHIND = """
+net = nn.Linear(2, 2).to(device)
+sample = torch.randn(4, 2)
+net(sample)
+"""
+
+
+def test_a_selection_is_opened_where_all_that_meets_moves() -> None:
+    assert selects_mps(
+        program("net = nn.Linear(2, 2).to(device)\nnet(torch.ones(1, 2).to(device))")
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(LEFT_BEHIND, id="a sample"),
+        pytest.param(
+            """
+            net = nn.Linear(2, 2).to(device)
+            for batch, target in DataLoader([]):
+                loss = nn.MSELoss()(net(batch.to(device)), target)
+            """,
+            id="the target of a batch",
+        ),
+        pytest.param(
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = nn.Linear(2, 2)
+
+                def forward(self, x):
+                    return self.layer(x)
+
+            net = Net()
+            net.to(device)
+            net(torch.zeros(3, 2))
+            """,
+            id="the input of a module of the file",
+        ),
+        pytest.param(
+            """
+            mean = torch.zeros(3)
+            image = torch.rand(2, 3).to(device)
+            centred = image - mean
+            """,
+            id="an operand",
+        ),
+        pytest.param(
+            """
+            image = torch.rand(2, 3).to(device)
+            both = torch.cat([image, torch.zeros(1, 3)])
+            """,
+            id="an item of a list",
+        ),
+    ],
+)
+def test_a_selection_stays_where_something_would_be_left_on_the_cpu(body: str) -> None:
+    assert not selects_mps(program(body))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "scale = torch.tensor(0.5)\nprint(torch.ones(2, 2).to(device) * scale)",
+        "total = torch.zeros(3).sum()\nprint(torch.ones(2, 2).to(device) + total)",
+        "weights = torch.zeros(3)\nweights.copy_(torch.ones(3).to(device))",
+    ],
+)
+def test_tensors_without_dimensions_and_copies_may_meet_others(body: str) -> None:
+    assert selects_mps(program(body))
+
+
+def test_what_is_left_on_the_cpu_is_named_by_an_unsafe_fix() -> None:
+    (applied,) = fixed(program(LEFT_BEHIND), unsafe=True).applied
+    assert applied.applicability is Applicability.UNSAFE
+    assert "line 10: net(sample) would be given tensors of the CPU and of MPS" in applied.message
+
+
+def test_a_finding_whose_fix_is_not_safe_says_why() -> None:
+    (finding,) = fixed(program(LEFT_BEHIND)).remaining
+    assert finding.fix is not None
+    assert finding.applicability is Applicability.UNSAFE
+    assert "net(sample)" in finding.fix.message
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = torch.from_numpy(np.array([1.0, 2.0])).to(device)",
+        "points = np.sin(np.linspace(0, 1, 9))\nx = torch.tensor(np.stack([points])).to(device)",
+        """
+        import gymnasium as gym
+
+        env = gym.make("Pendulum-v1")
+        _, reward, _, _, _ = env.step(0)
+        x = torch.tensor(reward).to(device)
+        """,
+    ],
+)
+def test_float64_that_arrives_is_narrowed_on_mps_in_the_same_run(body: str) -> None:
+    text = fixed(program(body)).text
+    assert '"mps"' in text.split(DEVICE[:10])[1]
+    assert 'torch.float32 if device.type == "mps" else' in text
+
+
+def test_a_module_of_float64_keeps_its_selection() -> None:
+    body = """
+    class Net(nn.Module):
+        def forward(self, x):
+            return x
+
+    net = Net()
+    net.double()
+    net.to(pick())
+    """
+    head = "def pick():\n    return " + DEVICE.removeprefix("device = ") + "\n\n"
+    assert not selects_mps(HEAD + head + textwrap.dedent(body))
+
+
+@pytest.mark.parametrize(
+    ("imports", "call"),
+    [
+        ("from torch_scatter import scatter_add", "scatter_add(x, x)"),
+        (
+            "from torch.utils.cpp_extension import load\n\nops = load('ops', ['a.cpp'])",
+            "ops.forward(x)",
+        ),
+    ],
+)
+def test_an_operator_without_a_kernel_for_mps_keeps_the_selection(imports: str, call: str) -> None:
+    body = f"x = torch.zeros(3).to(device)\nprint({call})\n"
+    assert not selects_mps(f"{imports}\n{program(body)}")
+
+
+def test_an_arm_that_no_mac_comes_to_is_not_written() -> None:
+    text = """\
+    import torch
+
+    use_cuda = torch.cuda.is_available()
+
+
+    def move(model, batch, args):
+        if use_cuda:
+            model.cuda()
+        if args.cuda:
+            batch = batch.cuda()
+        if not torch.cuda.is_available():
+            print("slow")
+        else:
+            model = model.cuda()
+        return model, batch
+    """
+    assert fixed(textwrap.dedent(text)).applied == ()
+
+
+# files of one project
+
+
+def together(folder: Path, *names: str, watched: str = "") -> dict[str, str]:
+    def project(settings: Settings, planned: dict[str, bytes]) -> Project:
+        return Project(settings, planned)
+
+    files = Together(project)
+    for name in names:
+        files.add(Job(str(folder / name), (folder / name).read_bytes(), Settings()))
+    if watched:
+        files.watch(Job(str(folder / watched), (folder / watched).read_bytes(), Settings()))
+    found = {}
+    for path, planned in files.planned(unsafe=False).items():
+        assert not isinstance(planned, str)
+        found[Path(path).name] = planned.result.text
+    return found
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (tmp_path / "model.py").write_text(program("net = nn.Linear(2, 2).to(device)\n"))
+    return tmp_path
+
+
+def test_a_file_that_uses_what_changes_speaks_against_it(model: Path) -> None:
+    (model / "use.py").write_text("import torch\nfrom model import net\n\nnet(torch.zeros(1, 2))\n")
+    texts = together(model, "model.py", watched="use.py")
+    assert '"mps"' not in texts["model.py"]
+
+
+def test_files_that_change_together_are_judged_as_they_become(model: Path) -> None:
+    text = program("from model import net\n\nnet(torch.zeros(1, 2).to(device))\n")
+    (model / "use.py").write_text(text)
+    texts = together(model, "model.py", "use.py")
+    assert '"mps"' in texts["model.py"]
+    assert '"mps"' in texts["use.py"]
+
+
+def test_a_module_that_others_import_asks_when_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text("import torch\n\n\ndef move(x):\n    return x.cuda()\n")
+    (tmp_path / "main.py").write_text("from parts import move\n")
+    text = together(tmp_path, "parts.py")["parts.py"]
+    assert "return x.to(get_device())" in text
+    assert "\ndevice = " not in text
+
+
+def test_a_script_asks_at_its_top(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("import torch\n\n\ndef move(x):\n    return x.cuda()\n")
+    assert "return x.to(device)" in together(tmp_path, "main.py")["main.py"]
+
+
+def test_what_raises_in_a_function_of_another_file_speaks_against_its_caller(model: Path) -> None:
+    (model / "score.py").write_text(
+        "import torch\n\n\ndef score(out, target):\n    return (out == target).double()\n"
+        "\n\ndef accuracy(out, target):\n    return target.eq(out).double().sum()\n"
+    )
+    body = """
+    from score import accuracy
+
+    out = torch.zeros(3).to(device)
+    print(accuracy(out, torch.zeros(3).to(device)))
+    """
+    (model / "use.py").write_text(program(body))
+    assert '"mps"' not in together(model, "use.py")["use.py"]
+
+
+def test_check_does_not_promise_what_fix_will_not_make() -> None:
+    (finding,) = lint(SourceFile("program.py", program(LEFT_BEHIND).encode()), Settings())
+    assert finding.applicability is Applicability.UNSAFE
+    assert finding.fix is not None
+    assert "line 10: net(sample)" in finding.fix.message
+
+
+def test_a_file_that_stays_on_the_cpu_keeps_those_that_import_it_there(tmp_path: Path) -> None:
+    (tmp_path / "parts.py").write_text(program(LEFT_BEHIND))
+    text = program("from parts import net\n\nprint(torch.ones(1, 2).to(device))\n")
+    (tmp_path / "use.py").write_text(text)
+    texts = together(tmp_path, "parts.py", "use.py")
+    assert '"mps"' not in texts["parts.py"]
+    assert '"mps"' not in texts["use.py"]

@@ -56,7 +56,7 @@ from mpslint.semantics.context import Context
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.without_twin:
+    for event in context.effects_alone:
         if event.name != "torch.cuda.empty_cache":
             continue
         fix = (

@@ -36,7 +36,6 @@ There is no fix: what should happen without the package is for a human to say.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mpslint.model import Finding, Severity
@@ -66,11 +65,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _about(context: Context, package: str) -> bool:
-    """Whether the module exists for this package: it says so in its path, or defines kernels."""
-    parts = re.split(r"[/\\]", context.source.path)[-4:]
-    word = re.compile(rf"(^|[_-]){package}($|[_.-])|kernel|trt|tilelang")
-    if any(word.search(part) for part in parts):
-        return True
+    """Whether the module exists for this package: it defines kernels that are written with it."""
     if package != "triton":
         return False
     return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

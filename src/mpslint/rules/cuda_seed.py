@@ -59,8 +59,8 @@ _PORTABLE = {
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    calls = [event.call for event in context.worlds.without_twin if event.name in _PORTABLE]
-    for event in context.worlds.without_twin:
+    calls = [event.call for event in context.effects_alone if event.name in _PORTABLE]
+    for event in context.effects_alone:
         if event.name not in _PORTABLE:
             continue
         call, portable = event.call, _PORTABLE[event.name]

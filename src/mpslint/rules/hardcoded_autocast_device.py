@@ -58,7 +58,7 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.without_twin:
+    for event in context.effects_alone:
         if event.kind not in (Kind.AUTOCAST, Kind.SCALED) or not isinstance(event.node, ast.Call):
             continue
         if event.name.startswith("torch.cuda."):

@@ -46,6 +46,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.backend_arm import serve_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.refused import is_behind_refusal
 
 
 @rule(
@@ -59,6 +60,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.without_twin:
         if event.name != "torch.cuda.synchronize" or event.on_mac:
             continue  # What a Mac comes to raises there: the finding of cuda-synchronize.
+        if is_behind_refusal(event):
+            continue  # It raises there as well, once it is no longer refused.
         tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
         yield context.finding(
             rule,

@@ -25,14 +25,18 @@ from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.project import Imports
+from mpslint.semantics.worlds.refused import is_behind_refusal, refusal_before
 
 if TYPE_CHECKING:
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
     from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.worlds.events import Event
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
+_REFUSALS = "MPS118"
+"""The rule that tells of refusals to run without CUDA."""
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -165,6 +169,22 @@ class Context:
         if may_hold_back(self.source.text.encode(errors="replace")) and holds_back(self):
             return True
         return self.elsewhere is not None and self.elsewhere.holds_back(self.source.path)
+
+    # what a refusal stands before
+
+    @cached_property
+    def _tells_refusals(self) -> bool:
+        return _REFUSALS in self.settings.enabled(self.source.path)
+
+    @property
+    def effects_alone(self) -> Iterator[Event]:
+        """What CUDA's device is told and MPS's is not. What is so only because a Mac was refused
+        before is told by that refusal; here, in its place, where nobody asks for refusals."""
+        for event in self.worlds.without_twin:
+            if not is_behind_refusal(event):
+                yield event
+            elif not self._tells_refusals and refusal_before(self.worlds, event) is not None:
+                yield event
 
     # reporting
 

@@ -9,7 +9,7 @@ from mpslint.facts import machines as facts
 from mpslint.facts.priors import helper_answer
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
@@ -114,7 +114,7 @@ class Calls(BuiltinCalls, Statements):
         left = 0
         for worlds, atom in cases_of(callee, mask):
             frame.mask = worlds
-            frame.tests = tests | atom.tests if worlds & MACS != mask & MACS else tests
+            frame.tests = tests | atom.tests if sent_away(mask, worlds) else tests
             cases += cases_of(self.call(node, atom, args, keywords), worlds)
             left |= frame.mask
         frame.mask, frame.tests = left, tests
@@ -173,6 +173,8 @@ class Calls(BuiltinCalls, Statements):
             given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
         if function.home is self:
             function.calls[id(node)] = (frame.mask, frame.tests, given)
+            function.refused |= frame.refused
+            function.gate = function.gate or frame.gate
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
@@ -181,9 +183,11 @@ class Calls(BuiltinCalls, Statements):
             if function.own and not ends & MACS:
                 self.owned(ends)
             else:
-                if frame.mask & MACS & ~ends and function.home is self:
-                    frame.tests |= function.end_tests
-                frame.mask &= ends
+                if frame.mask & MACS & ~ends:
+                    frame.gate = None
+                    if function.home is self:
+                        frame.tests |= function.end_tests
+                self.refuse(frame.mask & ~ends)
         return value
 
     # names
@@ -202,7 +206,7 @@ class Calls(BuiltinCalls, Statements):
                 return Atom(MAPPING, dict(keywords))
             return self.call_builtin(name, node, args)
         if name in facts.EXITS:
-            self.frame.mask = 0
+            self.refuse(self.frame.mask, "SystemExit")
             return UNK
         if name in facts.PLATFORM:
             return Atom("platform", name)

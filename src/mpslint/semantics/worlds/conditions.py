@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.comparing import compare, is_nccl
-from mpslint.semantics.worlds.machines import ALL, MACHINES, MACS, NVIDIA, SWITCH, SWITCHES
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, PARTS, SWITCH, SWITCHES, sent_away
+from mpslint.semantics.worlds.operators import logical_and
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -25,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     holds_device,
+    lift,
     pack,
     tested,
     truth,
@@ -71,7 +73,7 @@ class Conditions(Placing):
             frame.mask = go
             if not go:
                 break
-            if go & MACS != mask & MACS:
+            if sent_away(mask, go):
                 frame.tests = why | tests
         frame.mask, frame.tests = mask, why
         self.asking = asking
@@ -149,10 +151,12 @@ class Conditions(Placing):
         elif row[2] and not row[0]:
             self.mps_tests.add(node)
             self.asking_mps.add((self.frame.function, self.frame.arm))
+        if row[5] and not row[4]:
+            self.build_tests.add(node)
         cases = []
         if self.frame.testing and node in self.cuda_tests:
-            row = (row[0], row[1], row[2], row[2], row[4])
-        for machine, said in zip(MACHINES, row, strict=True):
+            row = (*row[:3], row[2], *row[4:])
+        for machine, said in zip(PARTS, row, strict=True):
             atom = (
                 Atom(UNKNOWN, None, None, tests)
                 if said is None
@@ -167,14 +171,18 @@ class Conditions(Placing):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
-        if len(node.ops) != 1:
-            for item in node.comparators:
-                self.eval(item)
-            return UNK
-        right = self.eval(node.comparators[0])
+        found: Value | None = None
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.eval(comparator)
+            said = self._pair(node, operator, left, right)
+            found = said if found is None else lift(logical_and, found, said)
+            left = right
+        assert found is not None
+        return found
+
+    def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:
             return UNK
-        operator = node.ops[0]
         mine: Tests = NO_TESTS
         if holds_device(left) or holds_device(right):
             self.looked_at(left)

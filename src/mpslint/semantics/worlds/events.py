@@ -56,6 +56,10 @@ class Event:
     """The outermost conditional around it that tells worlds apart; 0: none."""
     passed: bool = False
     """Some way leaves the function behind it, before what only CUDA has."""
+    gate: ast.expr | None = None
+    """The condition, as it is written, that keeps a Mac away."""
+    refused: int = 0
+    """Worlds that end in an error or an exit, here or before."""
     likely: bool = False
     """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mpslint.semantics.worlds.joining import join, pick, port
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -116,7 +116,7 @@ class Expressions(Names):
         values: list[Value] = []
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
-            frame.tests = why | tests if worlds & MACS != mask & MACS else why
+            frame.tests = why | tests if sent_away(mask, worlds) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
             self.mark(branch)

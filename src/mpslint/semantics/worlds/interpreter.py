@@ -57,6 +57,7 @@ class Interpreter(Summaries, Methods):
         self.device_tests = set()
         self.mps_tests = set()
         self.own_tests = set()
+        self.build_tests = set()
         self.asking_mps = set()
         self.seen = set()
         self.cuda_tests = set()
@@ -68,6 +69,8 @@ class Interpreter(Summaries, Methods):
         self.saves = []
         self.default_device = None
         self.ends = {}
+        self._ended: tuple[int, ast.expr | None] = 0, None
+        """The worlds that end with the module in an error, and the condition that says so."""
         self._lines: list[int] | None = None
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
@@ -130,6 +133,7 @@ class Interpreter(Summaries, Methods):
         self.block(self.tree.body)
         frame = self.frame
         end, tests = frame.mask, frame.tests
+        self._ended = frame.refused, frame.gate
         self.keep_stored()
         self.ends[None] = end
         self.recording = False
@@ -185,8 +189,10 @@ class Interpreter(Summaries, Methods):
         if self.steps > MAX_STEPS:
             return
         mask, tests = function.mask & end, function.tests
+        refused, gate = 0, None
         if mask != function.mask:
             tests |= end_tests
+            refused, gate = self._ended
         cls = function.cls
         name = function.node.name
         if cls is not None and cls.made and not function.escaped:
@@ -196,18 +202,22 @@ class Interpreter(Summaries, Methods):
         )
         sites = list(function.calls.values())
         if sites and not outside:
+            before = mask
             mask, tests = _narrowed(mask, tests, ((m, t) for m, t, _ in sites))
+            refused |= before & ~mask & function.refused
+            gate = function.gate if before & ~mask & MACS else gate
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:
             prepared = ("setUp", "setUpClass", "setup_method") if name.startswith("test") else ()
             for first in ("__init__", *prepared):
-                before = cls.methods.get(first)
-                if before is not None and before is not function and not function.static:
-                    left = mask & self.summary(before)[1]
+                first_run = cls.methods.get(first)
+                if first_run is not None and first_run is not function and not function.static:
+                    left = mask & self.summary(first_run)[1]
                     if left & MACS != mask & MACS:
-                        tests |= before.end_tests
+                        tests |= first_run.end_tests
+                    refused |= mask & ~left
                     mask = left
         given = self.parameters(function, () if function.escaped else sites)
         if public and sites and not self.is_script:
@@ -216,6 +226,7 @@ class Interpreter(Summaries, Methods):
                     given[parameter] = lift(join, given[parameter], value)
         for parameter in [key for key in given if key in self.fixtures]:
             value, ends = self.summary(self.fixtures[parameter])  # pytest runs the fixture first
+            refused |= mask & ~ends
             mask &= ends
             given[parameter] = value
         first = function.node.body[0]
@@ -224,7 +235,7 @@ class Interpreter(Summaries, Methods):
             return
         if not function.relevant:
             return
-        self.enter(function, mask, tests, given, recording=True)
+        self.enter(function, mask, tests, given, recording=True, refused=refused, gate=gate)
 
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:

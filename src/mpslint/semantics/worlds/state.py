@@ -23,11 +23,13 @@ class Function:
         "decorated",
         "end_tests",
         "escaped",
+        "gate",
         "home",
         "mask",
         "node",
         "own",
         "prop",
+        "refused",
         "relevant",
         "running",
         "static",
@@ -57,6 +59,10 @@ class Function:
         """The tests that keep worlds from its end."""
         self.own = False
         """Whether it ends in what only CUDA has."""
+        self.refused = 0
+        """The worlds that had ended in an error before some call of it."""
+        self.gate: ast.expr | None = None
+        """The condition that keeps a Mac from a call of it."""
         self.relevant = True
 
 
@@ -111,6 +117,15 @@ class Frame:
     in_class: bool = False
     caught: bool = False
     arm: int = 0
+    gate: ast.expr | None = None
+    """The condition, as it is written, that sent a Mac away."""
+    inside: tuple[ast.expr, ...] = ()
+    """The conditions around, as they are written."""
+    errors: dict[str, int] = field(default_factory=dict)
+    """Worlds that have ended in an error or an exit, by its kind; all of them are `refused`."""
+    refused: int = 0
+    broken: int = 0
+    """Worlds that have left the loop at hand by `break`."""
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""
     more: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Container
 
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
@@ -82,12 +83,21 @@ class Summaries(Parameters):
         return tuple(sorted(found, key=lambda item: item[0]))
 
     def enter(
-        self, function: Function, mask: int, tests: Tests, given: Env, *, recording: bool
+        self,
+        function: Function,
+        mask: int,
+        tests: Tests,
+        given: Env,
+        *,
+        recording: bool,
+        refused: int = 0,
+        gate: ast.expr | None = None,
     ) -> tuple[Value, int]:
         """Runs a function's body: the value returned, the worlds that come back."""
         outer, was, mark = self.frame, self.recording, len(self.log)
         frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
         frame.starts = [mark]
+        frame.refused, frame.gate = refused & ~mask, gate
         frame.testing = _is_test(function)
         self.recording = recording
         self.depth += 1

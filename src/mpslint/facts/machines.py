@@ -229,6 +229,13 @@ DTYPES: dict[str, str] = {
     "numpy.single": "float32",
     "numpy.bool_": "bool",
 }  # fmt: skip
+HALVES: dict[str, str] = {
+    **dict.fromkeys(("float16", "half", "fp16", "f16", "16", "16-mixed"), "float16"),
+    **dict.fromkeys(("bfloat16", "bf16", "bf16-mixed"), "bfloat16"),
+    **dict.fromkeys(("torch.float16", "torch.half"), "float16"),
+    "torch.bfloat16": "bfloat16",
+}
+"""Names of the dtypes of 16 bits."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
 WIDE_ARRAYS = _words(
@@ -256,6 +263,7 @@ LOOKERS = _words(
     """
 )
 """Builtins that only look at their arguments: a device given to them is not used."""
+LIGHTNING = ("lightning.", "pytorch_lightning.")
 LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
 LOOKING_METHODS = _words(
     """

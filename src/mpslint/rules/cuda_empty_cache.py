@@ -37,6 +37,7 @@ runs into an internal assertion on MPS in torch 2.9 to 2.12.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
@@ -57,7 +58,7 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.effects_alone:
-        if event.name != "torch.cuda.empty_cache":
+        if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
         fix = (
             partial(

@@ -181,9 +181,9 @@ class Context:
         """What CUDA's device is told and MPS's is not. What is so only because a Mac was refused
         before is told by that refusal; here, in its place, where nobody asks for refusals."""
         for event in self.worlds.without_twin:
-            if not is_behind_refusal(event):
-                yield event
-            elif not self._tells_refusals and refusal_before(self.worlds, event) is not None:
+            if not is_behind_refusal(event) or (
+                not self._tells_refusals and refusal_before(self.worlds, event) is not None
+            ):
                 yield event
 
     # reporting
@@ -248,6 +248,14 @@ class Context:
         """A related place: the position of `node` with a few words."""
         row, column = self.source.position(self.source.span(node)[0])
         return Label(row, column, message)
+
+    def decided(self, event: Event, message: str = "decided here") -> tuple[Label, ...]:
+        """Where it is decided that a Mac does not come to an event: the condition as it is written,
+        which names the switch; else the question to the machine."""
+        if event.gate is not None:
+            return (self.label(event.gate, message),)
+        tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
+        return tuple(self.label(test, message) for test in tests[:1])
 
     def line(self, node: ast.AST) -> str:
         """`line 40` (in a notebook `line 3 of cell 12`), for messages."""

@@ -64,7 +64,9 @@ class Branches(Expressions):
             frame.env = dict(env) if worlds and branch else env
             if refined and branch is node.orelse:
                 frame.env = {**env, **dict(refined)}
-            away = sent_away(mask, worlds)
+            if branch is node.orelse and yes and not ends[0][0]:
+                frame.arm = arm  # What the other arm leaves behind it, whether indented or not.
+            away = self.is_told(mask, worlds, tests)
             frame.tests = why | tests if away else why
             frame.gate = node.test if away and mask & ~worlds & MACS else gate
             mark, before = len(self.log), frame.refused
@@ -195,7 +197,7 @@ class Branches(Expressions):
                 yes, no, more = self.cond(case.guard)
                 taken, left, tests = yes, left | no, tests | more
                 frame.mask = taken
-            if sent_away(rest, taken):
+            if self.is_told(rest, taken, tests):
                 frame.tests = why | tests
             if taken:
                 self.block(case.body)

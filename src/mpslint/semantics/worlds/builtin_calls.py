@@ -89,7 +89,7 @@ class BuiltinCalls(Expressions):
         if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
             if not isinstance(attribute, ast.Constant):
                 return UNK
-            if facts.knows_mps(f"{holder.v}.{attribute.value}"):
+            if facts.knows_mps(f"{holder.v}.{attribute.value!s}"):
                 return self.answer(facts.KNOWN_OF_MPS, node)
             if attribute.value not in _OTHER_BACKENDS:
                 return TRUE  # In every torch that is still used.

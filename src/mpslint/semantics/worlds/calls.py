@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NAMESPACE,
     PARSER,
+    PARTIAL,
     PLATFORM,
     SKIP,
     TENSOR,
@@ -138,6 +139,9 @@ class Calls(BuiltinCalls, Statements):
             return Atom(INSTANCE, callee.v)
         if kind == PLATFORM:
             return callee
+        if kind == PARTIAL:
+            function, first, named = callee.v
+            return self.call(node, function, [*first, *args], {**named, **keywords})
         if kind == LAMBDA:
             value: Value = callee.v
             return value
@@ -216,7 +220,7 @@ class Calls(BuiltinCalls, Statements):
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)
         if name in facts.EFFECTS:
-            self.effect_of(name, node)
+            self.effect_of(name, node, ref)
             return UNK
         if name in facts.ERRORS:
             return TRUE
@@ -233,6 +237,9 @@ class Calls(BuiltinCalls, Statements):
             return Atom(MEMORY)
         if name == "functools.partial" and args and node.args:
             return self._partial(node, args, keywords)
+        if name.endswith(".DDPStrategy") and "process_group_backend" in keywords:
+            if name.startswith(facts.LIGHTNING):
+                self.emit(Kind.BACKEND, node, value=keywords["process_group_backend"])
         if name == "types.SimpleNamespace":
             return Atom(NAMESPACE, dict(keywords))
         if name.rpartition(".")[2] in facts.DECLARING and "default" in keywords:
@@ -259,14 +266,17 @@ class Calls(BuiltinCalls, Statements):
     def _partial(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
         callee = one(args[0], self.frame.mask)
+        if callee.kind == NAME and callee.v in facts.ANSWERS:
+            return Atom(PARTIAL, (callee, args[1:], keywords))
         if callee.kind == NAME and str(callee.v).startswith("torch."):
             self.call(node, callee, args[1:], keywords)
         elif callee.kind == FUNCTION:
             callee.v.escaped = True
+            return Atom(PARTIAL, (callee, args[1:], keywords))
         return UNK
 
-    def effect_of(self, name: str, node: ast.AST) -> None:
-        if name in facts.EFFECTS:
+    def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
+        if name in facts.EFFECTS and ref.node not in self.chosen:
             self.emit(Kind.EFFECT, node, name=name)
 
     def _skip(self, node: ast.Call, when: bool) -> Value:

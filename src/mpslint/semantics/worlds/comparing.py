@@ -131,6 +131,10 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         other = b if is_nccl(a) else a
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+    for text, other in ((a, b), (b, a)):
+        if text.kind == CONST and str(text.v).startswith("torch.cuda.") and other.kind != CONST:
+            # `x.type() == "torch.cuda.FloatTensor"`
+            return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
     if a.kind == CONST and b.kind == CONST:
         return [(worlds, None if a.maybe or b.maybe else a.v == b.v)]
     if b.kind != CONST:

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     FALSE,
     NO_TESTS,
+    PLATFORM,
     SOME,
     TRUE,
     UNK,
@@ -73,7 +74,7 @@ class Conditions(Placing):
             frame.mask = go
             if not go:
                 break
-            if sent_away(mask, go):
+            if self.is_told(mask, go, tests):
                 frame.tests = why | tests
         frame.mask, frame.tests = mask, why
         self.asking = asking
@@ -104,6 +105,11 @@ class Conditions(Placing):
                 found.append((key, by_world(_another(surely), self.eval(named))))
         self.recording = recording
         return found
+
+    def is_told(self, before: int, after: int, tests: Tests) -> bool:
+        """Whether what follows hangs on these tests: they sent somebody away, or they only asked
+        what torch was built for, which is worth a word wherever it is asked."""
+        return sent_away(before, after) or not tests.isdisjoint(self.build_tests)
 
     # switches
 
@@ -194,6 +200,8 @@ class Conditions(Placing):
                 self.asking_mps.add((self.frame.function, self.frame.arm))
         elif any(is_nccl(atom) for value in (left, right) for _, atom in cases_of(value)):
             self.own_tests.add(node)
+            mine = frozenset((node,))
+        elif any(atom.kind == PLATFORM for value in (left, right) for _, atom in cases_of(value)):
             mine = frozenset((node,))
         return self.compared(operator, left, right, mine)
 

@@ -19,9 +19,11 @@ from mpslint.semantics.worlds.values import (
     UNK,
     Atom,
     Value,
+    cases_of,
     lift,
     one,
     tested,
+    where,
 )
 
 _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.patch.object"})
@@ -88,6 +90,7 @@ class ControlFlow(Branches):
         caught, mask, why, gate = frame.caught, frame.mask, frame.tests, frame.gate
         outer, frame.errors = frame.errors, {}
         suppressed: frozenset[str] = frozenset()
+        casting = frame.casting
         for item in node.items:
             expression = item.context_expr
             value = self.eval(expression)
@@ -99,12 +102,13 @@ class ControlFlow(Branches):
                     suppressed |= kinds_of(ast.Tuple(expression.args, ast.Load()))
                 elif self.expects_error(function):
                     frame.caught = True
+                frame.casting = frame.casting or self._casts(expression)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         if not suppressed.isdisjoint(facts.CUDA_ERRORS):
             frame.caught = True
         self.block(node.body)
-        frame.caught = caught
+        frame.caught, frame.casting = caught, casting
         back = self._take(suppressed) & mask if suppressed else 0
         frame.mask |= back
         if back:
@@ -115,6 +119,18 @@ class ControlFlow(Branches):
 
     def _suppresses(self, function: ast.expr) -> bool:
         return self._name_of(function) == "contextlib.suppress"
+
+    def _casts(self, context: ast.Call) -> bool:
+        """Whether mixed precision is on inside for a Mac: `torch.autocast(device.type)`, and what
+        others have of this name (`accelerator.autocast()`)."""
+        for event in reversed(self.log[-2:]):
+            if event.use is context and event.kind is Kind.AUTOCAST:
+                on = cases_of(event.value, event.worlds & MACS)
+                return any(where(atom) != "cuda" for _, atom in on)
+        function = context.func
+        name = self._name_of(function)
+        known = name is not None and name.startswith("torch.")
+        return isinstance(function, ast.Attribute) and function.attr == "autocast" and not known
 
     def _name_of(self, function: ast.expr) -> str | None:
         calling, self.calling = self.calling, True

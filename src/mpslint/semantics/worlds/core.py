@@ -53,6 +53,9 @@ class Core:
     slots: dict[Symbol, int]
     seen: set[ast.expr]
     """Devices written out that are compared or looked at, where that is seen."""
+    chosen: set[ast.expr]
+    """Functions that are chosen in a conditional, by what they do to the device: told there, and
+    not where they are called."""
     own_tests: set[ast.expr]
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]

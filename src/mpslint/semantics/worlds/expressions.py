@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, pick, port
-from mpslint.semantics.worlds.machines import sent_away
+from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -59,7 +61,10 @@ class Expressions(Names):
             if len(value) < MAX_TEXT:
                 match = DEVICE_TEXT.match(value)
                 if match:
+                    self.emit(Kind.NAMED, node, name=match.group(1))
                     return Atom(DEVICE, match.group(1), node)
+                if value in facts.HALVES:
+                    self.emit(Kind.NAMED, node, name=facts.HALVES[value])
                 return Atom(CONST, value, node)
             return ON_HOST
         return Atom(CONST, value, node)
@@ -116,12 +121,13 @@ class Expressions(Names):
         values: list[Value] = []
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
-            frame.tests = why | tests if sent_away(mask, worlds) else why
+            frame.tests = why | tests if self.is_told(mask, worlds, tests) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
             self.mark(branch)
+            gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
-            frame.arm = arm
+            frame.arm, frame.gate = arm, gate
         frame.mask, frame.tests = mask, why
         parted = yes != mask or no != mask
         return pick(yes, values[0], no, values[1], tests if parted else NO_TESTS)

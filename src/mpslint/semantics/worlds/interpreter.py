@@ -57,6 +57,7 @@ class Interpreter(Summaries, Methods):
         self.device_tests = set()
         self.mps_tests = set()
         self.own_tests = set()
+        self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
         self.seen = set()

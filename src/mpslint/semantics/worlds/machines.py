@@ -5,8 +5,8 @@ A world is a machine times an answer to each of a few switches of the user's (`a
 - `CUDA`: one NVIDIA GPU; `GPUS`: several of them;
 - `MAC`: an Apple GPU and a torch without CUDA, the program as it is written;
 - `PORTED`: the Mac once every choice of a device that only lacks MPS asks for it;
-- `CPU`: neither. In a part of these worlds (`HOLLOW`) torch still knows MPS: it is built for it, on a
-  Mac whose macOS is too old or a virtual one. What only asks torch for its build comes through there.
+- `CPU`: neither. In a part of these worlds (`HOLLOW`) torch still knows MPS: it is built for it,
+  on a Mac whose macOS is too old. What only asks torch for its build comes through there.
 
 `PORTED` is the shadow of `CUDA`: a test of `torch.cuda.is_available()` lets it through, since a
 port widens that test, and what is on cuda in `CUDA` and not in `MAC` is on mps in it. A test that

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
@@ -126,11 +127,15 @@ class Frame:
     refused: int = 0
     broken: int = 0
     """Worlds that have left the loop at hand by `break`."""
+    casting: bool = False
+    """In an autocast that is on."""
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""
     more: bool = False
     """Whether statements follow in this block."""
     returns: list[tuple[int, Value]] = field(default_factory=list)
+    replaced: dict[str, Event] = field(default_factory=dict)
+    """Names from which a choice of MPS was taken away, as was told."""
     declared: set[str] = field(default_factory=set)
     stored: list[tuple[str | None, Value, int, Tests, int, str]] = field(default_factory=list)
     starts: list[int] = field(default_factory=lambda: [0])

@@ -10,7 +10,7 @@ from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS
 from mpslint.semantics.worlds.values import DEVICE, cases_of, where
 
-_TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+_TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
 
 
 def unmatched(run: Interpreter) -> list[Event]:
@@ -26,20 +26,27 @@ def unmatched(run: Interpreter) -> list[Event]:
         if ends and not ends & MACS and not entered:
             continue  # No Mac ever gets through here: a package, a comparison with "cuda".
         left = _left_alone(events, run.device_tests)
+        other = {
+            event.arm
+            for event in events
+            if event.kind is Kind.EFFECT and event.worlds & MACS and _serves_mps(event)
+        }
         found += [
             event
             for event in left
             if event.tests.isdisjoint(run.own_tests)
-            and not (event.kind is Kind.EFFECT and _is_decided(event, run))
+            and not (event.kind is Kind.EFFECT and _is_decided(event, run, other))
         ]
     return found
 
 
-def _is_decided(event: Event, run: Interpreter) -> bool:
+def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     """Whether MPS is asked for in the same conditional, or before this: what it gets there is
-    meant."""
+    meant; `other`: conditionals in which it gets something else."""
     if event.arm and (event.function, event.arm) in run.asking_mps:
-        return True
+        return event.arm not in other
+    if event.arm and event.passed and (event.function, 0) in run.asking_mps:
+        return True  # The arm leaves, and what follows it is its other arm.
     return not event.tests.isdisjoint(run.mps_tests)
 
 
@@ -67,7 +74,7 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]
             continue
         elif not event.worlds & MACS and event.tests.isdisjoint(device_tests):
             continue  # NCCL, a package: CUDA's own.
-        elif event.kind in (Kind.AUTOCAST, Kind.SCALED) and not event.on_mac:
+        elif event.kind in (Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED) and not event.on_mac:
             continue  # Mixed precision that is switched on for CUDA alone is meant so.
         left.append(event)
     return left
@@ -79,6 +86,8 @@ def effect_of(event: Event) -> str | None:
         return facts.EFFECTS[event.name]
     if event.kind is Kind.AUTOCAST:
         return "cast"
+    if event.kind is Kind.UNCAST:
+        return "uncast"
     if event.kind is Kind.SCALED:
         return "scale"
     if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):

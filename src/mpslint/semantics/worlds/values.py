@@ -22,6 +22,7 @@ NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
     "name", "function", "class", "instance", "bound", "lambda", "sequence", "mapping", "namespace",
 )  # fmt: skip
 PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
+PARTIAL = "partial"
 
 Node = ast.expr | tuple[ast.expr, ...] | None
 Symbol = tuple[object, object]

@@ -177,6 +177,7 @@ class Calls(BuiltinCalls, Statements):
             given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
         if function.home is self:
             function.calls[id(node)] = (frame.mask, frame.tests, given)
+            function.callers.add(frame.function)
             function.refused |= frame.refused
             function.gate = function.gate or frame.gate
         if not function.relevant:
@@ -276,8 +277,9 @@ class Calls(BuiltinCalls, Statements):
         return UNK
 
     def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
-        if name in facts.EFFECTS and ref.node not in self.chosen:
-            self.emit(Kind.EFFECT, node, name=name)
+        if name in facts.EFFECTS:
+            chosen = ref.node if ref.node in self.chosen else None
+            self.emit(Kind.EFFECT, node, name=name, use=chosen)
 
     def _skip(self, node: ast.Call, when: bool) -> Value:
         """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""

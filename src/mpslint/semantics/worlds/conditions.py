@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
+from mpslint.facts.priors import names_process
 from mpslint.semantics.worlds.comparing import compare, is_nccl
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA, PARTS, SWITCH, SWITCHES, sent_away
 from mpslint.semantics.worlds.operators import logical_and
@@ -14,8 +15,10 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     FALSE,
+    NAME,
     NO_TESTS,
     PLATFORM,
+    SEQUENCE,
     SOME,
     TRUE,
     UNK,
@@ -190,7 +193,12 @@ class Conditions(Placing):
         if left is UNK and right is UNK:
             return UNK
         mine: Tests = NO_TESTS
-        if holds_device(left) or holds_device(right):
+        if _is_launched(operator, left, right):
+            self.own_tests.add(node)
+            mine = frozenset((node,))
+            there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
+            return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
+        if holds_device(left) or holds_device(right) or _lists_devices(right):
             self.looked_at(left)
             self.looked_at(right)
             self.device_tests.add(node)
@@ -296,3 +304,23 @@ def said_atom(said: bool | None, tests: Tests) -> Atom:
 
 def _is_mps(value: Value) -> bool:
     return value.__class__ is Atom and value.kind == DEVICE and value.v == "mps"
+
+
+def _lists_devices(value: Value) -> bool:
+    return any(
+        atom.kind == SEQUENCE and any(holds_device(item) for item in atom.v)
+        for _, atom in cases_of(value)
+    )
+
+
+def _is_launched(operator: ast.cmpop, left: Value, right: Value) -> bool:
+    """`"LOCAL_RANK" in os.environ`: a launcher has started a process for each GPU."""
+    return (
+        isinstance(operator, ast.In)
+        and left.__class__ is Atom
+        and left.kind == CONST
+        and names_process(str(left.v))
+        and right.__class__ is Atom
+        and right.kind == NAME
+        and right.v == "os.environ"
+    )

@@ -30,6 +30,10 @@ _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.p
 """Contexts in which an error is expected, or nothing real is called."""
 
 
+_MISSING = frozenset({"AttributeError"})
+"""What a name that torch does not have raises."""
+
+
 class ControlFlow(Branches):
     # loops
 
@@ -180,6 +184,9 @@ class ControlFlow(Branches):
                 known |= those
             taken = self._take(kinds_of(handler.type))
             frame.mask, frame.tests, frame.env, frame.gate = mask & ~known | taken, why, env, gate
+            if handler.type is not None and kinds_of(handler.type) <= _MISSING:
+                if self._asks_torch_alone(node.body):
+                    frame.mask = 0  # An arm for an old torch.
             before, frame.errors = frame.errors, {}
             if frame.mask:
                 frame.env = dict(env)
@@ -201,6 +208,19 @@ class ControlFlow(Branches):
         self._pass_on(outer)
 
     s_TryStar = s_Try
+
+    def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
+        """Whether all that may be missing in a block are names of torch."""
+        for statement in body:
+            for item in ast.walk(statement):
+                if isinstance(item, ast.Import | ast.ImportFrom):
+                    return False
+                if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
+                    value = self.lookup(item.id)
+                    found = one(value, ALL) if value is not None else UNK
+                    if found.kind != NAME or str(found.v).partition(".")[0] != "torch":
+                        return False
+        return True
 
     # leaving
 

@@ -19,6 +19,7 @@ class Kind(enum.Enum):
     MOVED = "`.cuda()` of a tensor or a module"
     TYPED = "a legacy CUDA tensor type is made or asked for"
     EFFECT = "the device is waited for, seeded, its memory released: what MPS has a twin of"
+    CHOSEN = "a function with such an effect is chosen in a conditional, to be called later"
     AUTOCAST = "mixed precision for a type of device"
     UNCAST = "mixed precision is switched off for a type of device, inside one that is on"
     SCALED = "a gradient scaler for a type of device"

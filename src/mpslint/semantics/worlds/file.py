@@ -36,6 +36,13 @@ class Worlds:
             around = [f for call in calls if (f := self._index.function(call)) is not None]
             if around:
                 callers[name] = list(dict.fromkeys(around))
+        for function in self._index.of(ast.FunctionDef):
+            mentioned = self._index.names.get(function.name, ())
+            around = [f for use in mentioned if (f := self._index.function(use)) is not None]
+            if around:
+                callers[function.name] = list(
+                    dict.fromkeys((*callers.get(function.name, ()), *around))
+                )
         attributes = frozenset(name for name in self._index.attributes if self.is_read(name))
         return Interpreter(
             self._tree,

@@ -23,6 +23,9 @@ from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 
+_ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
+"""Modules of torch whose functions ask or tell the machine."""
+
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
 
@@ -65,6 +68,7 @@ class Interpreter(Summaries, Methods):
         self.functions = {}
         self.classes = {}
         self.fixtures = {}
+        self.automatic = []
         self.outer_of_class = []
         self.dotted = set()
         self.saves = []
@@ -97,7 +101,7 @@ class Interpreter(Summaries, Methods):
 
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
-            self._lines = lines_with_words(self._text)
+            self._lines = lines_with_words(self._text, _names_of_torch(self.tree))
         at = bisect.bisect_left(self._lines, node.lineno)  # type: ignore[attr-defined]
         return at < len(self._lines) and self._lines[at] <= node.end_lineno  # type: ignore[attr-defined]
 
@@ -225,8 +229,13 @@ class Interpreter(Summaries, Methods):
             for parameter, value in self.parameters(function, ()).items():
                 if one(value, ALL).kind == DEVICE:  # Others may call it without.
                     given[parameter] = lift(join, given[parameter], value)
+        if name.startswith("test"):
+            for always in self.automatic:
+                ends = self.fixture(always)[1]
+                refused |= mask & ~ends
+                mask &= ends
         for parameter in [key for key in given if key in self.fixtures]:
-            value, ends = self.summary(self.fixtures[parameter])  # pytest runs the fixture first
+            value, ends = self.fixture(self.fixtures[parameter])  # pytest runs the fixture first
             refused |= mask & ~ends
             mask &= ends
             given[parameter] = value
@@ -254,6 +263,17 @@ def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
         and isinstance(statement.value.func, ast.Name)
         and statement.value.func.id in own
     )
+
+
+def _names_of_torch(tree: ast.Module) -> list[str]:
+    """What a file calls the things that it takes from modules of torch other than its layers."""
+    return [
+        alias.asname or alias.name.rpartition(".")[2]
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).startswith(_ASKING)
+    ]
 
 
 def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tuple[int, Tests]:

@@ -171,7 +171,7 @@ class Names(Conditions):
         if qualified in facts.EFFECTS and not self.calling and isinstance(node, ast.expr):
             if self.frame.arm:
                 self.chosen.add(node)
-                self.emit(Kind.EFFECT, node, name=qualified)
+                self.emit(Kind.CHOSEN, node, name=qualified)
         if qualified in facts.HALVES:
             self.emit(Kind.NAMED, node, name=facts.HALVES[qualified])
         return Atom(NAME, qualified, node)

@@ -19,6 +19,7 @@ class Function:
     """A function of a file, with what its callers give it and what it gives back."""
 
     __slots__ = (
+        "callers",
         "calls",
         "cls",
         "decorated",
@@ -53,6 +54,8 @@ class Function:
         """The interpreter of the file that it stands in."""
         self.calls: dict[int, tuple[int, Tests, Env]] = {}
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
+        self.callers: set[Function | None] = set()
+        """The functions, or the module, in which these calls stand."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
         self.running = self.escaped = self.prop = self.static = self.decorated = False

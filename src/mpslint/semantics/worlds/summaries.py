@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     DTYPE,
+    FUNCTION,
     MODULE,
     NO_TESTS,
     NONE,
@@ -25,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     Tests,
     Value,
     cases_of,
+    one,
     pack,
 )
 
@@ -37,6 +39,7 @@ MAX_CONTEXTS = 4
 class Summaries(Parameters):
     nodes: Container[object]
     """The nodes of this file, as opposed to those of others."""
+    fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -81,6 +84,38 @@ class Summaries(Parameters):
                 key = tuple((worlds, atom.kind, repr(atom.v), atom.maybe) for worlds, atom in cases)
                 found.append((name, key))
         return tuple(sorted(found, key=lambda item: item[0]))
+
+    def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
+        """The worlds in which what a decorator gives back calls the function; all, where that is
+        not seen."""
+        before, escaped = dict(function.calls), function.escaped
+        function.calls.clear()
+        callers = set(function.callers)
+        given = {**self.parameters(wrapper, ()), parameter: Atom(FUNCTION, function)}
+        value, _ = self.enter(wrapper, ALL, NO_TESTS, given, recording=False)
+        inner = one(value, ALL)
+        if inner.kind == FUNCTION and inner.v is not function and inner.v.home is self:
+            if not inner.v.running:
+                arguments = self.parameters(inner.v, ())
+                self.enter(inner.v, ALL, NO_TESTS, arguments, recording=False)
+        reached = 0
+        for worlds, _, _ in function.calls.values():
+            reached |= worlds
+        function.calls, function.escaped, function.callers = before, escaped, callers
+        return reached or ALL
+
+    def fixture(self, function: Function) -> tuple[Value, int]:
+        """What a fixture gives, and the worlds that come back from it and from those that it asks
+        for."""
+        value, ends = self.summary(function)
+        arguments = function.node.args
+        for item in (*arguments.args, *arguments.kwonlyargs):
+            asked = self.fixtures.get(item.arg)
+            if asked is not None and asked is not function and not asked.running:
+                asked.running = True
+                ends &= self.fixture(asked)[1]
+                asked.running = False
+        return value, ends
 
     def enter(
         self,

@@ -8,9 +8,22 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS
+from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.values import DEVICE, cases_of, where
 
-_TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+_TOLD = (
+    Kind.EFFECT,
+    Kind.CHOSEN,
+    Kind.AUTOCAST,
+    Kind.UNCAST,
+    Kind.SCALED,
+    Kind.MOVED,
+    Kind.TYPED,
+    Kind.PLACED,
+)
+
+
+_BY_NAME = (Kind.EFFECT, Kind.CHOSEN)
 
 
 def unmatched(run: Interpreter) -> list[Event]:
@@ -25,7 +38,7 @@ def unmatched(run: Interpreter) -> list[Event]:
         entered = max((event.worlds & MACS for event in events), default=0)
         if ends and not ends & MACS and not entered:
             continue  # No Mac ever gets through here: a package, a comparison with "cuda".
-        left = _left_alone(events, run.device_tests)
+        left = _left_alone(events, run.device_tests, _had_before(function, by_function))
         other = {
             event.arm
             for event in events
@@ -35,7 +48,7 @@ def unmatched(run: Interpreter) -> list[Event]:
             event
             for event in left
             if event.tests.isdisjoint(run.own_tests)
-            and not (event.kind is Kind.EFFECT and _is_decided(event, run, other))
+            and not (event.kind in _BY_NAME and _is_decided(event, run, other))
         ]
     return found
 
@@ -50,8 +63,22 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     return not event.tests.isdisjoint(run.mps_tests)
 
 
-def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]:
-    have: set[tuple[str, int]] = set()
+def _had_before(function: object, by_function: dict[object, list[Event]]) -> set[str]:
+    """What a Mac's device is told in all functions that call this one."""
+    callers = function.callers if isinstance(function, Function) else set()
+    told = [
+        {
+            facts.EFFECTS[event.name]
+            for event in by_function.get(caller, ())
+            if event.kind is Kind.EFFECT and event.worlds & MACS and _serves_mps(event)
+        }
+        for caller in callers
+    ]
+    return set.intersection(*told) if told else set()
+
+
+def _left_alone(events: list[Event], device_tests: set[ast.expr], before: set[str]) -> list[Event]:
+    have = {(effect, 0) for effect in before}
     for event in events:
         effect = effect_of(event)
         if effect is not None and event.worlds & MACS and _serves_mps(event):
@@ -61,6 +88,8 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]
     left = []
     for event in events:
         effect = effect_of(event)
+        if event.kind is Kind.EFFECT and event.use is not None:
+            continue  # That is told where it was chosen.
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
@@ -82,7 +111,7 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr]) -> list[Event]
 
 def effect_of(event: Event) -> str | None:
     """What is told: wait, release, seed, state, fraction, move, cast, scale."""
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return facts.EFFECTS[event.name]
     if event.kind is Kind.AUTOCAST:
         return "cast"
@@ -96,7 +125,7 @@ def effect_of(event: Event) -> str | None:
 
 
 def _is_for_cuda(event: Event) -> bool:
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return event.name.startswith("torch.cuda.")
     if event.kind in (Kind.MOVED, Kind.TYPED):
         return True
@@ -107,7 +136,7 @@ def _is_for_cuda(event: Event) -> bool:
 
 def _serves_mps(event: Event) -> bool:
     """Whether a Mac's device is told by this."""
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return not event.name.startswith("torch.cuda.")
     if event.kind in (Kind.MOVED, Kind.TYPED):
         return False

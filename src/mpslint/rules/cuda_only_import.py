@@ -23,9 +23,8 @@ except ImportError:
 
 ## What is not flagged
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
-functions and behind `pytest.importorskip`; modules that exist for the package, by their path
-(`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
-imports them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
+functions and behind `pytest.importorskip`; modules that define Triton kernels, where what imports
+them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.

@@ -26,6 +26,7 @@ start = time.perf_counter()
 
 ## What is not flagged
 Files that do not speak of MPS or other accelerators at all: their timer has no third device.
+What only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding.
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
 only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
 in clean-up code).

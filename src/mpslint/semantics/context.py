@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _REFUSALS = "MPS118"
 """The rule that tells of refusals to run without CUDA."""
+_MOVES = "MPS102"
+"""The rule that tells of moves to CUDA."""
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -172,9 +174,12 @@ class Context:
 
     # what a refusal stands before
 
-    @cached_property
-    def _tells_refusals(self) -> bool:
-        return _REFUSALS in self.settings.enabled(self.source.path)
+    def _tells(self, code: str) -> bool:
+        return code in self.settings.enabled(self.source.path)
+
+    def is_consequence(self, event: Event) -> bool:
+        """Whether what raises here does so behind a move that raises first, and that is told."""
+        return self._tells(_MOVES) and self.worlds.raises_before(event)
 
     @property
     def effects_alone(self) -> Iterator[Event]:
@@ -182,7 +187,7 @@ class Context:
         before is told by that refusal; here, in its place, where nobody asks for refusals."""
         for event in self.worlds.without_twin:
             if not is_behind_refusal(event) or (
-                not self._tells_refusals and refusal_before(self.worlds, event) is not None
+                not self._tells(_REFUSALS) and refusal_before(self.worlds, event) is not None
             ):
                 yield event
 

@@ -111,6 +111,15 @@ class Worlds:
             if event.on_mac and not event.caught:
                 yield event
 
+    def raises_before(self, event: Event) -> bool:
+        """Whether a `.cuda()` ends the program on every way that leads a Mac to an event."""
+        for earlier in self.events(Kind.MOVED):
+            if earlier.function is not event.function or _place(earlier) >= _place(event):
+                continue
+            if not earlier.caught and not event.worlds & MAC & ~earlier.worlds:
+                return True
+        return False
+
     def reach(self, node: ast.AST) -> int:
         """The worlds in which control comes to a node."""
         reach = self.run.reach

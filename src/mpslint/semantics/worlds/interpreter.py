@@ -11,6 +11,7 @@ import bisect
 import re
 from collections.abc import Container, Iterable
 
+from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
@@ -266,14 +267,30 @@ def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:
 
 
 def _names_of_torch(tree: ast.Module) -> list[str]:
-    """What a file calls the things that it takes from modules of torch other than its layers."""
-    return [
+    """What a file calls the things that it takes from modules of torch other than its layers, and
+    what stands for a package of kernels that may be missing."""
+    kernels = [
+        name.id
+        for statement in tree.body
+        if isinstance(statement, ast.Try) and any(map(_imports_kernels, statement.body))
+        for name in ast.walk(statement)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    return kernels + [
         alias.asname or alias.name.rpartition(".")[2]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
         if (getattr(node, "module", None) or alias.name).startswith(_ASKING)
     ]
+
+
+def _imports_kernels(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return not statement.level and package_worlds(statement.module or "") is not None
+    return isinstance(statement, ast.Import) and any(
+        package_worlds(alias.name) is not None for alias in statement.names
+    )
 
 
 def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tuple[int, Tests]:

@@ -24,10 +24,10 @@ def needless_refusals(worlds: Worlds) -> list[ast.expr]:
             continue
         if ends & MAC and not event.tests.isdisjoint(run.device_tests):
             continue  # A device that somebody chose.
-        for test in event.tests:
-            if test in run.cuda_tests and test not in run.device_tests:
-                found[test] = None
-    return sorted(found, key=lambda test: (test.lineno, test.col_offset))
+        asking = (event.tests & run.cuda_tests) - run.device_tests
+        for test in sorted(asking, key=_place)[:1]:  # One refusal, however much it asks.
+            found[test] = None
+    return sorted(found, key=_place)
 
 
 def refusal_before(worlds: Worlds, event: Event) -> ast.expr | None:
@@ -42,3 +42,7 @@ def is_behind_refusal(event: Event) -> bool:
     """Whether a Mac comes not to an event because it was refused before: told of where that is."""
     wanted = mac_of_cuda(event.worlds & CUDA)
     return not event.on_mac and bool(wanted) and not wanted & ~event.refused
+
+
+def _place(test: ast.expr) -> tuple[int, int]:
+    return test.lineno, test.col_offset

@@ -5,12 +5,13 @@ PYTHON ?= python3
 VENV ?= .venv
 PIP_ARGS ?=
 WORKERS ?= 2
+FUZZ_EXAMPLES ?= 50000
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit dask browser docs site bench clean
+.PHONY: demo test lint unit fuzz dask browser docs site bench clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -25,6 +26,10 @@ lint: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+# Many more odd files and settings than `test` tries, new ones each time.
+fuzz: $(VENV)/.test
+	FUZZ_EXAMPLES=$(FUZZ_EXAMPLES) $(BIN)/python -m pytest -q -n $(WORKERS) tests/fuzz
 
 # Not part of `test`: distributed and what it needs would be most of what that installs.
 dask: $(VENV)/.test

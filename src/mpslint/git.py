@@ -58,18 +58,7 @@ _NAMED = (
     r"^(filter\..*\.(clean|smudge|process|required)|diff\..*\.(command|textconv|trustexitcode))$"
 )
 _QUIET = ("--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all")
-_PLAIN = (*_QUIET, "--no-renames", "--src-prefix=a/", "--dst-prefix=b/")
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
-_ESCAPES = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
 
 
 class GitFailed(MpslintError):
@@ -128,17 +117,6 @@ class Repository:
         and a submodule is one of them."""
         return self._names(["ls-files", "-z", "--cached"])
 
-    def staged(self, base: str = "HEAD") -> dict[str, list[Rows]]:
-        """The rows that the index has and the commit `base` has not, by file."""
-        return self._changed(["--cached", self.commit(base)])
-
-    def changed(self, base: str = "HEAD") -> dict[str, list[Rows]]:
-        """The rows of the work tree that the commit `base` has not, by tracked file.
-
-        Files are compared as they lie there: no filter that the repository names is run.
-        """
-        return self._changed([self.commit(base)])
-
     def commit(self, name: str) -> str:
         """The full name of the commit that `name` (a branch, a tag, `HEAD~2`) means."""
         arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"]
@@ -184,13 +162,9 @@ class Repository:
             for name, text in (("before", before), ("after", after)):
                 with open(os.path.join(folder, name), "wb") as file:
                     file.write(_plain(text))
-            command = ["diff", "--no-index", *_PLAIN, "--unified=0", "--text", "before", "after"]
+            command = ["diff", "--no-index", *_QUIET, "--unified=0", "--text", "before", "after"]
             patch = self._ask(command, allowed=(0, 1), beside=folder)
-        return [rows for found in dict(_files(patch)).values() for rows in found]
-
-    def _changed(self, arguments: Sequence[str]) -> dict[str, list[Rows]]:
-        command = ["diff-index", *_PLAIN, "--patch", "--unified=0", "--text", "--diff-filter=AM"]
-        return dict(_files(self._ask([*command, *arguments, "--"], self._programs())))
+        return list(_rows(patch))
 
     def _names(self, arguments: Sequence[str], more: Mapping[str, str] | None = None) -> list[str]:
         return [os.fsdecode(name) for name in self._ask(arguments, more).split(b"\0") if name]
@@ -283,33 +257,16 @@ def _plain(text: str) -> bytes:
     return (text if text.endswith("\n") else text + "\n").encode("utf-8", "surrogatepass")
 
 
-def _files(patch: bytes) -> Iterator[tuple[str, list[Rows]]]:
-    """The rows that each file of a patch without context adds or changes.
+def _rows(patch: bytes) -> Iterator[Rows]:
+    """The rows that a patch of one file, without context, adds or changes.
 
     Content is counted over, since it can look like a header.
     """
-    rows: list[Rows] = []
     content = 0
     for line in patch.split(b"\n"):
-        if content and not line.startswith(b"\\"):  # no newline at the end of the file
+        if content:
             content -= 1
-        elif line.startswith(b"+++ "):
-            rows = []
-            yield _name(line[4:]), rows
         elif hunk := _HUNK.match(line):
             gone, start, count = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
-            rows.append(Rows(start, count))
             content = gone + count
-
-
-def _name(shown: bytes) -> str:
-    """The name behind `+++`, which stands in quotes where it is an odd one."""
-    shown = shown.removesuffix(b"\t")
-    if shown.startswith(b'"'):
-        shown = _ESCAPED.sub(_unescaped, shown[1:-1])
-    return os.fsdecode(shown.removeprefix(b"b/"))
-
-
-def _unescaped(escape: re.Match[bytes]) -> bytes:
-    said = escape[1]
-    return bytes([int(said, 8)]) if len(said) == 3 else _ESCAPES.get(said, said)
+            yield Rows(start, count)

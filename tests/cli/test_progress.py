@@ -15,15 +15,16 @@ def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
 
 
+@pytest.mark.parametrize("command", ["check", "fix --no-verify", "report"])
 def test_a_long_run_shows_how_far_it_is_and_wipes_it_out(
-    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, project: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     on_a_terminal(monkeypatch)
     monkeypatch.setattr(mpslint.cli.progress, "_QUIET", 0)
     monkeypatch.setattr(mpslint.cli.progress, "_EVERY", 0)
     for name in ("a.py", "b.py"):
         (project / name).write_text(CUDA_ONLY)
-    err = cli("check", "--no-cache").err
+    err = cli(*command.split(), "--no-cache").err
     shown = [text for text in err.split("\r") if text.strip()]
     assert shown == ["checked 1 of 2 files", "checked 2 of 2 files"]
     assert err.endswith(f"\r{' ' * len(shown[-1])}\r")

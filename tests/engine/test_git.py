@@ -177,8 +177,6 @@ def ask_everything(folder: Path) -> None:
     repository = found(folder)
     questions: list[Callable[[], object]] = [
         repository.tracked,
-        repository.changed,
-        repository.staged,
         lambda: repository.renamed(repository.merge_base("HEAD")),
         lambda: [*map(repository.content, repository.blobs(repository.commit("HEAD")).values())],
         lambda: repository.changed_rows("a = 1\n", "a = 2\n"),
@@ -253,7 +251,7 @@ def test_a_repository_cannot_name_another_folder_as_its_work_tree(
     plain_git(repository, "config", "core.worktree", str(tmp_path))
     script = str(repository / "train.py")
     assert snapshot.find_root(script) == os.path.realpath(repository)
-    assert found(repository).changed() == {"train.py": [Rows(2, 1)]}
+    assert found(repository).tracked() == ["pkg/model.py", "train.py"]
 
 
 def test_a_folder_that_looks_like_a_repository_is_none(repository: Path, trap: Trap) -> None:
@@ -272,7 +270,7 @@ def test_a_filter_whose_name_cannot_be_overruled_is_no_answer(repository: Path, 
     (repository / ".gitattributes").write_text("*.py filter=a=b\n")
     plain_git(repository, "config", "filter.a=b.clean", str(trap.program))
     with pytest.raises(GitFailed, match="a=b"):
-        found(repository).changed()
+        found(repository).renamed("HEAD")
     assert not trap.sprung
 
 
@@ -286,25 +284,39 @@ def test_a_repository_that_never_answers_ends_at_a_limit(
         found(repository).tracked()
 
 
-def test_rows_that_changed_are_told_by_file(repository: Path) -> None:
-    (repository / "train.py").write_text("a = 1\nb = 22\nc = 3\nd = 4\ne = 5\n")
-    (repository / "pkg" / "model.py").write_text("")
-    assert found(repository).changed() == {
-        "pkg/model.py": [Rows(0, 0)],
-        "train.py": [Rows(2, 1), Rows(4, 2)],
-    }
-    assert found(repository).staged() == {}
+BEFORE = "a = 1\nb = 2\nc = 3\n"
 
 
-def test_staged_rows_are_those_of_the_index(repository: Path) -> None:
-    plain_git(repository, "add", "train.py")
-    (repository / "train.py").write_text("a = 1\n")
-    assert found(repository).staged() == {"train.py": [Rows(2, 1)]}
+@pytest.mark.parametrize(
+    ("after", "rows"),
+    [
+        (BEFORE, []),
+        ("a = 1\nb = 22\nc = 3\n", [Rows(2, 1)]),
+        ("a = 1\nb = 22\nc = 3\nd = 4\ne = 5\n", [Rows(2, 1), Rows(4, 2)]),
+        ("a = 1\nc = 3\n", [Rows(1, 0)]),
+        ("", [Rows(1, 1)]),
+        ("++ b/other.py\n@@ -1 +7 @@\n+++ b/third.py\n", [Rows(1, 3)]),
+    ],
+    ids=["nothing", "one", "two places", "gone", "all gone", "looks like the header of a patch"],
+)
+def test_rows_that_changed_are_told(repository: Path, after: str, rows: list[Rows]) -> None:
+    assert found(repository).changed_rows(BEFORE, after) == rows
 
 
-def test_a_line_that_looks_like_the_header_of_a_patch_is_a_line(repository: Path) -> None:
-    (repository / "train.py").write_text("++ b/other.py\n@@ -1 +7 @@\n+++ b/third.py\n")
-    assert found(repository).changed() == {"train.py": [Rows(1, 3)]}
+def test_a_file_that_moved_is_known_by_the_name_that_it_had(repository: Path) -> None:
+    plain_git(repository, "mv", "train.py", "run.py")
+    assert found(repository).renamed("HEAD") == {"run.py": "train.py"}
+
+
+def test_in_a_hook_the_index_is_the_one_that_is_being_committed(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "index"
+    other.write_bytes((repository / ".git" / "index").read_bytes())
+    plain_git(repository, "mv", "train.py", "run.py")
+    monkeypatch.setenv("GIT_INDEX_FILE", str(other))
+    assert found(repository).renamed("HEAD") == {}
+    assert found(repository).tracked() == ["pkg/model.py", "train.py"]
 
 
 @pytest.mark.parametrize(
@@ -313,31 +325,39 @@ def test_a_line_that_looks_like_the_header_of_a_patch_is_a_line(repository: Path
 def test_names_of_all_kinds_come_as_they_are(repository: Path, name: str) -> None:
     path = repository / name
     path.parent.mkdir(exist_ok=True)
-    path.write_text("x = 1\n")
-    plain_git(repository, "add", "--", name)
-    assert found(repository).staged() == {name: [Rows(1, 1)]}
+    plain_git(repository, "mv", "--", "pkg/model.py", name)
+    assert found(repository).renamed("HEAD") == {name: "pkg/model.py"}
     assert name in found(repository).tracked()
+    plain_git(repository, "commit", "-q", "-m", "two")
+    assert name in found(repository).blobs("HEAD")
 
 
-def test_a_file_that_was_only_touched_has_not_changed(repository: Path) -> None:
-    os.utime(repository / "pkg" / "model.py", (1, 1))
-    assert found(repository).changed() == {"train.py": [Rows(2, 1)]}
-
-
-def test_settings_for_how_a_diff_looks_change_no_answer(repository: Path) -> None:
-    settings = {"diff.noprefix": "true", "color.ui": "always", "diff.context": "3"}
-    for key, value in {**settings, "diff.mnemonicPrefix": "true"}.items():
-        plain_git(repository, "config", key, value)
-    assert found(repository).changed() == {"train.py": [Rows(2, 1)]}
+def test_settings_for_how_a_diff_looks_change_no_answer(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the user hold outside of any repository, too."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text(
+        "[diff]\nnoprefix = true\ncontext = 3\nmnemonicPrefix = true\n[color]\nui = always\n"
+    )
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    assert plain_git(repository, "diff").startswith("\x1b[")
+    changed = found(repository).changed_rows(BEFORE, "a = 1\nb = 22\nc = 3\n")
+    assert changed == [Rows(2, 1)]
 
 
 def test_a_base_is_a_commit_and_never_an_option(repository: Path) -> None:
+    first = plain_git(repository, "rev-parse", "HEAD").strip()
     plain_git(repository, "commit", "-q", "-a", "-m", "two")
-    assert found(repository).changed("HEAD~1") == {"train.py": [Rows(2, 1)]}
+    assert found(repository).commit("HEAD~1") == first
     assert found(repository).merge_base("main") == found(repository).commit("HEAD")
     for name in ("--output=x", "nothing", "", "-h"):
         with pytest.raises(GitFailed, match="names no commit"):
-            found(repository).changed(name)
+            found(repository).commit(name)
+        with pytest.raises(GitFailed, match="names no commit"):
+            found(repository).merge_base(name)
     assert not (repository / "x").exists()
 
 

@@ -13,7 +13,7 @@ import pytest
 from mpslint.verify.isolation import describe
 from mpslint.verify.launch import Launch
 from mpslint.verify.sandbox import process
-from mpslint.verify.sandbox.process import SHARED_SCRATCH, Ended, Limits, Places
+from mpslint.verify.sandbox.process import SHARED_SCRATCH, Command, Ended, Limits, Places
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the isolation of Linux")
 both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "fallback"])
@@ -104,9 +104,8 @@ class Sandboxed:
             "PATH": "/usr/bin:/bin",
         }
         argv = [os.path.realpath(sys.executable), "-I", "-S", "-c", code]
-        return process._run(
-            argv, str(self.project), env, places, given._replace(**limits), namespaces
-        )
+        command = Command(argv, str(self.project), env, places, given._replace(**limits))
+        return process.attempt(command, namespaces=namespaces)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 from mpslint.verify import interpreter, places
 from mpslint.verify.isolation import describe
 from mpslint.verify.sandbox import process
-from mpslint.verify.sandbox.process import Ended, Limits
+from mpslint.verify.sandbox.process import Command, Ended, Limits
 
 from .conftest import both_ways, contained, linux
 
@@ -48,7 +48,8 @@ def run(base: Path, found: process.Places, code: str, namespaces: bool) -> Ended
     limits = Limits(60.0, 3 << 30, 1 << 30, 400, 64 << 20)
     env = {"PATH": "/usr/bin:/bin", "HOME": found.writable[2], "TMPDIR": found.writable[3]}
     argv = [os.path.realpath(sys.executable), "-I", "-S", "-c", code]
-    return process._run(argv, found.writable[0], env, found, limits, namespaces)
+    command = Command(argv, found.writable[0], env, found, limits)
+    return process.attempt(command, namespaces=namespaces)
 
 
 def told(ended: Ended) -> str:

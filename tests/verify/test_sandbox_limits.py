@@ -33,6 +33,18 @@ MEMORY = {
         "for i in range(0, 480 << 20, 4096): m[i] = 1\n"
     ),
 }
+DISK = {
+    "deleted files that are still open": (
+        "for i in range(10):\n    f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
+        "    os.write(f, bytes(10 << 20)); os.unlink('f')\n"
+    ),
+    "deleted files that are only mapped": (
+        "kept = []\nfor i in range(10):\n"
+        "    f = os.open('f', os.O_RDWR | os.O_CREAT); os.write(f, bytes(10 << 20))\n"
+        "    kept.append(mmap.mmap(f, 10 << 20)); os.close(f); os.unlink('f')\n"
+    ),
+    "many empty files": "for i in range(5000): open(f'f{i}', 'w').close()\n",
+}
 
 
 @both_ways
@@ -60,27 +72,11 @@ def test_a_mapping_that_workers_share_counts_once(sandbox: Any, namespaces: bool
 
 
 @both_ways
-def test_a_deleted_file_that_is_still_open_fills_the_disk(sandbox: Any, namespaces: bool) -> None:
-    code = (
-        "import os, time\nfor i in range(10):\n    f = os.open('f', os.O_RDWR | os.O_CREAT)\n"
-        "    os.write(f, bytes(10 << 20)); os.unlink('f')\ntime.sleep(99)"
-    )
-    assert sandbox.run(code, namespaces, timeout=120.0).stopped == "disk"
-
-
-@both_ways
-def test_a_deleted_file_that_is_only_mapped_fills_the_disk(sandbox: Any, namespaces: bool) -> None:
-    code = (
-        "import mmap, os, time\nkept = []\nfor i in range(10):\n"
-        "    f = os.open('f', os.O_RDWR | os.O_CREAT); os.write(f, bytes(10 << 20))\n"
-        "    kept.append(mmap.mmap(f, 10 << 20)); os.close(f); os.unlink('f')\ntime.sleep(99)"
-    )
-    assert sandbox.run(code, namespaces, timeout=120.0).stopped == "disk"
-
-
-@both_ways
-def test_many_empty_files_fill_the_disk(sandbox: Any, namespaces: bool) -> None:
-    code = "import time\nfor i in range(5000): open(f'f{i}', 'w').close()\ntime.sleep(99)"
+@pytest.mark.parametrize("how", DISK)
+def test_a_disk_that_is_filled_unseen_ends_the_run(
+    sandbox: Any, namespaces: bool, how: str
+) -> None:
+    code = f"import mmap, os, time\n{DISK[how]}time.sleep(99)"
     assert sandbox.run(code, namespaces, timeout=120.0).stopped == "disk"
 
 

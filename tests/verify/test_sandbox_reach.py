@@ -36,6 +36,17 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
+@pytest.fixture
+def daemon(sandbox: Any) -> Iterator[Path]:
+    """A socket, outside of the copy, on which another program listens."""
+    folder = os.open(sandbox.outside, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(f"/proc/self/fd/{folder}/daemon")  # the path itself may be too long for one
+        other.listen()
+        yield sandbox.outside / "daemon"
+    os.close(folder)
+
+
 class TestProcesses:
     @both_ways
     def test_a_signal_to_everybody_reaches_nobody_else(
@@ -104,36 +115,26 @@ class TestProcesses:
 class TestSockets:
     @both_ways
     def test_a_socket_of_another_program_is_out_of_reach(
-        self, sandbox: Any, namespaces: bool
+        self, sandbox: Any, namespaces: bool, daemon: Path
     ) -> None:
-        folder = os.open(sandbox.outside, os.O_RDONLY)
-        with socket.socket(socket.AF_UNIX) as other:
-            other.bind(f"/proc/self/fd/{folder}/daemon")
-            other.listen()
-            code = (
-                f"{TRY}\nfolder = os.open({str(sandbox.outside)!r}, os.O_RDONLY)\n"
-                "sock = socket.socket(socket.AF_UNIX)\n"
-                "attempt(lambda: sock.connect(f'/proc/self/fd/{folder}/daemon'))"
-            )
-            run = sandbox.run(code, namespaces)
-        os.close(folder)
+        code = (
+            f"{TRY}\nfolder = os.open({str(daemon.parent)!r}, os.O_RDONLY)\n"
+            "sock = socket.socket(socket.AF_UNIX)\n"
+            "attempt(lambda: sock.connect(f'/proc/self/fd/{folder}/daemon'))"
+        )
+        run = sandbox.run(code, namespaces)
         if contained(run, "sockets"):
             assert run.stdout.strip() in ("EPERM", "EACCES", "ENOENT")
 
     @both_ways
     def test_a_link_in_the_copy_to_such_a_socket_is_no_way_around(
-        self, sandbox: Any, namespaces: bool
+        self, sandbox: Any, namespaces: bool, daemon: Path
     ) -> None:
-        folder = os.open(sandbox.outside, os.O_RDONLY)
-        with socket.socket(socket.AF_UNIX) as other:
-            other.bind(f"/proc/self/fd/{folder}/daemon")
-            other.listen()
-            code = (
-                f"{TRY}\nos.symlink({str(sandbox.outside / 'daemon')!r}, 'mine')\n"
-                "attempt(lambda: socket.socket(socket.AF_UNIX).connect('mine'))"
-            )
-            run = sandbox.run(code, namespaces)
-        os.close(folder)
+        code = (
+            f"{TRY}\nos.symlink({str(daemon)!r}, 'mine')\n"
+            "attempt(lambda: socket.socket(socket.AF_UNIX).connect('mine'))"
+        )
+        run = sandbox.run(code, namespaces)
         if contained(run, "sockets"):
             assert run.stdout.strip() in ("EPERM", "EACCES", "ENOENT")
 

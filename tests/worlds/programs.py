@@ -78,6 +78,13 @@ class Raised(NamedTuple):
     """The last line, in the file, of those that led there: that of the call, for a helper."""
 
 
+class Ended(NamedTuple):
+    """What a program printed, and what ended it if something did."""
+
+    printed: str
+    raised: Raised | None
+
+
 Option = TypeVar("Option", str, tuple[str, bool], tuple[str, bool, bool], tuple[str, str, bool])
 
 
@@ -329,19 +336,22 @@ def written(seed: int) -> str:
 
 
 DRIVER = """
-import json, sys, traceback
+import contextlib, io, json, sys, traceback
 import torch
 
 names = json.load(open(sys.argv[1]))
 ended = {}
 for name in names:
     torch.manual_seed(0)
+    printed, raised = io.StringIO(), None
     try:
-        exec(compile(open(name).read(), name, "exec"), {"__name__": "__main__"})
+        with contextlib.redirect_stdout(printed):
+            exec(compile(open(name).read(), name, "exec"), {"__name__": "__main__"})
     except BaseException as error:
         lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == name]
         lines = lines or [0]
-        ended[name] = [type(error).__name__, str(error), lines[-1], max(lines)]
+        raised = [type(error).__name__, str(error), lines[-1], max(lines)]
+    ended[name] = [printed.getvalue(), raised]
 with open(sys.argv[2], "w") as stream:
     json.dump(ended, stream)
 """
@@ -349,6 +359,12 @@ with open(sys.argv[2], "w") as stream:
 
 def run(programs: dict[str, str], device: str, folder: Path) -> dict[str, Raised]:
     """Runs programs in one process on a simulated device; those that raised, by name."""
+    outcomes = ended(programs, device, folder)
+    return {name: one.raised for name, one in outcomes.items() if one.raised is not None}
+
+
+def ended(programs: dict[str, str], device: str, folder: Path) -> dict[str, Ended]:
+    """Runs programs in one process on a simulated device, or on the CPU alone."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {}
     for name, text in programs.items():
@@ -372,8 +388,11 @@ def run(programs: dict[str, str], device: str, folder: Path) -> dict[str, Raised
     )
     if not (folder / "ended.json").exists():
         raise RuntimeError(f"the programs did not run on {device}: {done.stderr[-2000:]}")
-    ended = json.loads((folder / "ended.json").read_text(encoding="utf-8"))
-    return {paths[path]: Raised(*how) for path, how in ended.items()}
+    outcomes = json.loads((folder / "ended.json").read_text(encoding="utf-8"))
+    return {
+        paths[path]: Ended(printed, None if raised is None else Raised(*raised))
+        for path, (printed, raised) in outcomes.items()
+    }
 
 
 class Said(NamedTuple):

@@ -65,28 +65,13 @@ def test_a_return_of_both_arms_leaves_nobody() -> None:
     assert comes(text) == NOWHERE
 
 
-def test_a_helper_that_leaves_ends_its_caller_as_well() -> None:
-    text = """
+@pytest.mark.parametrize("first", ["torch.manual_seed(0)", "print(message)"])
+def test_a_helper_that_leaves_ends_its_caller_with_or_without_a_word_of_torch(first: str) -> None:
+    text = f"""
         import sys
 
         def die(message):
-            torch.manual_seed(0)
-            print(message)
-            sys.exit(1)
-
-        if not torch.cuda.is_available():
-            die("no GPU")
-        work()  # here
-    """
-    assert comes(text) == ASKED
-
-
-def test_a_helper_without_a_word_of_torch_ends_its_caller_as_well() -> None:
-    text = """
-        import sys
-
-        def die(message):
-            print(message)
+            {first}
             sys.exit(1)
 
         if not torch.cuda.is_available():
@@ -108,39 +93,22 @@ def test_a_helper_that_checks_the_machine_checks_it_for_its_caller() -> None:
     assert comes(text) == ASKED
 
 
+CALLED_BEHIND_A_TEST = """
+def train():
+    torch.zeros(3)  # here
+
+if torch.cuda.is_available():
+    train()
+"""
+
+
 def test_a_function_that_is_only_called_behind_a_test_runs_there_alone() -> None:
-    text = """
-        def train():
-            torch.zeros(3)  # here
-
-        if torch.cuda.is_available():
-            train()
-    """
-    assert comes(text) == ASKED
+    assert comes(CALLED_BEHIND_A_TEST) == ASKED
 
 
-def test_a_function_that_is_also_called_elsewhere_runs_everywhere() -> None:
-    text = """
-        def train():
-            torch.zeros(3)  # here
-
-        if torch.cuda.is_available():
-            train()
-        train()
-    """
-    assert comes(text) == EVERYWHERE
-
-
-def test_a_function_that_is_also_handed_on_runs_everywhere() -> None:
-    text = """
-        def train():
-            torch.zeros(3)  # here
-
-        if torch.cuda.is_available():
-            train()
-        run(train)
-    """
-    assert comes(text) == EVERYWHERE
+@pytest.mark.parametrize("more", ["train()", "run(train)"], ids=["called", "handed on"])
+def test_a_function_that_is_used_elsewhere_too_runs_everywhere(more: str) -> None:
+    assert comes(CALLED_BEHIND_A_TEST + more) == EVERYWHERE
 
 
 def test_a_function_below_a_module_that_ends_without_cuda_runs_on_cuda_alone() -> None:
@@ -188,59 +156,30 @@ def test_an_exit_of_the_main_block_says_nothing_of_functions_that_others_import(
 # exceptions
 
 
+ASSERTED = "try:\n    assert torch.cuda.is_available()\n"
+
+
 def test_a_handler_that_goes_on_lets_everybody_on() -> None:
-    text = """
-        try:
-            assert torch.cuda.is_available()
-        except AssertionError:
-            print("slow")
-        work()  # here
-    """
-    assert comes(text) == EVERYWHERE
+    handled = "except AssertionError:\n    print('slow')\n"
+    assert comes(f"{ASSERTED}{handled}work()  # here") == EVERYWHERE
 
 
 def test_a_handler_that_raises_again_lets_on_only_who_had_no_error() -> None:
-    text = """
-        try:
-            assert torch.cuda.is_available()
-        except AssertionError:
-            raise RuntimeError("no GPU")
-        work()  # here
-    """
-    assert comes(text) == ASKED
+    handled = "except AssertionError:\n    raise RuntimeError('no GPU')\n"
+    assert comes(f"{ASSERTED}{handled}work()  # here") == ASKED
 
 
 def test_a_handler_for_something_else_catches_nothing() -> None:
-    text = """
-        try:
-            assert torch.cuda.is_available()
-        except KeyError:
-            pass
-        work()  # here
-    """
-    assert comes(text) == ASKED
+    assert comes(f"{ASSERTED}except KeyError:\n    pass\nwork()  # here") == ASKED
 
 
 def test_else_of_try_is_for_those_without_an_error() -> None:
-    text = """
-        try:
-            assert torch.cuda.is_available()
-        except AssertionError:
-            pass
-        else:
-            work()  # here
-    """
-    assert comes(text) == ASKED
+    handled = "except AssertionError:\n    pass\n"
+    assert comes(f"{ASSERTED}{handled}else:\n    work()  # here") == ASKED
 
 
 def test_finally_is_for_all() -> None:
-    text = """
-        try:
-            assert torch.cuda.is_available()
-        finally:
-            work()  # here
-    """
-    assert comes(text) == EVERYWHERE
+    assert comes(f"{ASSERTED}finally:\n    work()  # here") == EVERYWHERE
 
 
 def test_what_follows_a_suppressed_error_is_reached_by_all() -> None:
@@ -258,51 +197,26 @@ def test_what_follows_a_package_of_cuda_kernels_is_for_cuda() -> None:
     assert comes("import flash_attn\n\nwork()  # here\n") == NVIDIA
 
 
+IMPORTED = "try:\n    import flash_attn\n"
+
+
 @pytest.mark.parametrize("error", ["ImportError", "ModuleNotFoundError", "Exception"])
 def test_a_package_that_may_be_missing_keeps_nobody_away(error: str) -> None:
-    text = f"""
-        try:
-            import flash_attn
-        except {error}:
-            flash_attn = None
-        work()  # here
-    """
+    text = f"{IMPORTED}except {error}:\n    flash_attn = None\nwork()  # here"
     assert comes(text) == EVERYWHERE
 
 
 def test_a_flag_of_a_package_that_may_be_missing_says_where_it_is() -> None:
-    text = """
-        try:
-            import flash_attn
-            HAS_FLASH = True
-        except ImportError:
-            HAS_FLASH = False
-
-        if HAS_FLASH:
-            work()  # here
-    """
-    assert comes(text) == NVIDIA
+    flag = "    HAS_FLASH = True\nexcept ImportError:\n    HAS_FLASH = False\n"
+    assert comes(f"{IMPORTED}{flag}if HAS_FLASH:\n    work()  # here") == NVIDIA
 
 
 def test_a_missing_package_that_is_none_says_where_it_is() -> None:
-    text = """
-        try:
-            import flash_attn
-        except ImportError:
-            flash_attn = None
-
-        if flash_attn is not None:
-            work()  # here
-    """
-    assert comes(text) == NVIDIA
+    missing = "except ImportError:\n    flash_attn = None\n"
+    used = "if flash_attn is not None:\n    work()  # here"
+    assert comes(f"{IMPORTED}{missing}{used}") == NVIDIA
 
 
 def test_a_package_whose_absence_is_raised_again_is_for_cuda() -> None:
-    text = """
-        try:
-            import flash_attn
-        except ImportError as error:
-            raise ImportError("pip install flash-attn") from error
-        work()  # here
-    """
-    assert comes(text) == NVIDIA
+    missing = "except ImportError as error:\n    raise ImportError('pip install') from error\n"
+    assert comes(f"{IMPORTED}{missing}work()  # here") == NVIDIA

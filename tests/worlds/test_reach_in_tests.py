@@ -121,36 +121,26 @@ def test_a_test_skips_itself() -> None:
     assert comes(text) in (ASKED, NVIDIA)
 
 
+FIXTURE = """
+import pytest
+
+@pytest.fixture
+def gpu():
+    if not torch.cuda.is_available():
+        pytest.skip("needs CUDA")
+    return torch.device("cuda")
+
+def test_it({asked_for}):
+    torch.zeros(3)  # here
+"""
+
+
 def test_a_test_runs_where_its_fixture_returns() -> None:
-    text = """
-        import pytest
-
-        @pytest.fixture
-        def gpu():
-            if not torch.cuda.is_available():
-                pytest.skip("needs CUDA")
-            return torch.device("cuda")
-
-        def test_it(gpu):
-            torch.zeros(3)  # here
-    """
-    assert comes(text) in (ASKED, NVIDIA)
+    assert comes(FIXTURE.format(asked_for="gpu")) in (ASKED, NVIDIA)
 
 
 def test_a_fixture_says_nothing_of_tests_that_do_not_ask_for_it() -> None:
-    text = """
-        import pytest
-
-        @pytest.fixture
-        def gpu():
-            if not torch.cuda.is_available():
-                pytest.skip("needs CUDA")
-            return torch.device("cuda")
-
-        def test_it():
-            torch.zeros(3)  # here
-    """
-    assert comes(text) == EVERYWHERE
+    assert comes(FIXTURE.format(asked_for="")) == EVERYWHERE
 
 
 def test_a_fixture_that_others_ask_for_by_name_skips_them_too() -> None:

@@ -25,6 +25,14 @@ x = torch.zeros(3)
 if args.cuda:
     x = x.cuda()  # here
 """
+FUNCTION = """
+def run(x, {parameters}):
+    if {refused} and not torch.cuda.is_available():
+        raise RuntimeError("no CUDA")
+    if {used}:
+        x = x.cuda()  # here
+    return x
+"""
 
 
 @pytest.mark.parametrize(
@@ -87,27 +95,9 @@ if args.cuda:
     assert comes(text) == "none"
 
 
-def test_a_parameter_is_a_switch_within_its_function() -> None:
-    text = """
-        def run(x, use_cuda):
-            if use_cuda and not torch.cuda.is_available():
-                raise RuntimeError("no CUDA")
-            if use_cuda:
-                x = x.cuda()  # here
-            return x
-    """
-    assert comes(text) == "CUDA?|GPUS?|PORTED?"
-
-
-def test_a_default_of_true_is_a_switch_all_the_same() -> None:
-    text = """
-        def run(x, use_cuda=True):
-            if use_cuda and not torch.cuda.is_available():
-                raise RuntimeError("no CUDA")
-            if use_cuda:
-                x = x.cuda()  # here
-            return x
-    """
+@pytest.mark.parametrize("parameter", ["use_cuda", "use_cuda=True"])
+def test_a_parameter_is_a_switch_within_its_function(parameter: str) -> None:
+    text = FUNCTION.format(parameters=parameter, refused="use_cuda", used="use_cuda")
     assert comes(text) == "CUDA?|GPUS?|PORTED?"
 
 
@@ -126,14 +116,7 @@ def test_an_attribute_of_the_object_is_a_switch_across_its_methods() -> None:
 
 
 def test_two_switches_are_two() -> None:
-    text = """
-        def run(x, first, second):
-            if first and not torch.cuda.is_available():
-                raise RuntimeError("no CUDA")
-            if second:
-                x = x.cuda()  # here
-            return x
-    """
+    text = FUNCTION.format(parameters="first, second", refused="first", used="second")
     assert comes(text) == "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from mpslint.cli.checking import check_files
 from mpslint.cli.legacy import add_legacy, require_one_job
 from mpslint.cli.options import (
     add_output,
@@ -12,7 +13,6 @@ from mpslint.cli.options import (
     add_running,
     add_settings,
     find_settings,
-    progress,
     warn,
 )
 from mpslint.cli.parsing import Parser
@@ -50,25 +50,12 @@ def run(arguments: list[str]) -> int:
             return _stdin(options)
     from mpslint.discovery import targets
     from mpslint.output import SHOW_FIXES
-    from mpslint.runner import check_all
 
     finder = find_settings(options)
     notes: list[str] = []
     found = list(targets(options.paths or ["."], finder, notes.append))
     settings = {target.path: target.settings for target in found}
-    shown = progress()
-    try:
-        results = check_all(
-            found,
-            jobs=options.jobs,
-            executor=options.executor,
-            cache=not options.no_cache,
-            with_fixes=options.output_format in SHOW_FIXES,
-            progress=shown,
-        )
-    finally:
-        if shown is not None:
-            shown.clear()
+    results = check_files(options, found, with_fixes=options.output_format in SHOW_FIXES)
     if not results:
         from mpslint.selectors import require_known
 

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
+from mpslint.cli.checking import check_files
 from mpslint.cli.legacy import Usage, add_legacy
 from mpslint.cli.options import (
     add_output,
@@ -174,19 +175,12 @@ def _plan(options: argparse.Namespace) -> Work:
     from mpslint.fixing import plan, worth_fixing
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
-    from mpslint.runner import check_all
 
     paths = options.paths or ["."]
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_all(
-        found,
-        jobs=options.jobs,
-        executor=options.executor,
-        cache=not options.no_cache,
-        with_fixes=False,
-    )
+    checked = check_files(options, found, with_fixes=False)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()

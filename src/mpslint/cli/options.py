@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.cli.parsing import Parser
-    from mpslint.cli.progress import Progress
     from mpslint.settings_file import SettingsFinder
 
 _PATHS = ("baseline", "helper-module")
@@ -137,15 +136,6 @@ def _executor(text: str) -> str:
     if not (text.startswith("dask://") and host and port.isdigit()):
         raise Invalid(f"expected dask://HOST:PORT, not {text!r}")
     return text
-
-
-def progress() -> Progress | None:
-    """A line about how far a long run is, where stderr is a terminal."""
-    if not sys.stderr.isatty():
-        return None
-    from mpslint.cli.progress import Progress
-
-    return Progress()
 
 
 def overrides(options: argparse.Namespace) -> dict[str, Any]:

@@ -6,13 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, OK, complain
-from mpslint.cli.options import (
-    add_running,
-    add_settings,
-    find_settings,
-    progress,
-    warn,
-)
+from mpslint.cli.checking import check_files
+from mpslint.cli.options import add_running, add_settings, find_settings, warn
 from mpslint.cli.parsing import Parser
 from mpslint.errors import MpslintError
 from mpslint.printable import printable
@@ -78,23 +73,10 @@ def run(arguments: list[str]) -> int:
 
     from mpslint.discovery import targets
     from mpslint.report.survey import survey
-    from mpslint.runner import check_all
 
     paths = options.paths or ["."]
     found = list(targets(paths, find_settings(options), warn))
-    shown = progress()
-    try:
-        results = check_all(
-            found,
-            jobs=options.jobs,
-            executor=options.executor,
-            cache=not options.no_cache,
-            with_fixes=True,
-            progress=shown,
-        )
-    finally:
-        if shown is not None:
-            shown.clear()
+    results = check_files(options, found, with_fixes=True)
     made = survey(paths, found, results, verdicts=verdicts, traces=traces)
     text = _rendered(form, made)
     if options.output and options.output != "-":

@@ -23,37 +23,6 @@ _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
 _MESSAGE = "Use the selected device's autocast"
 
 
-def off_on_mps(context: Context, call: ast.Call) -> bool:
-    """Whether nothing would be on on MPS in any case: what is enabled only where CUDA is, and what
-    switches off where no autocast around it is on."""
-    enabled = next((k.value for k in call.keywords if k.arg == "enabled"), None)
-    if is_off(call):
-        return not _in_portable_autocast(context, call)
-    if enabled is None or isinstance(enabled, ast.Constant):
-        return False
-    return not context.guards.implied(enabled, True).isdisjoint({"cuda", "no-mps"})
-
-
-def _in_portable_autocast(context: Context, call: ast.Call) -> bool:
-    """Whether a `with` around it switches autocast on for the device at hand."""
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            return False
-        if not isinstance(parent, ast.With | ast.AsyncWith):
-            continue
-        for item in parent.items:
-            around = item.context_expr
-            if around is call or not isinstance(around, ast.Call) or is_off(around):
-                continue
-            name = context.resolve(around.func) or ast.unparse(around.func)
-            if name.rsplit(".", 1)[-1] != "autocast" or name.startswith("torch.cuda."):
-                continue
-            device = [*around.args[:1], *(k.value for k in around.keywords)]
-            if not any(isinstance(d, ast.Constant) and d.value == "cuda" for d in device):
-                return True
-    return False
-
-
 def is_off(call: ast.Call) -> bool:
     """`enabled=False`, `torch.cuda.amp.autocast(False)`: it switches off on every device."""
     given = [k.value for k in call.keywords if k.arg == "enabled"] + call.args[:1]

@@ -88,15 +88,3 @@ def _one_line_header(context: Context, statement: ast.stmt) -> int | None:
         return None
     before = source.text[:start].rstrip(" \t")
     return len(before) if before.endswith(":") else None
-
-
-def dispatch_expression(context: Context, call: ast.Call, mps_text: str, other: str) -> str | None:
-    """`call` as a conditional expression; the caller adds parentheses where they are needed."""
-    torch = torch_name(context, call)
-    if torch is None:
-        return None
-    on_cuda = f"{context.source.segment(call)} if {cuda_available(torch)} else "
-    if not wants_mps(context):
-        return f"{on_cuda}{other}"
-    test = mps_available(context, torch, module=True)
-    return f"{on_cuda}{mps_text.format(torch=torch)} if {test} else {other}"

@@ -33,7 +33,6 @@ from mpslint.semantics.flag_uses import foreign_mover, parting_use
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_SETTLED = frozenset({"cuda", "no-mps", "mps", "not-darwin", "caught"})
 _KEY, _LEVEL = "gates", "level of the gates"
 
 
@@ -83,18 +82,6 @@ def parts_data(context: Context, test: ast.expr) -> bool:
     known = [gate.node.test for gate in gates] + [alias.test for alias in aliases]
     known += [chain.test for chain in context.chains.without_mps]
     return parting_use(context, [test], known) is not None
-
-
-def choice_around(context: Context, call: ast.Call) -> ast.IfExp | None:
-    """The `x.cuda() if cuda else x` that `call` stands in, where the machine or the user is asked
-    for nothing but the place, and nothing around it has settled that."""
-    choice = _conditional(context, call)
-    if choice is None or context.guards.at(choice) & _SETTLED:
-        return None
-    first = _stands_in(context, call, choice)
-    if asked(context, choice.test, first) is None:
-        return None  # `x.cuda() if y.is_cuda else x`
-    return choice if _is_same_thing(choice, inverted=not first) else None
 
 
 def only_asked(context: Context) -> bool:

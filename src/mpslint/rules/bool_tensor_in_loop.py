@@ -36,9 +36,11 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    at_each,
     first_of_runs,
     is_device_tensor,
-    training_loop,
+    that_trains,
+    training,
     trains_on_device,
 )
 
@@ -56,13 +58,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_decisions(context))):
-        node, _, loop = steps[0]
+        node, _, turns = steps[0]
         yield context.finding(
             rule,
             node,
-            f"Python waits for this value at each step of the loop at {context.line(loop)}",
+            f"Python waits for this value {at_each(context, turns)}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(loop, "this loop trains"),),
+            labels=(that_trains(context, turns),),
         )
 
 
@@ -71,9 +73,9 @@ def _decisions(context: Context) -> Iterator[Step]:
         if isinstance(node, ast.Assert) and _in_a_test(context, node):
             continue
         for operand in _operands(test):
-            loop = training_loop(context, operand)
-            if loop is not None and _is_read(context, operand):
-                yield Step(operand, operand, loop)
+            turns = training(context, operand)
+            if turns is not None and _is_read(context, operand):
+                yield Step(operand, operand, turns)
 
 
 def _tests(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -43,10 +43,12 @@ from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    at_each,
     first_of_runs,
     is_device_tensor,
     most_in_one_turn,
-    training_loop,
+    that_trains,
+    training,
     trains_on_device,
 )
 from mpslint.semantics.value_syntax import keyword
@@ -65,7 +67,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_copies(context))):
-        call, _, loop = steps[0]
+        call, _, turns = steps[0]
         assert isinstance(call, ast.Call)
         assert isinstance(call.func, ast.Attribute)
         count = most_in_one_turn(context, steps)
@@ -75,9 +77,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             start,
             end,
-            f"copies to the host and waits at each step of the loop at {context.line(loop)}{more}",
+            f"copies to the host and waits {at_each(context, turns)}{more}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(loop, "this loop trains"),),
+            labels=(that_trains(context, turns),),
         )
 
 
@@ -91,9 +93,9 @@ def _copies(context: Context) -> Iterator[Step]:
             tensor = call.func.value
             if has_host_copy(tensor):
                 continue
-            loop = training_loop(context, call)
-            if loop is not None and is_device_tensor(context, tensor):
-                yield Step(call, tensor, loop)
+            turns = training(context, call)
+            if turns is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, turns)
 
 
 def _waits(call: ast.Call) -> bool:

@@ -1,9 +1,10 @@
 """`.item()` at every step of a training loop waits for the device each time.
 
 ## What it does
-Flags `.item()` and `float(t)` of a tensor on a device at every step of a loop that trains: the
-loss that is printed or summed up, an accuracy, a norm. Several reads with no device
-work between them are reported once, at the first.
+Flags `.item()` and `float(t)` of a tensor on a device at every step of training: the loss that is
+printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
+function that trains without a loop (`update`, a callback of an engine). Several reads with no
+device work between them are reported once, at the first.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -52,16 +53,18 @@ from mpslint.patterns.insertion import insert_after
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    Turns,
+    at_each,
     first_of_runs,
     follows,
     is_device_tensor,
     most_in_one_turn,
-    training_loop,
+    that_trains,
+    training,
     trains_on_device,
 )
 from mpslint.semantics.value import Kind
@@ -80,22 +83,22 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     for run in first_of_runs(context, list(_reads(context))):
         reads = [*_reads_ahead(context, run[0]), *run]
-        call, tensor, loop = reads[0]
+        call, tensor, turns = reads[0]
         assert isinstance(call, ast.Call)
         statement = context.index.statement(call)
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""
-        offer = len(reads) == 1 and _accumulates(context, statement, call, tensor, loop)
+        offer = len(reads) == 1 and _accumulates(context, statement, call, tensor, turns)
         start, end = context.name_token(call.func)  # type: ignore[arg-type]
         yield context.finding_at(
             rule,
             start,
             end,
-            f"waits for the device at each step of the loop at {context.line(loop)}{more}",
+            f"waits for the device {at_each(context, turns)}{more}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(loop, "this loop trains"),),
+            labels=(that_trains(context, turns),),
             applicability=Applicability.UNSAFE if offer else None,
-            fix=partial(_fix, context, call, loop, statement) if offer else None,
+            fix=partial(_fix, context, call, turns, statement) if offer else None,
         )
 
 
@@ -106,9 +109,9 @@ def _reads(context: Context) -> Iterator[Step]:
             tensor = _read_tensor(call)
             if tensor is None:
                 continue
-            loop = training_loop(context, call)
-            if loop is not None and is_device_tensor(context, tensor):
-                yield Step(call, tensor, loop)
+            turns = training(context, call)
+            if turns is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, turns)
 
 
 def _reads_ahead(context: Context, read: Step) -> list[Step]:
@@ -119,9 +122,9 @@ def _reads_ahead(context: Context, read: Step) -> list[Step]:
         if (call.lineno, call.col_offset) >= (read.node.lineno, read.node.col_offset):
             continue
         tensor = _read_tensor(call)
-        if tensor is None or training_loop(context, call) is not read.loop:
+        if tensor is None or training(context, call) is not read.turns:
             continue
-        step = Step(call, tensor, read.loop)
+        step = Step(call, tensor, read.turns)
         if context.values.of(tensor).kind is not Kind.UNKNOWN or has_host_copy(tensor):
             continue
         if follows(context, step, read):
@@ -139,10 +142,12 @@ def _read_tensor(call: ast.Call) -> ast.expr | None:
 
 
 def _accumulates(
-    context: Context, statement: ast.stmt, call: ast.Call, tensor: ast.expr, loop: Loop
+    context: Context, statement: ast.stmt, call: ast.Call, tensor: ast.expr, turns: Turns
 ) -> bool:
     """`total += loss.item()`, with `total = 0` before the loop and no other use inside it."""
     if not isinstance(statement, ast.AugAssign) or not isinstance(statement.op, ast.Add):
+        return False
+    if context.loops.innermost(statement) is not turns:
         return False
     target = statement.target
     if not isinstance(target, ast.Name) or not context.values.of(tensor).loss:
@@ -150,12 +155,12 @@ def _accumulates(
     if not isinstance(call.func, ast.Attribute) or not _is_product(statement.value, call):
         return False
     owner = context.names.owner(target.id, target)
-    if owner is not context.names.scope_of(loop):
+    if owner is not context.names.scope_of(turns):
         return False
     for use in context.index.names.get(target.id, ()):
-        if use is not target and context.index.within(use, loop):
+        if use is not target and context.index.within(use, turns):
             return False
-    bindings = context.flow.reaching_name(target.id, loop)
+    bindings = context.flow.reaching_name(target.id, turns)
     return bool(bindings) and all(
         isinstance(b.value, ast.Constant)
         and type(b.value.value) in (int, float)
@@ -174,11 +179,11 @@ def _is_product(node: ast.expr, call: ast.Call) -> bool:
     return False
 
 
-def _fix(context: Context, call: ast.Call, loop: Loop, statement: ast.stmt) -> Fix | None:
+def _fix(context: Context, call: ast.Call, turns: Turns, statement: ast.stmt) -> Fix | None:
     assert isinstance(statement, ast.AugAssign)
     assert isinstance(statement.target, ast.Name)
     name = statement.target.id
-    read_after = insert_after(context, loop, [f"{name} = float({name})"])
+    read_after = insert_after(context, turns, [f"{name} = float({name})"])
     if read_after is None:
         return None
     start, _ = context.name_token(call.func)  # type: ignore[arg-type]

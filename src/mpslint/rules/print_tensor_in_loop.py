@@ -38,9 +38,11 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    at_each,
     first_of_runs,
     is_device_tensor,
-    training_loop,
+    that_trains,
+    training,
     trains_on_device,
 )
 
@@ -67,13 +69,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_shown(context))):
-        node, _, loop = steps[0]
+        node, _, turns = steps[0]
         yield context.finding(
             rule,
             node,
-            f"reads the tensor back at each step of the loop at {context.line(loop)}",
+            f"reads the tensor back {at_each(context, turns)}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(loop, "this loop trains"),),
+            labels=(that_trains(context, turns),),
         )
 
 
@@ -93,6 +95,6 @@ def _shown(context: Context) -> Iterator[Step]:
 def _step(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr):
         return
-    loop = training_loop(context, value)
-    if loop is not None and is_device_tensor(context, value):
-        yield Step(value, value, loop)
+    turns = training(context, value)
+    if turns is not None and is_device_tensor(context, value):
+        yield Step(value, value, turns)

@@ -40,8 +40,10 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    at_each,
     is_device_tensor,
-    training_loop,
+    that_trains,
+    training,
     trains_on_device,
 )
 from mpslint.semantics.value import Kind
@@ -65,9 +67,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             step.node.func if isinstance(step.node, ast.Call) else step.node,
-            f"waits for its size at each step of the loop at {context.line(step.loop)}",
+            f"waits for its size {at_each(context, step.turns)}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(step.loop, "this loop trains"),),
+            labels=(that_trains(context, step.turns),),
         )
 
 
@@ -77,14 +79,14 @@ def _sized_by_data(context: Context) -> Iterator[Step]:
             tensor = _operand(context, call)
             if tensor is None or not _depends_on_data(context, call, name):
                 continue
-            loop = training_loop(context, call)
-            if loop is not None and is_device_tensor(context, tensor):
-                yield Step(call, tensor, loop)
+            turns = training(context, call)
+            if turns is not None and is_device_tensor(context, tensor):
+                yield Step(call, tensor, turns)
     for read in context.index.of(ast.Subscript):
         if isinstance(read.ctx, ast.Load) and isinstance(read.slice, ast.Compare | ast.Name):
-            loop = training_loop(context, read)
-            if loop is not None and _is_mask(context, read.slice):
-                yield Step(read, read.slice, loop)
+            turns = training(context, read)
+            if turns is not None and _is_mask(context, read.slice):
+                yield Step(read, read.slice, turns)
 
 
 def _operand(context: Context, call: ast.Call) -> ast.expr | None:

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import TRAINING_WORDS, training_loop, trains_on_device
+from mpslint.semantics.steps import TRAINING_WORDS, at_each, that_trains, training, trains_on_device
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -57,15 +57,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if context.values.device_types(device) == CPU_ONLY:
             continue
-        loop = training_loop(context, call)
-        if loop is None:
+        turns = training(context, call)
+        if turns is None:
             continue
         yield context.finding(
             rule,
             call.func,
-            f"copies from the host at each step of the loop at {context.line(loop)}",
+            f"copies from the host {at_each(context, turns)}",
             confidence=Confidence.INFERRED,
-            labels=(context.label(loop, "this loop trains"),),
+            labels=(that_trains(context, turns),),
         )
 
 

@@ -44,7 +44,6 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import asks_for_mps
 from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
 
-_KNOWN = ("mps", "asked-mps", "darwin", "caught", "accelerator", "mps-built", "mps-attribute")
 _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 
 

@@ -40,7 +40,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import training_loop, trains_on_device
+from mpslint.semantics.steps import at_each, that_trains, training, trains_on_device
 from mpslint.semantics.value_syntax import keyword
 
 _NAMES = (
@@ -69,15 +69,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         qualified = f"torch.distributions.{name}"
         module = f"torch.distributions.{name.lower()}.{name}"
         for call in context.calls_of(qualified, module):
-            loop = training_loop(context, call)
-            if loop is None or keyword(call, "validate_args") is not None:
+            turns = training(context, call)
+            if turns is None or keyword(call, "validate_args") is not None:
                 continue
             yield context.finding(
                 rule,
                 call.func,
-                f"checks its arguments at each step of the loop at {context.line(loop)}",
+                f"checks its arguments {at_each(context, turns)}",
                 confidence=Confidence.INFERRED,
-                labels=(context.label(loop, "this loop trains"),),
+                labels=(that_trains(context, turns),),
                 applicability=Applicability.UNSAFE,
                 fix=partial(_fix, context, call),
             )

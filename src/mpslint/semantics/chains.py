@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.semantics.device_text import DEVICE_NAME
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index, N
@@ -340,8 +339,3 @@ class Chains:
             for statement in block
             for item in ast.walk(statement)
         )
-
-
-def is_device_name(text: str) -> bool:
-    """Whether a name reads like that of a device."""
-    return bool(DEVICE_NAME.match(text.rsplit(".", 1)[-1]))

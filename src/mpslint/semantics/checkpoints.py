@@ -155,17 +155,6 @@ def storage_move(given: ast.expr) -> ast.Call | None:
     return call if storage.id == given.args.args[0].arg else None
 
 
-def moves_storage(context: Context, call: ast.Call) -> bool:
-    """Whether `call` is the `storage.cuda()` that a loader is given as `map_location`."""
-    given = context.index.parents[call]
-    if not isinstance(given, ast.Lambda) or storage_move(given) is not call:
-        return False
-    parent = context.index.parents[given]
-    if isinstance(parent, ast.keyword):
-        return parent.arg == "map_location"
-    return isinstance(parent, ast.Call) and (context.resolve(parent.func) or "").endswith("load")
-
-
 def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
     place = _place(context, call.args[0]) if call.args else None
     for saved in context.calls_of("torch.save"):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -148,9 +149,7 @@ def _typing_only(context: Context, statement: ast.stmt) -> bool:
     parent = context.index.parents[statement]
     if not isinstance(parent, ast.If):
         return False
-    test = parent.test
-    last = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", "")
-    return last == "TYPE_CHECKING"
+    return last_name(parent.test) == "TYPE_CHECKING"
 
 
 def _called_before(context: Context, function: ast.AST, row: int) -> bool:

@@ -10,6 +10,7 @@ from mpslint.semantics.facts_known import NONE, Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
@@ -62,8 +63,7 @@ class GpuCounts:
 
     def several(self, number: ast.expr, least: int) -> bool:
         """Whether `number`, a count of GPUs by its name, is more than a Mac has."""
-        word = number.attr if isinstance(number, ast.Attribute) else getattr(number, "id", "")
-        return least > 1 and bool(_GPU_NUMBER.search(word))
+        return least > 1 and bool(_GPU_NUMBER.search(last_name(number) or ""))
 
     def _backend(self, number: ast.expr) -> str | None:
         """The backend whose devices a call counts, also by way of one name."""

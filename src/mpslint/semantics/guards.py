@@ -218,10 +218,6 @@ class Guards:
         """The facts that follow when `test` is true (or false) in the boolean sense."""
         return self._conditions.implied(test, outcome)
 
-    def settled_by(self, statement: ast.stmt) -> Facts:
-        """What holds behind `statement` because it would have left, or raised, otherwise."""
-        return self._settling.by(statement)
-
     def after(self, function: FunctionNode) -> Facts:
         """What holds once a call of `function`, one of this file, has come back."""
         return self._settling.after(function)

@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
-_SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _children: dict[type, tuple[str, ...]] = {}
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef

@@ -11,7 +11,7 @@ import ast
 import enum
 import re
 
-from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
@@ -41,9 +41,9 @@ class Loops:
         self._index = index
         self._values = values
         self._kinds: dict[ast.AST, LoopKind] = {}
-        self._calls: dict[Loop, list[ast.Call]] | None = None
-        self._waits: dict[Loop, bool] = {}
-        self._skipped: dict[Loop, frozenset[ast.stmt]] = {}
+        self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
+        self._waits: dict[Loop | FunctionNode, bool] = {}
+        self._skipped: dict[Loop | FunctionNode, frozenset[ast.stmt]] = {}
 
     def kind(self, loop: Loop) -> LoopKind:
         known = self._kinds.get(loop)
@@ -72,8 +72,15 @@ class Loops:
             return None
         return loop
 
-    def every_step(self, node: ast.AST, loop: Loop) -> bool:
-        """Whether `node` runs at every turn of `loop`: under no step, rank or verbosity test."""
+    def is_step(self, function: FunctionNode) -> bool:
+        """Whether a call of `function` is one step of training: it goes back through the graph and
+        lets an optimizer step, neither of them in a loop."""
+        calls = [call for call in self._own_calls(function) if self._trains(call)]
+        return {call.func.attr for call in calls} >= {"backward", "step"}  # type: ignore[attr-defined]
+
+    def every_step(self, node: ast.AST, loop: Loop | FunctionNode) -> bool:
+        """Whether `node` runs at every turn of `loop`, or at every call of that function: under no
+        step, rank or verbosity test."""
         child = node
         for parent in self._index.ancestors(node):
             if parent is loop:
@@ -111,7 +118,7 @@ class Loops:
             call = call.args[0] if isinstance(call.args[0], ast.Call) else call
         return self._values.last_name(call.func) in ("range", "trange", "repeat")
 
-    def waits_anyway(self, loop: Loop) -> bool:
+    def waits_anyway(self, loop: Loop | FunctionNode) -> bool:
         """Whether every turn of `loop` waits for the device on purpose (`synchronize`)."""
         known = self._waits.get(loop)
         if known is None:
@@ -132,7 +139,7 @@ class Loops:
             return True
         return function.attr == "step" and self.is_optimizer(function.value)
 
-    def _after_skip(self, node: ast.AST, loop: Loop) -> bool:
+    def _after_skip(self, node: ast.AST, loop: Loop | FunctionNode) -> bool:
         """Behind `if step % n: continue` in the body of the loop."""
         statement = self._index.statement(node)
         while self._index.parents[statement] is not loop:
@@ -148,7 +155,7 @@ class Loops:
         return (
             isinstance(item, ast.If)
             and self._rare(item.test)
-            and any(isinstance(s, ast.Continue) for s in item.body)
+            and any(isinstance(s, ast.Continue | ast.Return) for s in item.body)
         )
 
     def _rare(self, test: ast.expr) -> bool:
@@ -194,12 +201,12 @@ class Loops:
             return LoopKind.EVAL
         return LoopKind.DEVICE
 
-    def _own_calls(self, loop: Loop) -> list[ast.Call]:
+    def _own_calls(self, loop: Loop | FunctionNode) -> list[ast.Call]:
         """Calls of the body, without those of inner loops and inner functions."""
         if self._calls is None:
             self._calls = {}
             for call in self._index.of(ast.Call):
-                around = self.innermost(call)
+                around = self.innermost(call) or self._index.function(call)
                 if around is not None:
                     self._calls.setdefault(around, []).append(call)
         return self._calls.get(loop, [])

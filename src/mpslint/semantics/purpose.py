@@ -9,20 +9,16 @@ event and stream.
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.index import Index
 
 _AVAILABLE = (
     "torch.backends.mps.is_available",
     "torch.mps.is_available",
     "torch.backends.mps.is_built",
 )
-_PUBLIC = ("torch", "torchvision", "torchaudio", "numpy", "scipy", "pandas", "tqdm", "PIL")
-_DEVICE_NAMES = ("device", "device_type", "torch_device", "TORCH_DEVICE", "DEVICE", "dev")
 
 
 def speaks_of_mps(context: Context) -> bool:
@@ -68,55 +64,6 @@ def _served_by_project(context: Context) -> bool:
             and elsewhere.serves_cuda_alone(context.source.path, modules)
         )
     return bool(known)
-
-
-def leaves_device_to_others(context: Context) -> bool:
-    """Whether the file handles no device, and calls modules of its project that may."""
-    return not knows_devices(context) and _imports_project(context)
-
-
-def _imports_project(context: Context) -> bool:
-    index = context.index
-    for statement in index.of(ast.ImportFrom):
-        if statement.level or not _is_public(statement.module or ""):
-            return True
-    return any(not _is_public(alias.name) for item in index.of(ast.Import) for alias in item.names)
-
-
-def _is_public(module: str) -> bool:
-    """Of Python, PyTorch, or packages that know no device of torch."""
-    root = module.split(".")[0]
-    return root in sys.stdlib_module_names or root in _PUBLIC
-
-
-def knows_devices(context: Context) -> bool:
-    """Whether the file handles a device that may be any: a name for it, or MPS itself."""
-    index = context.index
-    if any(index.names.get(word) or index.attributes.get(word) for word in _DEVICE_NAMES):
-        return True
-    return bool(index.by_type.get(ast.arg) and _device_parameter(index)) or speaks_of_mps(context)
-
-
-def _device_parameter(index: Index) -> bool:
-    return any(
-        isinstance(item, ast.arg) and item.arg in _DEVICE_NAMES for item in index.by_type[ast.arg]
-    )
-
-
-def chooses_cuda(context: Context, node: ast.AST) -> bool:
-    """Whether the function around `node` selects its own device, and knows CUDA and CPU only."""
-    function = context.index.function(node)
-    if function is None:
-        return False
-    chosen = False
-    for literal in context.devices.literals:
-        if context.index.function(literal.node) is not function:
-            continue
-        if literal.backend == "mps":
-            return False
-        slot = context.devices.slot(literal.node)
-        chosen = chosen or (slot is not None and slot.kind == "assignment")
-    return chosen
 
 
 def asks_for_mps(context: Context) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -68,11 +69,7 @@ def _behind(context: Context, value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_sparse(node: ast.AST) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", None)
-    return name in _SPARSE
+    return isinstance(node, ast.Call) and last_name(node.func) in _SPARSE
 
 
 def _is_compared(context: Context, node: ast.expr) -> bool:

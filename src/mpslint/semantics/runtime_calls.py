@@ -84,20 +84,6 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
     return _cuda_file(context) or refuses_without_kernels(context, node)
 
 
-def about_cuda(context: Context, node: ast.AST) -> bool:
-    """Whether the function, class or file around says by its name or imports that it is for CUDA.
-
-    `.cuda` methods and `to_cuda` helpers are, as are files that define GPU kernels, and classes
-    that raise without them.
-    """
-    if _cuda_file(context) or refuses_without_kernels(context, node):
-        return True
-    return any(
-        isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _CUDA_WORD.search(parent.name)
-        for parent in context.index.ancestors(node)
-    )
-
-
 def _marked(definition: ast.AST) -> bool:
     """`@withCUDA`, `@requires_cuda` and their like."""
     for decorator in getattr(definition, "decorator_list", ()):

@@ -1,4 +1,8 @@
-"""The steps of a training loop: what runs at each of them, and which tensors are on a device."""
+"""The steps of training: what runs at each of them, and which tensors are on a device.
+
+A step is a turn of a loop that trains, or a call of a function that trains without a loop of its
+own (`def update(self): ...; loss.backward(); optimizer.step()`), which is called once a step.
+"""
 
 from __future__ import annotations
 
@@ -6,49 +10,100 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
+    from mpslint.model import Label
     from mpslint.semantics.context import Context
 
 
+Turns = Loop | FunctionNode
+"""What runs again and again: a loop, or a function that is called once a step."""
+
+
 class Step(NamedTuple):
-    """A node that runs at every turn of a loop."""
+    """A node that runs at every step of training."""
 
     node: ast.expr
     tensor: ast.expr
     """The tensor it is about (`node` itself, where it makes one)."""
-    loop: Loop
+    turns: Turns
 
 
 TRAINING_WORDS = (
     (b"backward", b".step"),
     (b"device", b".cuda", b".to(", b"set_default_tensor_type"),
 )
-"""What stands in every file of which `trains_on_device` and `training_loop` hold: one word of
+"""What stands in every file of which `trains_on_device` and `training` hold: one word of
 each group, as `Loops` and `Placement.file_uses_devices` look for them."""
 
 
 def trains_on_device(context: Context) -> bool:
-    """Whether this file can hold a training loop on a device at all: cheap, to be asked first."""
+    """Whether this file can train on a device at all: cheap, to be asked first."""
     calls = context.index.calls
     if "backward" not in calls and "step" not in calls:
         return False
     return context.placement.file_uses_devices
 
 
-def training_loop(context: Context, node: ast.AST) -> Loop | None:
-    """The training loop whose every turn runs `node`; None where it runs rarely, or not in one.
+def training(context: Context, node: ast.AST) -> Turns | None:
+    """What trains and runs `node` at every step; None where it runs rarely or nothing trains.
 
-    Loops that wait for the device on purpose at each turn do not count.
+    An inner loop that queues no work (over the losses of a step) is a part of the step. What waits
+    for the device on purpose at each step does not count.
     """
-    loop = context.loops.innermost(node)
-    if loop is None or context.loops.kind(loop) is not LoopKind.TRAIN:
+    loops = context.loops
+    loop = loops.innermost(node)
+    while loop is not None and loops.kind(loop) is LoopKind.NONE:
+        loop = loops.innermost(loop)
+    turns: Turns | None = loop
+    if loop is None:
+        turns = _training_step(context, node)
+    elif loops.kind(loop) is not LoopKind.TRAIN:
         return None
-    if not context.loops.every_step(node, loop) or context.loops.waits_anyway(loop):
+    if turns is None:
         return None
-    return loop
+    if not loops.every_step(node, turns) or loops.waits_anyway(turns):
+        return None
+    return turns
+
+
+def at_each(context: Context, turns: Turns) -> str:
+    """`at each step of the loop at line 40`, for messages."""
+    if isinstance(turns, FUNCTIONS):
+        return f"at each call of `{turns.name}`, a step of training"
+    return f"at each step of the loop at {context.line(turns)}"
+
+
+def that_trains(context: Context, turns: Turns) -> Label:
+    """The place of what trains."""
+    what = "function" if isinstance(turns, FUNCTIONS) else "loop"
+    return context.label(turns, f"this {what} trains")
+
+
+def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
+    """The function around `node`, if a call of it is a step of training."""
+    function = context.index.function(node)
+    if function is None or not context.loops.is_step(function):
+        return None
+    if function.name.startswith("test"):  # pytest and unittest call these, once
+        return None
+    uses = [
+        use
+        for use in (
+            *context.index.names.get(function.name, ()),
+            *context.index.attributes.get(function.name, ()),
+        )
+        if isinstance(use.ctx, ast.Load) and not context.index.within(use, function)
+    ]
+    calls = [use for use in uses if isinstance(context.index.parents[use], ast.Call)]
+    called = [use for use in calls if context.index.parents[use].func is use]  # type: ignore[attr-defined]
+    if uses and len(called) == len(uses):
+        # Nobody else is known to call it: then somebody must do so in a loop.
+        return function if any(context.loops.innermost(use) for use in called) else None
+    return function
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
@@ -100,7 +155,7 @@ def follows(context: Context, first: Step, second: Step) -> bool:
     if one is other:
         return True
     block = index.block(one)
-    if first.loop is not second.loop or other not in block:
+    if first.turns is not second.turns or other not in block:
         return False
     between = block[block.index(one) + 1 : block.index(other)]
     return not any(context.loops.works(item) for item in between)

@@ -16,32 +16,20 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 _Handling = Generator[Any, Any, None]
 
 
+def _handed_on(method: str) -> Any:
+    @lsp_method(method)
+    def handle(self: Protocol, params: Any) -> _Handling:
+        yield self.fm.features[method], (params,), None
+
+    return handle
+
+
 class Protocol(LanguageServerProtocol):
     """Hands what concerns documents to our own handlers, and to nobody else."""
 
-    def _ours(self, method: str, params: Any) -> _Handling:
-        yield self.fm.features[method], (params,), None
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
-    def lsp_text_document__did_open(self, params: Any) -> _Handling:
-        yield from self._ours(types.TEXT_DOCUMENT_DID_OPEN, params)
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CHANGE)
-    def lsp_text_document__did_change(self, params: Any) -> _Handling:
-        yield from self._ours(types.TEXT_DOCUMENT_DID_CHANGE, params)
-
-    @lsp_method(types.TEXT_DOCUMENT_DID_CLOSE)
-    def lsp_text_document__did_close(self, params: Any) -> _Handling:
-        yield from self._ours(types.TEXT_DOCUMENT_DID_CLOSE, params)
-
-    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_OPEN)
-    def lsp_notebook_document__did_open(self, params: Any) -> _Handling:
-        yield from self._ours(types.NOTEBOOK_DOCUMENT_DID_OPEN, params)
-
-    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
-    def lsp_notebook_document__did_change(self, params: Any) -> _Handling:
-        yield from self._ours(types.NOTEBOOK_DOCUMENT_DID_CHANGE, params)
-
-    @lsp_method(types.NOTEBOOK_DOCUMENT_DID_CLOSE)
-    def lsp_notebook_document__did_close(self, params: Any) -> _Handling:
-        yield from self._ours(types.NOTEBOOK_DOCUMENT_DID_CLOSE, params)
+    lsp_text_document__did_open = _handed_on(types.TEXT_DOCUMENT_DID_OPEN)
+    lsp_text_document__did_change = _handed_on(types.TEXT_DOCUMENT_DID_CHANGE)
+    lsp_text_document__did_close = _handed_on(types.TEXT_DOCUMENT_DID_CLOSE)
+    lsp_notebook_document__did_open = _handed_on(types.NOTEBOOK_DOCUMENT_DID_OPEN)
+    lsp_notebook_document__did_change = _handed_on(types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+    lsp_notebook_document__did_close = _handed_on(types.NOTEBOOK_DOCUMENT_DID_CLOSE)

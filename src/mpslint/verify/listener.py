@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import threading
-from types import TracebackType
 
 from mpslint.verify.harness import channel
 
@@ -41,12 +40,7 @@ class Listener:
                 else:
                     self._data += part
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._theirs.close()
         if kind is None:
             self._thread.join(_PATIENCE)

@@ -202,7 +202,7 @@ class Workshop:
         folder = self.request.cwd or os.path.dirname(self.script)
         cwd = self.inside(os.path.realpath(folder)) if self.covers(folder) else folder
         os.makedirs(cwd, exist_ok=True)
-        ended = process.run(argv, cwd, env, self._places(), limits, handles)
+        ended = process.run(process.Command(argv, cwd, env, self._places(), limits, handles))
         self.isolation = ended.isolation or self.isolation
         here, there = self._in("run", "project"), self.root
         return ended._replace(

@@ -18,7 +18,6 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NAMESPACE,
     SEQUENCE,
-    SKIP,
     TENSOR,
     UNK,
     UNKNOWN,
@@ -26,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     by_world,
     cases_of,
+    left_by_marks,
     lift,
     one,
     places,
@@ -43,7 +43,7 @@ class Assignments(Expressions):
         for target in node.targets:
             self.bind(target, value)
             if isinstance(target, ast.Name) and target.id == "pytestmark":
-                self.frame.mask &= _left_by_marks(value)
+                self.frame.mask &= left_by_marks(value)
 
     def s_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
@@ -169,15 +169,3 @@ class Assignments(Expressions):
         self.kept(value, str(key.v) if key.kind == CONST else "")
         if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
             owner.v[target.slice.value] = value
-
-
-def _left_by_marks(value: Value) -> int:
-    """The worlds that `pytestmark = pytest.mark.skipif(...)`, or a list of marks, leaves."""
-    left = ALL
-    for worlds, atom in cases_of(value):
-        if atom.kind == SKIP:
-            left &= atom.v | ~worlds
-        elif atom.kind == SEQUENCE:
-            for item in atom.v:
-                left &= _left_by_marks(item)
-    return left

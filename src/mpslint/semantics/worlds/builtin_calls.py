@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     SEQUENCE,
     TRUE,
     UNK,
+    UNKNOWN,
     Atom,
     Cases,
     Value,
@@ -41,9 +42,9 @@ class BuiltinCalls(Expressions):
                 self.counted(value, node)
             return UNK
         if name == "str" and args:
-            return lift(lambda atom: atom if atom.kind in (DEVICE, "unknown") else ON_HOST, args[0])
+            return lift(lambda atom: atom if atom.kind in (DEVICE, UNKNOWN) else ON_HOST, args[0])
         if name in ("float", "int", "bool") and args:
-            return args[0] if one(args[0], ALL).kind in (CONST, "unknown") else ON_HOST
+            return args[0] if one(args[0], ALL).kind in (CONST, UNKNOWN) else ON_HOST
         if name in ("any", "all") and args:
             return self._any_or_all(name, args[0])
         if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
@@ -105,7 +106,7 @@ class BuiltinCalls(Expressions):
             return UNK
         if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
             found = self.attribute(args[0], attribute.v, node)
-            if one(found, ALL).kind != "unknown":
+            if one(found, ALL).kind != UNKNOWN:
                 return found
         if len(args) > 2 and holds_device(args[2]):
             return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])

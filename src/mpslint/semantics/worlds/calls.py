@@ -32,6 +32,7 @@ from mpslint.semantics.worlds.values import (
     TENSOR,
     TRUE,
     UNK,
+    UNKNOWN,
     Atom,
     Value,
     cases_of,
@@ -78,7 +79,7 @@ class Calls(BuiltinCalls, Statements):
                 base = self.eval(function.value)
                 if one(base, self.frame.mask).kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
-                    if one(callee, self.frame.mask).kind in ("unknown", DEVICE):
+                    if one(callee, self.frame.mask).kind in (UNKNOWN, DEVICE):
                         callee = None
         else:
             callee = self.eval(function)
@@ -214,7 +215,7 @@ class Calls(BuiltinCalls, Statements):
             self.refuse(self.frame.mask, "SystemExit")
             return UNK
         if name in facts.PLATFORM:
-            return Atom("platform", name)
+            return Atom(PLATFORM, name)
         top = name.partition(".")[0]
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)

@@ -198,8 +198,3 @@ def offered(worlds: Worlds) -> Iterator[ast.expr]:
 
 def _place(node: ast.expr) -> tuple[int, int]:
     return node.lineno, node.col_offset
-
-
-def only_once_ported(event: Event) -> bool:
-    """Whether a choice keeps a Mac out that could come here."""
-    return not event.worlds & MAC and bool(event.worlds & PORTED)

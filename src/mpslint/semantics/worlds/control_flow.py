@@ -6,6 +6,7 @@ import ast
 import builtins
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.core import ANY_ERROR
 from mpslint.semantics.worlds.events import Kind
@@ -137,9 +138,7 @@ class ControlFlow(Branches):
         return isinstance(function, ast.Attribute) and function.attr == "autocast" and not known
 
     def _name_of(self, function: ast.expr) -> str | None:
-        calling, self.calling = self.calling, True
-        name = one(self.eval(function), ALL)
-        self.calling = calling
+        name = one(self.named_only(function), ALL)
         return str(name.v) if name.kind == NAME else None
 
     def expects_error(self, function: ast.expr) -> bool:
@@ -300,7 +299,4 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    names = {
-        kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "") for kind in kinds
-    }
-    return not facts.CUDA_ERRORS.isdisjoint(names)
+    return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))

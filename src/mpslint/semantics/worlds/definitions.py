@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts.priors import decorator_worlds, definition_worlds
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
@@ -12,10 +13,10 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     FUNCTION,
     NAME,
-    SKIP,
     Atom,
     Tests,
     cases_of,
+    left_by_marks,
     one,
     where,
 )
@@ -47,11 +48,7 @@ class Definitions(Expressions):
         elif self.recording:
             function.up, function.mask, function.tests = up, mask, tests
         for decorator in node.decorator_list:
-            last = (
-                decorator.attr
-                if isinstance(decorator, ast.Attribute)
-                else getattr(decorator, "id", "")
-            )
+            last = last_name(decorator)
             if last in ("property", "cached_property"):
                 function.prop = True
             elif last == "staticmethod":
@@ -64,8 +61,8 @@ class Definitions(Expressions):
             function.decorated = True
             function.escaped = function.escaped or any(map(self._hands_on, node.decorator_list))
             for decorator in node.decorator_list:
-                call = decorator.func if isinstance(decorator, ast.Call) else decorator
-                if isinstance(call, ast.Attribute) and call.attr == "fixture":
+                maker = _maker(decorator)
+                if isinstance(maker, ast.Attribute) and maker.attr == "fixture":
                     self.fixtures[node.name] = function
                     if isinstance(decorator, ast.Call) and any(
                         item.arg == "autouse" for item in decorator.keywords
@@ -79,10 +76,7 @@ class Definitions(Expressions):
     def _hands_on(self, decorator: ast.expr) -> bool:
         """Whether a decorator may give the function to somebody who calls it: a command, a route.
         Those of torch and of the standard library (`@torch.no_grad()`) do not."""
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        calling, self.calling = self.calling, True
-        name = one(self.eval(function), ALL)
-        self.calling = calling
+        name = one(self.named_only(_maker(decorator)), ALL)
         return name.kind != NAME or str(name.v).partition(".")[0] not in _PLAIN_DECORATORS
 
     def _through_own(self, node: FunctionNode, function: Function) -> int:
@@ -106,16 +100,8 @@ class Definitions(Expressions):
         """The worlds that a function or class runs in, as its decorators say."""
         mask = self.frame.mask
         for decorator in node.decorator_list:
-            value = self.eval(decorator)
-            for worlds, atom in cases_of(value):
-                if atom.kind == SKIP:
-                    mask &= atom.v | ~worlds
-            function = decorator.func if isinstance(decorator, ast.Call) else decorator
-            name = (
-                function.attr
-                if isinstance(function, ast.Attribute)
-                else getattr(function, "id", "")
-            )
+            mask &= left_by_marks(self.eval(decorator))
+            name = last_name(_maker(decorator)) or ""
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
             said = decorator_worlds(name, tuple(item.arg or "" for item in keywords))
             if said == "cuda":
@@ -156,3 +142,8 @@ class Definitions(Expressions):
                     self.kept(value, name)
         frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up = saved
         frame.env[node.name] = Atom(CLASS, cls)
+
+
+def _maker(decorator: ast.expr) -> ast.expr:
+    """What is called to make a decorator, or the decorator itself."""
+    return decorator.func if isinstance(decorator, ast.Call) else decorator

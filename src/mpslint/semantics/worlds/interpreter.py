@@ -242,11 +242,8 @@ class Interpreter(Summaries, Methods):
             given[parameter] = value
         first = function.node.body[0]
         self.reach[first] = self.reach.get(first, 0) | mask
-        if not mask:
-            return
-        if not function.relevant:
-            return
-        self.enter(function, mask, tests, given, recording=True, refused=refused, gate=gate)
+        if mask and function.relevant:
+            self.enter(function, mask, tests, given, recording=True, refused=refused, gate=gate)
 
 
 def _runs(statement: ast.stmt, own: frozenset[str]) -> bool:

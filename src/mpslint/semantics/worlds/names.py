@@ -64,6 +64,14 @@ class Names(Conditions):
                 return self.resolved(value, node)
         return value
 
+    def named_only(self, node: ast.expr) -> Value:
+        """What is called, or has an attribute that is looked at: that it is named here hands it to
+        nobody."""
+        calling, self.calling = self.calling, True
+        value = self.eval(node)
+        self.calling = calling
+        return value
+
     def resolved(self, atom: Atom, node: ast.expr) -> Value:
         """A name that the file imports from its project, as that says; else the name."""
         if self.project is None or "." not in str(atom.v) or atom.v.startswith("torch."):
@@ -78,15 +86,12 @@ class Names(Conditions):
                 value = self.lookup(key)
                 if value is not None:
                     return value
-        calling, self.calling = self.calling, True
-        base = self.eval(node.value)
-        self.calling = calling
-        value = self.attribute(base, node.attr, node)
+        value = self.attribute(self.named_only(node.value), node.attr, node)
         if value is UNK:
             key = self.key(node)
             if key is not None:
                 return Atom(UNKNOWN, symbol=(self.frame.function, key))
-        if not calling and value.__class__ is Atom and value.kind == NAME:
+        if not self.calling and value.__class__ is Atom and value.kind == NAME:
             return self.resolved(value, node)
         return value
 

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
     DEVICE,
+    DTYPE,
     LAMBDA,
     MAPPING,
     MODULE,
@@ -169,7 +170,7 @@ class Placing(Core):
                 worlds |= mask
         if worlds:
             name = "array" if array else "tensor"
-            self.emit(Kind.WIDE, node, worlds=worlds, name=name, value=Atom("dtype", dtype))
+            self.emit(Kind.WIDE, node, worlds=worlds, name=name, value=Atom(DTYPE, dtype))
 
 
 def repaired(worlds: int, atom: Atom) -> Value:

@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.values import NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
+from mpslint.semantics.worlds.values import CONST, NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
@@ -100,7 +100,7 @@ class Class:
             if value is not None:
                 # A plain constant says little: another method, or a caller, may set another.
                 value = lift(
-                    lambda atom: UNK if atom.kind == "const" and not atom.tests else atom, value
+                    lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
                 )
                 if value.__class__ is Cases:
                     value = port(value)

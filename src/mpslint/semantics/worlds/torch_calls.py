@@ -7,6 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, names_process
 from mpslint.facts.runtime import cuda_names
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
@@ -16,7 +17,9 @@ from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
+    FILE,
     FUNCTION,
+    LAMBDA,
     MEMORY,
     NAME,
     NONE,
@@ -217,10 +220,10 @@ class TorchCalls(Makers, Calls):
             source = one(args[0], ALL) if args else UNK
             if source.kind != MEMORY and not spread:
                 path = self.path_of(node.args[0], args[0]) if node.args and args else None
-                self.emit(Kind.LOADED, node, name=name, value=Atom("file", path))
+                self.emit(Kind.LOADED, node, name=name, value=Atom(FILE, path))
             return UNK
         first = one(given, self.frame.mask)
-        if first.kind == "lambda":
+        if first.kind == LAMBDA:
             return UNK
         if holds_device(given, self.frame.mask):
             self.emit(Kind.LOADED, node, name=name, value=given)
@@ -289,7 +292,7 @@ class TorchCalls(Makers, Calls):
 def process_number(node: ast.expr) -> bool:
     """Whether an expression reads the number of a process: a rank, `os.environ["LOCAL_RANK"]`."""
     for item in ast.walk(node):
-        word = item.attr if isinstance(item, ast.Attribute) else getattr(item, "id", None)
+        word = last_name(item)
         if isinstance(item, ast.Constant) and isinstance(item.value, str):
             word = item.value
         if word is not None and names_process(word):

@@ -21,7 +21,9 @@ UNKNOWN, NOTHING, CONST, SOME, HOST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE = (
 NAME, FUNCTION, CLASS, INSTANCE, BOUND, LAMBDA, SEQUENCE, MAPPING, NAMESPACE = (
     "name", "function", "class", "instance", "bound", "lambda", "sequence", "mapping", "namespace",
 )  # fmt: skip
-PARSER, STREAM, MEMORY, PLATFORM, SKIP = "parser", "stream", "memory", "platform", "skip"
+PARSER, STREAM, FILE, MEMORY, PLATFORM, SKIP = (
+    "parser", "stream", "file", "memory", "platform", "skip",
+)  # fmt: skip
 PARTIAL = "partial"
 
 Node = ast.expr | tuple[ast.expr, ...] | None
@@ -255,3 +257,15 @@ def is_none(value: Value) -> bool:
 def holds_device(value: Value, worlds: int = ALL) -> bool:
     """Whether a value is a device, in some of `worlds`."""
     return any(atom.kind == DEVICE for _, atom in cases_of(value, worlds))
+
+
+def left_by_marks(value: Value) -> int:
+    """The worlds that a mark of a test (`pytest.mark.skipif(...)`), or a list of marks, leaves."""
+    left = ALL
+    for worlds, atom in cases_of(value):
+        if atom.kind == SKIP:
+            left &= atom.v | ~worlds
+        elif atom.kind == SEQUENCE:
+            for item in atom.v:
+                left &= left_by_marks(item)
+    return left

@@ -9,7 +9,6 @@ import secrets
 import socket
 import sys
 import tempfile
-from types import TracebackType
 from typing import Any
 
 
@@ -56,12 +55,7 @@ class Canary:
             "shared": os.stat("/dev/shm").st_dev if os.path.isdir("/dev/shm") else 0,
         }
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for sock in self._open:
             sock.close()
         if hasattr(self, "_folder"):

@@ -46,6 +46,19 @@ class Places(NamedTuple):
     private: Sequence[str]
 
 
+class Command(NamedTuple):
+    """What to run, where, and how far it may go."""
+
+    argv: Sequence[str]
+    """The first is an absolute path."""
+    cwd: str
+    env: Mapping[str, str]
+    places: Places
+    limits: Limits
+    handles: Sequence[int] = ()
+    """File descriptors that the command inherits."""
+
+
 class Ended(NamedTuple):
     """How a command ended: its exit code (negative: the signal), or the limit that stopped it."""
 
@@ -89,66 +102,43 @@ class _Collector(threading.Thread):
         return self.total - len(self.head) - min(len(self.tail), _TAIL)
 
 
-def run(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    places: Places,
-    limits: Limits,
-    handles: Sequence[int] = (),
-) -> Ended:
+def run(command: Command) -> Ended:
     """Run a command to its end or to a limit; every process that it started is gone afterwards.
 
-    `argv[0]` must be an absolute path; `handles` are file descriptors that the command inherits.
     Raises OSError only when mpslint's own Python cannot be started.
     """
-    ended = _run(argv, cwd, env, places, limits, True, handles)
+    ended = attempt(command, namespaces=True)
     if ended.broken:
-        ended = _run(argv, cwd, env, places, limits, False, handles)
+        ended = attempt(command, namespaces=False)
     return ended
 
 
-def _run(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    places: Places,
-    limits: Limits,
-    namespaces: bool,
-    handles: Sequence[int] = (),
-) -> Ended:
+def attempt(command: Command, *, namespaces: bool) -> Ended:
+    """The same, in one of the two ways in which a command is kept from others."""
+    places, limits = command.places, command.limits
     with Canary(os.path.dirname(places.writable[0])) as canary:
-        config = _configuration(argv, cwd, env, places, limits, namespaces)
-        # A try at something that cannot be seen would prove nothing.
-        config["keep"].append(canary.folder)
-        return _watched({**config, "canary": canary.places(), "handles": list(handles)})
-
-
-def _configuration(
-    argv: Sequence[str],
-    cwd: str,
-    env: Mapping[str, str],
-    places: Places,
-    limits: Limits,
-    namespaces: bool,
-) -> dict[str, Any]:
-    return {
-        "argv": list(argv),
-        "cwd": cwd,
-        "env": dict(env),
-        "namespaces": namespaces,
-        "timeout": limits.timeout,
-        "memory": limits.address_space,
-        "memory_total": limits.memory,
-        "processes": limits.processes,
-        "disk": limits.disk,
-        "writable": list(places.writable),
-        "hidden": list(places.hidden),
-        "keep": list(places.keep),
-        "scratch": dict(places.scratch),
-        "guarded": list(places.guarded),
-        "private": list(places.private),
-    }
+        return _watched(
+            {
+                "argv": list(command.argv),
+                "cwd": command.cwd,
+                "env": dict(command.env),
+                "handles": list(command.handles),
+                "namespaces": namespaces,
+                "timeout": limits.timeout,
+                "memory": limits.address_space,
+                "memory_total": limits.memory,
+                "processes": limits.processes,
+                "disk": limits.disk,
+                "writable": list(places.writable),
+                "hidden": list(places.hidden),
+                # A try at something that cannot be seen would prove nothing.
+                "keep": [*places.keep, canary.folder],
+                "scratch": dict(places.scratch),
+                "guarded": list(places.guarded),
+                "private": list(places.private),
+                "canary": canary.places(),
+            }
+        )
 
 
 def _watched(config: dict[str, Any]) -> Ended:

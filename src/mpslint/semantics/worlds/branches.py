@@ -59,14 +59,13 @@ class Branches(Expressions):
         ends: list[tuple[int, Env]] = []
         spans: list[tuple[int, int, int]] = []
         frame.inside = (*inside, node.test)
+        built, frame.built = frame.built, frame.built | (tests & self.build_tests)
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask, frame.refused = worlds, frame.refused & ~worlds
             frame.env = dict(env) if worlds and branch else env
             if refined and branch is node.orelse:
                 frame.env = {**env, **dict(refined)}
-            if branch is node.orelse and yes and not ends[0][0]:
-                frame.arm = arm  # What the other arm leaves behind it, whether indented or not.
-            away = self.is_told(mask, worlds, tests)
+            away = sent_away(mask, worlds)
             frame.tests = why | tests if away else why
             frame.gate = node.test if away and mask & ~worlds & MACS else gate
             mark, before = len(self.log), frame.refused
@@ -82,7 +81,7 @@ class Branches(Expressions):
         away = sent_away(mask, frame.mask)
         frame.tests = why | tests if away else why
         frame.gate = node.test if mask & ~frame.mask & MACS else gate
-        frame.inside = inside
+        frame.inside, frame.built = inside, built
         if parts and not frame.caught:
             self._refused(node, mask, tests, returned)
         frame.arm = arm
@@ -197,7 +196,7 @@ class Branches(Expressions):
                 yes, no, more = self.cond(case.guard)
                 taken, left, tests = yes, left | no, tests | more
                 frame.mask = taken
-            if self.is_told(rest, taken, tests):
+            if sent_away(rest, taken):
                 frame.tests = why | tests
             if taken:
                 self.block(case.body)

@@ -77,7 +77,7 @@ class Conditions(Placing):
             frame.mask = go
             if not go:
                 break
-            if self.is_told(mask, go, tests):
+            if sent_away(mask, go):
                 frame.tests = why | tests
         frame.mask, frame.tests = mask, why
         self.asking = asking
@@ -108,11 +108,6 @@ class Conditions(Placing):
                 found.append((key, by_world(_another(surely), self.eval(named))))
         self.recording = recording
         return found
-
-    def is_told(self, before: int, after: int, tests: Tests) -> bool:
-        """Whether what follows hangs on these tests: they sent somebody away, or they only asked
-        what torch was built for, which is worth a word wherever it is asked."""
-        return sent_away(before, after) or not tests.isdisjoint(self.build_tests)
 
     # switches
 

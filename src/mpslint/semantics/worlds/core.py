@@ -138,7 +138,7 @@ class Core:
                 kind,
                 node,
                 frame.mask if worlds is None else worlds,
-                frame.tests if tests is None else tests,
+                (frame.tests if tests is None else tests) | frame.built,
                 name,
                 value,
                 use,

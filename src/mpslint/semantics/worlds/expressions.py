@@ -10,7 +10,7 @@ from typing import Any
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, pick, port
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -119,16 +119,17 @@ class Expressions(Names):
         yes, no, tests = self.cond(node.test)
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
+        built, frame.built = frame.built, frame.built | (tests & self.build_tests)
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
-            frame.tests = why | tests if self.is_told(mask, worlds, tests) else why
+            frame.tests = why | tests if sent_away(mask, worlds) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
             self.mark(branch)
             gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
             frame.arm, frame.gate = arm, gate
-        frame.mask, frame.tests = mask, why
+        frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
         return pick(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 

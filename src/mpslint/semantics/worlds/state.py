@@ -130,6 +130,8 @@ class Frame:
     refused: int = 0
     broken: int = 0
     """Worlds that have left the loop at hand by `break`."""
+    built: Tests = NO_TESTS
+    """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
     casting: bool = False
     """In an autocast that is on."""
     own: bool = False

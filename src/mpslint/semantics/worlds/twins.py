@@ -58,8 +58,6 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     meant; `other`: conditionals in which it gets something else."""
     if event.arm and (event.function, event.arm) in run.asking_mps:
         return event.arm not in other
-    if event.arm and event.passed and (event.function, 0) in run.asking_mps:
-        return True  # The arm leaves, and what follows it is its other arm.
     return not event.tests.isdisjoint(run.mps_tests)
 
 

@@ -2,7 +2,8 @@
 
 What `torch.cuda.*` does without CUDA is in `names.json`, read by `mpslint.facts.runtime`. A new
 fact about torch is one row here. Answers are for one GPU of NVIDIA's, several, a Mac, the same Mac
-once the program is ported, and a machine with neither. Sources: the documentation and source of
+once the program is ported, a machine with neither, and one with neither whose torch is built for
+more than it has. Sources: the documentation and source of
 torch 2.0 to 2.13, `torch/cuda/__init__.py`, `torch/mps/__init__.py`, `torch/accelerator`.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-Answer = tuple[Any, Any, Any, Any, Any]
+Answer = tuple[Any, Any, Any, Any, Any, Any]
 ANY = None
 """In an answer: not known."""
 SEVERAL = "2+"
@@ -23,39 +24,49 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_ON_CUDA: Answer = (True, True, False, True, False)
-MAYBE_ON_CUDA: Answer = (ANY, ANY, False, False, False)
-_ON_MPS: Answer = (False, False, True, True, False)
-_NEVER: Answer = (False, False, False, False, False)
+_ON_CUDA: Answer = (True, True, False, True, False, False)
+MAYBE_ON_CUDA: Answer = (ANY, ANY, False, False, False, False)
+_ON_MPS: Answer = (False, False, True, True, False, False)
+_BUILT_FOR_CUDA: Answer = (True, True, False, True, False, True)
+_BUILT_FOR_MPS: Answer = (False, False, True, True, False, True)
+_NEVER: Answer = (False, False, False, False, False, False)
+KNOWN_OF_MPS: Answer = (True, True, True, True, False, True)
+"""`hasattr(torch, "mps")`: so it is wherever torch is not too old to have heard of MPS."""
+
+
+def knows_mps(name: str) -> bool:
+    """Whether a name below torch is there since torch knows MPS, on every machine."""
+    return name.startswith(("torch.mps", "torch.backends.mps"))
+
 
 ANSWERS: dict[str, Answer] = {
     "torch.cuda.is_available": _ON_CUDA,
-    "torch.cuda.device_count": (1, SEVERAL, 0, 1, 0),
+    "torch.cuda.device_count": (1, SEVERAL, 0, 1, 0, 0),
     "torch.cuda.is_initialized": MAYBE_ON_CUDA,
     "torch.cuda.is_bf16_supported": MAYBE_ON_CUDA,
-    "torch.cuda._is_compiled": _ON_CUDA,
-    "torch.backends.cuda.is_built": _ON_CUDA,
+    "torch.cuda._is_compiled": _BUILT_FOR_CUDA,
+    "torch.backends.cuda.is_built": _BUILT_FOR_CUDA,
     "torch.backends.cudnn.is_available": MAYBE_ON_CUDA,
     "torch.backends.mps.is_available": _ON_MPS,
-    "torch.backends.mps.is_built": _ON_MPS,
+    "torch.backends.mps.is_built": _BUILT_FOR_MPS,
     "torch.backends.mps.is_macos_or_newer": _ON_MPS,
     "torch.mps.is_available": _ON_MPS,
-    "torch.mps.device_count": (0, 0, 1, 1, 0),
-    "torch.accelerator.is_available": (True, True, True, True, False),
-    "torch.accelerator.device_count": (1, SEVERAL, 1, 1, 0),
+    "torch.mps.device_count": (0, 0, 1, 1, 0, 0),
+    "torch.accelerator.is_available": (True, True, True, True, False, False),
+    "torch.accelerator.device_count": (1, SEVERAL, 1, 1, 0, 0),
     "torch.xpu.is_available": _NEVER,
     "torch.npu.is_available": _NEVER,
     "torch.mlu.is_available": _NEVER,
     "torch.musa.is_available": _NEVER,
-    "torch.distributed.is_nccl_available": (True, True, False, False, False),
+    "torch.distributed.is_nccl_available": (True, True, False, False, False, False),
 }
 """Functions that ask the machine."""
 
 ATTRIBUTES: dict[str, Answer] = {
-    "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT),
-    "torch.version.hip": (ANY, ANY, ANY, ANY, ANY),
-    "torch.has_mps": _ON_MPS,
-    "torch.has_cuda": _ON_CUDA,
+    "torch.version.cuda": ("12", "12", ABSENT, "12", ABSENT, ABSENT),
+    "torch.version.hip": (ANY, ANY, ANY, ANY, ANY, ANY),
+    "torch.has_mps": _BUILT_FOR_MPS,
+    "torch.has_cuda": _BUILT_FOR_CUDA,
 }
 """Attributes that ask it."""
 
@@ -251,6 +262,13 @@ DTYPES: dict[str, str] = {
     "numpy.single": "float32",
     "numpy.bool_": "bool",
 }  # fmt: skip
+HALVES: dict[str, str] = {
+    **dict.fromkeys(("float16", "half", "fp16", "f16", "16", "16-mixed"), "float16"),
+    **dict.fromkeys(("bfloat16", "bf16", "bf16-mixed"), "bfloat16"),
+    **dict.fromkeys(("torch.float16", "torch.half"), "float16"),
+    "torch.bfloat16": "bfloat16",
+}
+"""Names of the dtypes of 16 bits."""
 NOT_ON_MPS = frozenset({"float64", "complex128"})
 """Dtypes that MPS does not have: `TypeError: Cannot convert a MPS Tensor to float64`."""
 WIDE_ARRAYS = _words(
@@ -289,6 +307,7 @@ LOOKERS = _words(
 """Builtins that only look at their arguments: a device given to them is not used."""
 PASSING_ON = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"})
 """Functions that give what they are given, a turn at a time."""
+LIGHTNING = ("lightning.", "pytorch_lightning.")
 LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
 LOOKING_METHODS = _words(
     """

@@ -107,6 +107,16 @@ def names_process(name: str) -> bool:
     return any(pattern.search(name) for pattern in _process_names())
 
 
+@cache
+def _requests() -> list[re.Pattern[str]]:
+    return [re.compile(match, re.I) for match in _rows("requests")]
+
+
+def names_request(name: str) -> bool:
+    """Whether a switch of this name, or this word, asks for CUDA."""
+    return any(pattern.search(name) for pattern in _requests())
+
+
 @lru_cache(_REMEMBERED)
 def places_elsewhere(name: str) -> bool:
     """Whether what is called belongs to a library that has devices of its own, and no MPS."""

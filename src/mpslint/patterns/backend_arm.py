@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
+from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.selection import torch_name
-from mpslint.patterns.text import alone_on_lines, indent_unit, insert
+from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, insert, replace
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -50,6 +51,20 @@ def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | Non
     if not source.text[:offset].endswith(("\n", "\r")):
         text = newline + text.removesuffix(newline)
     return insert(offset, text)
+
+
+def mps_choice(context: Context, branch: ast.IfExp, cuda: ast.Attribute) -> Edit | None:
+    """`CUDA if test else other` with `MPS if test else` in front of `other`."""
+    arm = _mps_text(context, cuda, branch.body) if wants_mps(context) else None
+    test = mps_test(context, branch.test)
+    if arm is None or test is None or "\n" in test + arm:
+        return None
+    source, other = context.source, branch.orelse
+    if holds_comment(source, *source.span(branch)) or "\n" in source.segment(branch):
+        return insert(source.span(other)[0], f"{arm} if {test} else ")
+    text, body, asked = source.segment(other), source.segment(branch.body), branch.test
+    parts = [body, f"if {source.segment(asked)}", f"else {arm}", f"if {test}", f"else {text}"]
+    return replace(source, branch, arms_laid_out(context, branch, parts))
 
 
 def _mps_text(context: Context, cuda: ast.Attribute, node: ast.AST) -> str | None:

@@ -1,8 +1,8 @@
 """A dtype is chosen by asking CUDA for bfloat16, so every Mac gets float16.
 
 ## What it does
-Flags `torch.cuda.is_bf16_supported()` as the test of a conditional or an `if`, where the other
-arm is a 16-bit dtype.
+Flags `torch.cuda.is_bf16_supported()` where it chooses bfloat16, and whoever is left gets the other
+dtype of 16 bits.
 
 ## Why is this bad?
 The answer is False on every Mac, while MPS runs bfloat16 from torch 2.3 on macOS 14: the program
@@ -35,14 +35,12 @@ There is no fix: the dtype on MPS is a choice.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-
-_HALF = {"float16", "half", "fp16", "16-mixed", "16", "torch.float16", "f16"}
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -53,36 +51,19 @@ _HALF = {"float16", "half", "fp16", "16-mixed", "16", "torch.float16", "f16"}
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call in context.calls_of("torch.cuda.is_bf16_supported"):
-        if not context.worlds.breaks(call):
-            continue
-        chosen = _selection(context, call)
-        if chosen is not None and _falls_to_half(chosen):
+    named = context.worlds.events(Kind.NAMED)
+    for event in context.worlds.raising(("torch.cuda.is_bf16_supported",)):
+        wide = [
+            (other.function, other.arm)
+            for other in named
+            if other.name == "bfloat16" and other.cuda_alone and event.node in other.tests
+        ]
+        if any(
+            other.name == "float16" and other.on_mac and (other.function, other.arm) in wide
+            for other in named
+        ):
             yield context.finding(
                 rule,
-                call.func,
+                event.call.func,
                 "torch.cuda.is_bf16_supported() is False on every Mac: float16 is chosen there",
             )
-
-
-def _selection(context: Context, call: ast.Call) -> ast.If | ast.IfExp | None:
-    """The `if` whose test the call belongs to, where CUDA is not a condition of its own."""
-    child: ast.AST = call
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If | ast.IfExp):
-            return parent if child is parent.test else None
-        if not isinstance(parent, ast.BoolOp | ast.UnaryOp):
-            return None
-        child = parent
-    return None
-
-
-def _falls_to_half(selection: ast.If | ast.IfExp) -> bool:
-    arms = selection.orelse if isinstance(selection.orelse, list) else [selection.orelse]
-    for arm in arms:
-        for node in ast.walk(arm):
-            if isinstance(node, ast.Attribute) and node.attr in _HALF:
-                return True
-            if isinstance(node, ast.Constant) and node.value in _HALF:
-                return True
-    return False

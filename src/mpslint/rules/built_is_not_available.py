@@ -1,8 +1,8 @@
 """`is_built()` is asked where `is_available()` is meant.
 
 ## What it does
-Flags `torch.backends.mps.is_built()` and `torch.backends.cuda.is_built()` as the only condition
-of a branch that selects or uses a device.
+Flags `torch.backends.mps.is_built()` and `torch.backends.cuda.is_built()` where nothing else is
+asked before a device is selected or used.
 
 ## Why is this bad?
 `is_built()` says what the wheel was compiled with, not what this machine can run: it is true on a
@@ -38,10 +38,12 @@ from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.without_mps import build_tests, named
 
 _BUILT = {
-    "torch.backends.mps.is_built": ("mps", "torch.backends.mps.is_available", "is_available"),
-    "torch.backends.cuda.is_built": ("cuda", "torch.cuda.is_available", None),
+    "torch.backends.mps.is_built": ("torch.backends.mps.is_available", True),
+    "torch.backends.cuda.is_built": ("torch.cuda.is_available", False),
 }
 
 
@@ -53,73 +55,39 @@ _BUILT = {
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for call in context.calls_of(*_BUILT):
-        test = _condition(context, call)
-        name = context.resolve(call.func)
-        if test is None or name is None:
-            continue
-        backend, available, replacement = _BUILT[name]
-        if context.guards.has(test, backend, f"no-{backend}"):
-            continue
-        if _also_asked(context, test, available) or _explains(context, test, available):
-            continue
-        fixable = replacement is not None and isinstance(call.func, ast.Attribute)
-        yield context.finding(
-            rule,
-            call.func,
-            f"is_built() is true where the device is not there: ask {available}()",
-            applicability=Applicability.SAFE if fixable else None,
-            fix=partial(_ask_available, context, call) if fixable else None,
-        )
+    told: set[ast.expr] = set()
+    for event in _uses(context):
+        for test in build_tests(context.worlds, event):
+            if not isinstance(test, ast.Call) or test in told:
+                continue
+            name = context.resolve(test.func)
+            if name not in _BUILT:
+                continue
+            told.add(test)
+            yield _finding(context, rule, test, *_BUILT[name])
 
 
-def _condition(context: Context, call: ast.Call) -> ast.expr | None:
-    """The whole test that the call decides, None where it only reports."""
-    child: ast.AST = call
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.BoolOp) or (
-            isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
-        ):
-            child = parent
-            continue
-        if isinstance(parent, ast.If | ast.IfExp | ast.While) and parent.test is child:
-            return parent.test
-        return None
-    return None
+def _uses(context: Context) -> Iterator[Event]:
+    """Devices that are written out, other than to compare with them, and calls for one."""
+    for event in named(context.worlds, ("cuda", "mps", "cpu")):
+        if not isinstance(context.index.parents[event.node], ast.Compare):
+            yield event
+    for event in context.worlds.events(Kind.CALLED):
+        if event.name.startswith(("torch.mps.", "torch.cuda.")):
+            yield event
 
 
-def _also_asked(context: Context, test: ast.expr, available: str) -> bool:
-    return any(
-        isinstance(node, ast.Call) and context.resolve(node.func) == available
-        for node in ast.walk(test)
+def _finding(
+    context: Context, rule: Rule, call: ast.Call, available: str, replaceable: bool
+) -> Finding:
+    fixable = replaceable and isinstance(call.func, ast.Attribute)
+    return context.finding(
+        rule,
+        call.func,
+        f"is_built() is true where the device is not there: ask {available}()",
+        applicability=Applicability.SAFE if fixable else None,
+        fix=partial(_ask_available, context, call) if fixable else None,
     )
-
-
-def _explains(context: Context, test: ast.expr, available: str) -> bool:
-    """A branch that asks for more inside, or prints, raises and nothing more."""
-    holder = context.index.parents[test]
-    if not isinstance(holder, ast.If):
-        return False
-    arms = [*holder.body, *holder.orelse]
-    if any(
-        isinstance(node, ast.Call) and context.resolve(node.func) == available
-        for arm in arms
-        for node in ast.walk(arm)
-    ):
-        return True
-    return all(
-        isinstance(arm, ast.Raise | ast.Pass)
-        or (isinstance(arm, ast.Expr) and _only_speaks(context, arm.value))
-        for arm in holder.body
-    )
-
-
-def _only_speaks(context: Context, value: ast.expr) -> bool:
-    """A text, or a call that is neither one of torch's nor a move."""
-    if not isinstance(value, ast.Call):
-        return isinstance(value, ast.Constant)
-    name = context.resolve(value.func) or ast.unparse(value.func)
-    return not name.startswith("torch.") and name.rsplit(".", 1)[-1] not in ("to", "cuda")
 
 
 def _ask_available(context: Context, call: ast.Call) -> Fix | None:

@@ -39,9 +39,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.last_arm import deciding_test
-
-_SETTLED = ("mps", "asked-mps", "accelerator", "darwin", "cuda", "no-mps", "caught")
+from mpslint.semantics.worlds.without_mps import named, replaces_cuda
 
 
 @rule(
@@ -52,31 +50,23 @@ _SETTLED = ("mps", "asked-mps", "accelerator", "darwin", "cuda", "no-mps", "caug
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for literal in context.devices.literals:
-        if literal.backend != "mps" or not isinstance(literal.node, ast.Constant):
+    for event in named(context.worlds, ("mps",)):
+        literal = event.node
+        if not isinstance(literal, ast.Constant) or event.caught:
             continue
-        test = deciding_test(context, literal.node)
-        if test is None or context.guards.has(literal.node, *_SETTLED):
+        if context.devices.slot(literal) is None:
             continue
-        if _is_skipped(context, literal.node):
+        tests = replaces_cuda(context.worlds, event)
+        if not tests:
             continue
         yield context.finding(
             rule,
-            literal.node,
+            literal,
             "chosen wherever CUDA is absent, also where there is no MPS: raises there",
-            labels=(context.label(test, "the only test"),),
+            labels=(context.label(tests[0], "the only test"),),
             applicability=Applicability.SAFE,
-            fix=partial(_fix, context, literal.node),
+            fix=partial(_fix, context, literal),
         )
-
-
-def _is_skipped(context: Context, node: ast.AST) -> bool:
-    """Below a mark that asks for MPS beside CUDA: `skipif(not (cuda or mps))`."""
-    function = context.index.function(node)
-    return function is not None and any(
-        isinstance(mark, ast.Call) and "mps" in ast.unparse(mark)
-        for mark in function.decorator_list
-    )
 
 
 def _fix(context: Context, node: ast.Constant) -> Fix | None:

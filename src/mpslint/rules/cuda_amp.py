@@ -96,7 +96,7 @@ def _names_wrong(context: Context, statement: ast.ImportFrom, wrong: set[ast.AST
 def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
     """What to report, with its call."""
     found: dict[ast.expr, ast.Call | None] = {}
-    for event in context.worlds.without_twin:
+    for event in context.effects_alone:
         if event.name not in _QUALIFIED:
             continue
         if isinstance(event.node, ast.Call):

@@ -61,8 +61,10 @@ from mpslint.semantics.value_syntax import is_main_test
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.without_twin:
-        if event.name != "torch.cuda.empty_cache" or _ends_program(context, event.call):
+    for event in context.effects_alone:
+        if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
+            continue
+        if _ends_program(context, event.node):
             continue
         fix = (
             partial(

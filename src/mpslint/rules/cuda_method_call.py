@@ -93,14 +93,13 @@ def _finding(
     call = event.call
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
-    tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
     return context.finding_at(
         rule,
         start,
         end,
         message,
         severity=severity,
-        labels=tuple(context.label(test, "decided here") for test in tests[:1]),
+        labels=context.decided(event),
         applicability=partial(move_level, context, call),
         fix=partial(move_to_device, context, call),
     )

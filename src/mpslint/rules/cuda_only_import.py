@@ -23,11 +23,9 @@ except ImportError:
 
 ## What is not flagged
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
-functions and behind `pytest.importorskip`; modules that exist for the package, by their path
-(`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
-imports them must be guarded; what belongs to the project that makes the package (it lies beside a
-setup script above the file): its tests and examples; bitsandbytes and deepspeed, which have an MPS
-path.
+functions and behind `pytest.importorskip`; modules that define Triton kernels, where what imports
+them must be guarded; what belongs to the project that makes the package (it lies beside a setup
+script above the file): its tests and examples; bitsandbytes and deepspeed, which have an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -38,7 +36,6 @@ There is no fix: what should happen without the package is for a human to say.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mpslint.model import Finding, Severity
@@ -71,11 +68,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _about(context: Context, package: str) -> bool:
-    """Whether the module exists for this package: it says so in its path, or defines kernels."""
-    parts = re.split(r"[/\\]", context.source.path)[-4:]
-    word = re.compile(rf"(^|[_-]){package}($|[_.-])|kernel|trt|tilelang")
-    if any(word.search(part) for part in parts):
-        return True
+    """Whether the module exists for this package: it defines kernels that are written with it."""
     if package != "triton":
         return False
     return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

@@ -20,8 +20,9 @@ assert torch.cuda.is_available() or torch.backends.mps.is_available(), "needs a 
 ## What is not flagged
 Tests; functions, classes and files that are about CUDA by their names or by the kernels they
 import, or about several GPUs by their names; checks of what the user or a caller has asked for
-(`if device == "cuda" and not torch.cuda.is_available()`); checks that know MPS or another
-accelerator; refusals that name NVIDIA, or stand in front of a process group on NCCL.
+(`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...`); checks that
+know MPS or another accelerator; refusals that name NVIDIA, or stand in front of a process group on
+NCCL.
 
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say.

@@ -59,10 +59,13 @@ _PORTABLE = {
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    calls = [event.call for event in context.worlds.without_twin if event.name in _PORTABLE]
-    for event in context.worlds.without_twin:
-        if event.name not in _PORTABLE:
-            continue
+    events = [
+        event
+        for event in context.effects_alone
+        if event.name in _PORTABLE and isinstance(event.node, ast.Call)
+    ]
+    calls = [event.call for event in events]
+    for event in events:
         call, portable = event.call, _PORTABLE[event.name]
         fixable = event.on_mac and not _seeded_before(context, call, calls)
         yield context.finding(

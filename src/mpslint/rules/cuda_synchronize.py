@@ -53,6 +53,8 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising(("torch.cuda.synchronize",)):
+        if context.is_consequence(event):
+            continue
         yield context.finding(
             rule,
             event.call.func,

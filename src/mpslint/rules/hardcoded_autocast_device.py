@@ -58,8 +58,10 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.without_twin:
-        if event.kind not in (Kind.AUTOCAST, Kind.SCALED) or not isinstance(event.node, ast.Call):
+    for event in context.effects_alone:
+        if event.kind not in (Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED):
+            continue
+        if not isinstance(event.node, ast.Call):
             continue
         if event.name.startswith("torch.cuda."):
             continue  # The finding of cuda-amp.

@@ -114,7 +114,6 @@ def _gated(
     slot: Slot | None,
     refusal: ast.expr | None,
 ) -> Finding:
-    tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
     gate = context.chains.gate(node) if slot is not None else None
     literal = next((item for item in context.devices.literals if item.node is node), None)
     if refusal is not None and literal is not None and slot is not None:
@@ -129,7 +128,7 @@ def _gated(
         if refusal is not None
         else "a Mac's GPU is never used: things are moved only where CUDA is",
         severity=Severity.IGNORES,
-        labels=tuple(context.label(test, "decided here") for test in tests[:1]),
+        labels=context.decided(event),
         applicability=Applicability.UNSAFE
         if literal is not None
         else partial(gates_level, context)

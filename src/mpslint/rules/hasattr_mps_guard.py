@@ -41,8 +41,9 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.without_mps import build_tests, named
 
-_SETTLED = ("mps", "asked-mps", "accelerator", "darwin", "no-mps", "caught")
 _QUESTIONS = ("is_available", "device_count", "is_built")
 
 
@@ -55,68 +56,42 @@ _QUESTIONS = ("is_available", "device_count", "is_built")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    guards = [call for call in context.index.calls.get("hasattr", ()) if _is_guard(context, call)]
-    if not guards:
-        return
     seen: set[ast.AST] = set()
-    for use in _uses(context):
-        facts = context.guards.at(use)
-        if "mps-attribute" not in facts or not facts.isdisjoint(_SETTLED):
+    for event in _uses(context):
+        tests = build_tests(context.worlds, event)
+        guards = [test for test in tests if isinstance(test, ast.Call) and _is_hasattr(test)]
+        if event.caught or len(guards) != len(tests) or not guards or guards[0] in seen:
             continue
-        guard = _guard_of(context, use, guards)
-        if guard is None or guard in seen:
-            continue
-        seen.add(guard)
+        seen.update(guards)
+        guard, use = guards[0], event.node
+        shown = use.func if isinstance(use, ast.Call) else use
         yield context.finding(
             rule,
             guard,
-            f"true on every platform, so {context.line(use)} raises where there is no MPS",
-            labels=(context.label(use, "needs MPS"),),
+            f"true on every platform, so {context.line(shown)} raises where there is no MPS",
+            labels=(context.label(shown, "needs MPS"),),
             applicability=Applicability.SAFE,
             fix=partial(_fix, context, guard),
         )
 
 
-def _is_guard(context: Context, call: ast.Call) -> bool:
-    if len(call.args) != 2 or not isinstance(call.args[1], ast.Constant):
-        return False
-    holder, word = context.resolve(call.args[0]), call.args[1].value
-    return (holder, word) in (("torch", "mps"), ("torch.backends", "mps")) or holder == "torch.mps"
+def _is_hasattr(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Name) and call.func.id == "hasattr"
 
 
-def _uses(context: Context) -> Iterator[ast.expr]:
+def _uses(context: Context) -> list[Event]:
     """Calls of `torch.mps.*` that need the device, and MPS devices where one is expected."""
-    for node in context.index.attributes.get("mps", ()):
-        if context.resolve(node) != "torch.mps":
-            continue
-        attribute = context.index.parents[node]
-        if not isinstance(attribute, ast.Attribute) or attribute.attr in _QUESTIONS:
-            continue
-        call = context.index.parents[attribute]
-        if isinstance(call, ast.Call) and call.func is attribute:
-            yield attribute
-    for literal in context.devices.literals:
-        if literal.backend == "mps" and context.devices.slot(literal.node) is not None:
-            yield literal.node
-
-
-def _guard_of(context: Context, use: ast.AST, guards: list[ast.Call]) -> ast.Call | None:
-    """The `hasattr` in the condition under which `use` runs."""
-    child = use
-    for parent in context.index.ancestors(use):
-        tests: list[ast.expr] = []
-        if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
-            tests = [parent.test]
-        elif isinstance(parent, ast.BoolOp):
-            tests = [value for value in parent.values if value is not child]
-        for test in tests:
-            for guard in guards:
-                if context.index.within(guard, test):
-                    return guard
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            return None
-        child = parent
-    return None
+    found = [
+        event
+        for event in context.worlds.events(Kind.CALLED)
+        if event.name.startswith("torch.mps.") and event.name[10:] not in _QUESTIONS
+    ]
+    found += [
+        event
+        for event in named(context.worlds, ("mps",))
+        if context.devices.slot(event.node) is not None  # type: ignore[arg-type]
+    ]
+    return sorted(found, key=lambda event: (event.node.lineno, event.node.col_offset))  # type: ignore[attr-defined]
 
 
 def _fix(context: Context, guard: ast.Call) -> Fix | None:

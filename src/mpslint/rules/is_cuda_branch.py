@@ -37,6 +37,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -47,63 +48,19 @@ from mpslint.semantics.context import Context
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for flag in context.index.attributes.get("is_cuda", ()):
-        if not isinstance(flag.ctx, ast.Load):
+    told: set[ast.expr] = set()
+    for event in context.worlds.without_twin:
+        if event.kind not in (Kind.MOVED, Kind.PLACED) or event.once_ported:
             continue
-        branch = _branch(context, flag)
-        if branch is None or "cuda" not in context.guards.implied(branch.test, True):
-            continue
-        if context.guards.has(flag, "cuda", "no-mps") or _asks_mps(branch):
-            continue
-        body = branch.body if isinstance(branch.body, list) else [branch.body]
-        move = _move(body)
-        if move is not None:
+        for flag in event.tests - told:
+            if not isinstance(flag, ast.Attribute) or flag.attr != "is_cuda":
+                continue
+            told.add(flag)
             start, end = context.name_token(flag)
             yield context.finding_at(
                 rule,
                 start,
                 end,
                 "is_cuda is False on MPS, so what this branch moves stays on the CPU there",
-                labels=(context.label(move, "moved only on CUDA"),),
+                labels=(context.label(event.node, "moved only on CUDA"),),
             )
-
-
-def _branch(context: Context, flag: ast.Attribute) -> ast.If | ast.IfExp | None:
-    """The branch that `flag` decides."""
-    child: ast.AST = flag
-    for parent in context.index.ancestors(flag):
-        if isinstance(parent, ast.If | ast.IfExp):
-            return parent if child is parent.test else None
-        if not isinstance(parent, ast.BoolOp):
-            return None
-        child = parent
-    return None
-
-
-def _asks_mps(branch: ast.If | ast.IfExp) -> bool:
-    tests = [branch.test]
-    orelse = branch.orelse
-    while isinstance(orelse, list) and len(orelse) == 1 and isinstance(orelse[0], ast.If):
-        tests.append(orelse[0].test)
-        orelse = orelse[0].orelse
-    return any("mps" in ast.unparse(test) for test in tests)
-
-
-def _move(body: list[ast.stmt] | list[ast.expr]) -> ast.Call | None:
-    """The first call in `body` that moves something to CUDA."""
-    for item in body:
-        for node in ast.walk(item):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                if node.func.attr == "cuda":
-                    return node
-                if node.func.attr == "to" and any(_says_cuda(a) for a in node.args):
-                    return node
-    return None
-
-
-def _says_cuda(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.startswith("cuda")
-    )

@@ -41,10 +41,9 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import holds_comment, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-
-_SYSTEMS = {"os.name": "nt", "sys.platform": "win32", "platform.system": "Windows"}
-_USERS = ("init_process_group", "new_group", "DDPStrategy")
-_PLACES = ("backend", "process_group_backend")
+from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.machines import MAC, MACS
+from mpslint.semantics.worlds.values import CONST, cases_of, places
 
 
 @rule(
@@ -56,54 +55,33 @@ _PLACES = ("backend", "process_group_backend")
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for choice in _choices(context):
-        if _on_windows(context, choice.test) is None:
-            continue
-        if not context.worlds.breaks(choice):
-            continue
-        nccl = choice.body if _names(choice.body, "nccl") else choice.orelse
-        yield context.finding(
-            rule,
-            nccl,
-            "chosen on every system but Windows: macOS has no NCCL, which raises RuntimeError",
-            labels=(context.label(choice.test, "asks for Windows"),),
-            applicability=Applicability.SAFE,
-            fix=partial(_ask_for_cuda, context, choice),
-        )
+    told: set[ast.AST] = set()
+    for event in context.worlds.events(Kind.BACKEND):
+        for literal, test in _chosen(event):
+            if literal in told:
+                continue
+            told.add(literal)
+            choice = context.index.parents[literal]
+            written = choice if isinstance(choice, ast.IfExp) and choice.test is test else None
+            yield context.finding(
+                rule,
+                literal,
+                "chosen on every system but Windows: macOS has no NCCL, which raises RuntimeError",
+                labels=(context.label(test, "asks for Windows"),),
+                applicability=Applicability.SAFE if written else None,
+                fix=partial(_ask_for_cuda, context, written) if written else None,
+            )
 
 
-def _choices(context: Context) -> Iterator[ast.IfExp]:
-    """Each choice between NCCL and Gloo that a process group is given."""
-    for name in _USERS:
-        for call in context.index.calls.get(name, ()):
-            given = [k.value for k in call.keywords if k.arg in _PLACES]
-            if name == "init_process_group":
-                given += call.args[:1]
-            for value in given:
-                chosen = context.guards.behind(value)
-                if isinstance(chosen, ast.IfExp) and (
-                    (_names(chosen.body, "nccl") and _names(chosen.orelse, "gloo"))
-                    or (_names(chosen.body, "gloo") and _names(chosen.orelse, "nccl"))
-                ):
-                    yield chosen
-
-
-def _names(node: ast.expr, backend: str) -> bool:
-    return isinstance(node, ast.Constant) and node.value == backend
-
-
-def _on_windows(context: Context, test: ast.expr) -> bool | None:
-    """How the test comes out on Windows alone; None where it asks for something else."""
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return None
-    left, right = test.left, test.comparators[0]
-    asked = left.func if isinstance(left, ast.Call) else left
-    system = _SYSTEMS.get(context.resolve(asked) or "")
-    if system is None or not isinstance(right, ast.Constant) or right.value != system:
-        return None
-    if isinstance(test.ops[0], ast.Eq | ast.NotEq):
-        return isinstance(test.ops[0], ast.Eq)
-    return None
+def _chosen(event: Event) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Each NCCL written out that a Mac gets because it is not Windows, with the test for that."""
+    others = {atom.v for _, atom in cases_of(event.value, event.worlds & ~MACS)}
+    if "nccl" in others or event.caught:
+        return
+    for _, atom in cases_of(event.value, event.worlds & MAC):
+        if atom.kind == CONST and atom.v == "nccl" and len(atom.tests) == 1:
+            for literal in places(atom):
+                yield literal, next(iter(atom.tests))
 
 
 def _ask_for_cuda(context: Context, choice: ast.IfExp) -> Fix | None:
@@ -111,6 +89,10 @@ def _ask_for_cuda(context: Context, choice: ast.IfExp) -> Fix | None:
     if torch is None or holds_comment(source, *source.span(choice.test)):
         return None
     cuda, test = f"{torch}.cuda.is_available()", source.segment(choice.test)
-    text = f"{test} and {cuda}" if _names(choice.body, "nccl") else f"{test} or not {cuda}"
+    text = f"{test} and {cuda}" if _is_nccl(choice.body) else f"{test} or not {cuda}"
     edit = replace(source, choice.test, text)
     return Fix("Use gloo where there is no CUDA", (edit,), Applicability.SAFE)
+
+
+def _is_nccl(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == "nccl"

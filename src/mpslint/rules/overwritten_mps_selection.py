@@ -1,10 +1,10 @@
 """A later `if`/`else` overwrites the choice of MPS.
 
 ## What it does
-Flags an `if` that chooses MPS and is followed by an `if cuda: ... else: ...` for the same name.
+Flags the CPU that a test for CUDA leaves to all others, where a Mac had been given MPS before.
 
 ## Why is this bad?
-On a Mac the `else` arm of the second statement always runs, and the device is the CPU again.
+A Mac always comes there, and the device is the CPU again.
 
 ## Example
 ```python
@@ -45,6 +45,7 @@ from functools import partial
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -55,57 +56,34 @@ from mpslint.semantics.context import Context
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for first in context.index.of(ast.If):
-        second = None if first.orelse else _next(context, first)
-        if second is None or not _asks(context, first.test, "mps"):
-            continue
-        chosen = {
-            name
-            for name, value in _assigned(first.body)
-            if context.values.of(value).devices == frozenset({"mps"})
-        }
-        if not chosen or not _asks(context, second.test, "cuda"):
-            continue
-        for name, value in _assigned(second.orelse):
-            if name in chosen and context.values.of(value).devices == frozenset({"cpu"}):
-                start = context.source.span(second)[0]
-                yield context.finding_at(
-                    rule,
-                    start,
-                    start + 2,
-                    f"overwrites the choice of mps at {context.line(first)}: without CUDA the else "
-                    "arm always runs",
-                    labels=(context.label(first, "mps is chosen here"),),
-                    applicability=Applicability.UNSAFE,
-                    fix=partial(_fix, context, first, second),
-                )
-                break
+    for event in context.worlds.events(Kind.OVERWRITTEN):
+        assert isinstance(event.node, ast.expr)
+        assert event.use is not None
+        yield context.finding(
+            rule,
+            event.node,
+            f"overwrites the choice of mps at {context.line(event.use)}: a Mac always comes here",
+            labels=(context.label(event.use, "mps is chosen here"),),
+            applicability=Applicability.UNSAFE,
+            fix=partial(_one_chain, context, event.use, event.node),
+        )
 
 
-def _asks(context: Context, test: ast.expr, backend: str) -> bool:
-    facts = context.guards.implied(test, True)
-    return backend in facts or f"asked-{backend}" in facts
-
-
-def _assigned(block: list[ast.stmt]) -> list[tuple[str, ast.expr]]:
-    """Plain assignments of a block that holds nothing else."""
-    found = []
-    for statement in block:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            found.append((ast.unparse(statement.targets[0]), statement.value))
-    return found
-
-
-def _next(context: Context, first: ast.If) -> ast.If | None:
-    """The `if` with an `else` that follows at once and does not ask for MPS."""
+def _one_chain(context: Context, chosen: ast.AST, overwriting: ast.AST) -> Fix | None:
+    """Where both are `if` statements, and the one follows the other at once."""
+    first, second = _choice(context, chosen), _choice(context, overwriting)
+    if first is None or second is None or first.orelse:
+        return None
     block = context.index.block(first)
     place = next(i for i, item in enumerate(block) if item is first)
-    following = block[place + 1] if place + 1 < len(block) else None
-    if not isinstance(following, ast.If) or not following.orelse:
+    if place + 1 >= len(block) or block[place + 1] is not second:
         return None
-    if len(following.orelse) == 1 and isinstance(following.orelse[0], ast.If):
-        return None
-    return None if "mps" in ast.unparse(following.test) else following
+    return _fix(context, first, second)
+
+
+def _choice(context: Context, node: ast.AST) -> ast.If | None:
+    parent = context.index.parents[context.index.statement(node)]
+    return parent if isinstance(parent, ast.If) else None
 
 
 def _fix(context: Context, first: ast.If, second: ast.If) -> Fix | None:

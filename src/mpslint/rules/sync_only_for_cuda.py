@@ -26,6 +26,7 @@ start = time.perf_counter()
 
 ## What is not flagged
 Files that do not speak of MPS or other accelerators at all: their timer has no third device.
+What only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding.
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
 only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
 in clean-up code).
@@ -39,13 +40,17 @@ Safe: on CUDA the first arm is taken as before.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Severity
-from mpslint.patterns.backend_arm import serve_mps
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.patterns.backend_arm import mps_choice, serve_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.refused import is_behind_refusal
+
+_MESSAGE = "Wait for MPS as well"
 
 
 @rule(
@@ -59,13 +64,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.without_twin:
         if event.name != "torch.cuda.synchronize" or event.on_mac:
             continue  # What a Mac comes to raises there: the finding of cuda-synchronize.
-        tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
+        if is_behind_refusal(event):
+            continue  # It raises there as well, once it is no longer refused.
+        called = isinstance(event.node, ast.Call)
         yield context.finding(
             rule,
-            event.call.func,
+            event.call.func if called else event.node,
             "waits for CUDA only: on MPS what follows begins before the work has run",
             confidence=Confidence.INFERRED,
-            labels=tuple(context.label(test, "false on MPS") for test in tests[:1]),
+            labels=context.decided(event, "false on MPS"),
             applicability=Applicability.SAFE,
-            fix=partial(serve_mps, context, event.call, "Wait for MPS as well"),
+            fix=partial(serve_mps, context, event.call, _MESSAGE)
+            if called
+            else partial(_choose_mps, context, event.node),
         )
+
+
+def _choose_mps(context: Context, wait: ast.AST) -> Fix | None:
+    """`wait = torch.cuda.synchronize if CUDA else nothing` chooses that of MPS as well."""
+    choice = context.index.parents[wait]
+    if not isinstance(choice, ast.IfExp) or choice.body is not wait:
+        return None
+    edit = mps_choice(context, choice, wait) if isinstance(wait, ast.Attribute) else None
+    return Fix(_MESSAGE, (edit,), Applicability.SAFE) if edit is not None else None

@@ -41,7 +41,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.guard import MPS, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.without_mps import build_tests, honest
 
 _NAMES = [
     "synchronize",
@@ -75,8 +75,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.mps.{name}" for name in _NAMES]
     for event in context.worlds.calls(names):
         call, qualified = event.call, event.name
-        if not event.worlds & ~MACS or event.caught:
+        if not honest(event.worlds) or event.caught:
             continue
+        if build_tests(context.worlds, event):
+            continue  # The test is what is wrong.
         statement = isinstance(context.index.parents[call], ast.Expr)
         message = "Call it only where MPS is there"
         yield context.finding(

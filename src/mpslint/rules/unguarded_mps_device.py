@@ -41,9 +41,8 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.mps_literal import ask_for_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.last_arm import deciding_test
 from mpslint.semantics.purpose import asks_for_mps
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
 
 _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 
@@ -58,20 +57,21 @@ _MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if asks_for_mps(context):
         return  # Whoever asks once knows; where the answer is kept cannot always be seen.
+    events = {event.node: event for event in named(context.worlds, ("mps",))}
     for literal in context.devices.literals:
         if literal.backend != "mps" or literal.computed_index or literal.ordinal:
             continue
         slot = context.devices.slot(literal.node)
         if slot is None or slot.kind in ("autocast", "option", "parameter"):
             continue
-        worlds = context.worlds
-        if not worlds.reach(literal.node) & ~MACS or worlds.is_caught(literal.node):
+        event = events.get(literal.node)
+        if event is None or not honest(event.worlds) or event.caught:
             continue
         if _about_mps(context, literal.node):
             continue
         if slot.kind == "device" and not _is_used(context, slot.node):
             continue
-        if deciding_test(context, literal.node) is not None:
+        if replaces_cuda(context.worlds, event):
             continue  # The last arm of a selection has a rule of its own.
         yield context.finding(
             rule,

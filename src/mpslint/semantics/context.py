@@ -25,14 +25,20 @@ from mpslint.semantics.timing import CLOCKS, Timing
 from mpslint.semantics.values import Values
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.project import Imports
+from mpslint.semantics.worlds.refused import is_behind_refusal, refusal_before
 
 if TYPE_CHECKING:
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
     from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.worlds.events import Event
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
+_REFUSALS = "MPS118"
+"""The rule that tells of refusals to run without CUDA."""
+_MOVES = "MPS102"
+"""The rule that tells of moves to CUDA."""
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -167,6 +173,25 @@ class Context:
             return True
         return self.elsewhere is not None and self.elsewhere.holds_back(self.source.path)
 
+    # what a refusal stands before
+
+    def _tells(self, code: str) -> bool:
+        return code in self.settings.enabled(self.source.path)
+
+    def is_consequence(self, event: Event) -> bool:
+        """Whether what raises here does so behind a move that raises first, and that is told."""
+        return self._tells(_MOVES) and self.worlds.raises_before(event)
+
+    @property
+    def effects_alone(self) -> Iterator[Event]:
+        """What CUDA's device is told and MPS's is not. What is so only because a Mac was refused
+        before is told by that refusal; here, in its place, where nobody asks for refusals."""
+        for event in self.worlds.without_twin:
+            if not is_behind_refusal(event) or (
+                not self._tells(_REFUSALS) and refusal_before(self.worlds, event) is not None
+            ):
+                yield event
+
     # reporting
 
     def finding(
@@ -229,6 +254,14 @@ class Context:
         """A related place: the position of `node` with a few words."""
         row, column = self.source.position(self.source.span(node)[0])
         return Label(row, column, message)
+
+    def decided(self, event: Event, message: str = "decided here") -> tuple[Label, ...]:
+        """Where it is decided that a Mac does not come to an event: the condition as it is written,
+        which names the switch; else the question to the machine."""
+        if event.gate is not None:
+            return (self.label(event.gate, message),)
+        tests = sorted(event.tests, key=lambda test: (test.lineno, test.col_offset))
+        return tuple(self.label(test, message) for test in tests[:1])
 
     def line(self, node: ast.AST) -> str:
         """`line 40` (in a notebook `line 3 of cell 12`), for messages."""

@@ -19,13 +19,13 @@ def version_tested(context: Context, node: ast.AST) -> bool:
         if isinstance(child, ast.stmt) and _left_before(context, child):
             return True
         if isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test:
-            if _asks_version(parent.test):
+            if _asks_version(context, parent.test):
                 return True
         elif isinstance(parent, ast.BoolOp):
             for value in parent.values:
                 if value is child:
                     break
-                if _asks_version(value):
+                if _asks_version(context, value):
                     return True
         child = parent
     return False
@@ -40,16 +40,16 @@ def _left_before(context: Context, statement: ast.stmt) -> bool:
             for earlier in block:
                 if earlier is statement:
                     return False
-                if isinstance(earlier, ast.If) and _asks_version(earlier.test):
+                if isinstance(earlier, ast.If) and _asks_version(context, earlier.test):
                     if leaves(earlier.body):
                         return True
-                elif isinstance(earlier, ast.Assert) and _asks_version(earlier.test):
+                elif isinstance(earlier, ast.Assert) and _asks_version(context, earlier.test):
                     return True
     return False
 
 
-def _asks_version(test: ast.expr) -> bool:
-    for item in ast.walk(test):
+def _asks_version(context: Context, test: ast.expr) -> bool:
+    for item in ast.walk(context.guards.behind(test)):
         word = item.attr if isinstance(item, ast.Attribute) else None
         if isinstance(item, ast.Name):
             word = item.id

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join, pick, port
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.operators import arithmetic
 from mpslint.semantics.worlds.values import (
     ARRAY,
     BOT,
     CONST,
+    DEVICE,
     INSTANCE,
     MAPPING,
     NAME,
@@ -28,8 +30,10 @@ from mpslint.semantics.worlds.values import (
     left_by_marks,
     lift,
     one,
+    places,
     restrict,
     tested,
+    where,
 )
 
 
@@ -72,6 +76,8 @@ class Assignments(Expressions):
 
     def bind(self, target: ast.expr, value: Value) -> None:
         frame = self.frame
+        if isinstance(target, ast.Name | ast.Attribute) and self.recording:
+            self._replaced(target, value)
         if isinstance(target, ast.Name):
             frame.env[target.id] = value
             if target.id in self.dotted:
@@ -93,6 +99,33 @@ class Assignments(Expressions):
             self._store_item(target, value)
         elif isinstance(target, ast.Starred):
             self.bind(target.value, UNK)
+
+    def _replaced(self, target: ast.Name | ast.Attribute, value: Value) -> None:
+        """MPS was chosen for a Mac, and a test for CUDA takes it away again unused."""
+        key = self.key(target)
+        old = self.frame.env.get(key) if key is not None else None
+        if key is None or old is None:
+            return
+        here = self.frame.mask & MAC
+        if any(where(atom) == "mps" for _, atom in cases_of(value, here)):
+            earlier = self.frame.replaced.pop(key, None)
+            if earlier is not None:  # It is chosen again.
+                self.log[:] = [event for event in self.log if event is not earlier]
+            return
+        chosen = [atom for _, atom in cases_of(old, here)]
+        if not chosen or any(where(atom) != "mps" or atom.kind != DEVICE for atom in chosen):
+            return
+        nodes = {node for atom in chosen for node in places(atom)}
+        if not nodes or not self.seen.isdisjoint(nodes):
+            return
+        now = [atom for _, atom in cases_of(value, here)]
+        tests = self.frame.tests.union(*(atom.tests for atom in now))
+        if tests.isdisjoint(self.cuda_tests):
+            return
+        if all(atom.kind == DEVICE and atom.v == "cpu" and places(atom) for atom in now):
+            mine = min(nodes, key=lambda node: (node.lineno, node.col_offset))
+            self.emit(Kind.OVERWRITTEN, places(now[0])[0], tests=tests, use=mine)
+            self.frame.replaced[key] = self.log[-1]
 
     def _store(self, target: ast.Attribute, value: Value) -> None:
         frame = self.frame

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from mpslint.facts.priors import names_request
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import pick
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.machines import (
+    ALL,
+    MAC,
+    MACS,
+    NVIDIA,
+    PORTED,
+    SWITCH,
+    mac_of_ported,
+    sent_away,
+)
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
     DEVICE,
+    NAME,
     NAMESPACE,
     NO_TESTS,
     UNKNOWN,
@@ -31,59 +43,110 @@ class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
         yes, no, tests = self.cond(node.test)
         refined = self.refined(node.test, no) if tests else []
-        self.fork(node, yes, no, tests, node.body, node.orelse, refined)
+        self.fork(node, yes, no, tests, refined)
 
     def fork(
-        self,
-        node: ast.stmt,
-        yes: int,
-        no: int,
-        tests: Tests,
-        body: list[ast.stmt],
-        orelse: list[ast.stmt],
-        refined: list[tuple[str, Value]],
+        self, node: ast.If, yes: int, no: int, tests: Tests, refined: list[tuple[str, Value]]
     ) -> None:
         """`refined`: what names stand for where the test fails."""
         frame = self.frame
-        mask, why, env, arm, more = frame.mask, frame.tests, frame.env, frame.arm, frame.more
+        mask, why, env, arm = frame.mask, frame.tests, frame.env, frame.arm
+        gate, refused, inside = frame.gate, frame.refused, frame.inside
         parts = yes != mask or no != mask
         if parts and not arm:
             frame.arm = id(node)
         returned, fork = len(frame.returns), len(self.log)
         ends: list[tuple[int, Env]] = []
-        for worlds, branch in ((yes, body), (no, orelse)):
-            frame.mask = worlds
+        spans: list[tuple[int, int, int]] = []
+        frame.inside = (*inside, node.test)
+        built, frame.built = frame.built, frame.built | (tests & self.build_tests)
+        for worlds, branch in ((yes, node.body), (no, node.orelse)):
+            frame.mask, frame.refused = worlds, frame.refused & ~worlds
             frame.env = dict(env) if worlds and branch else env
-            if refined and branch is orelse:
+            if refined and branch is node.orelse:
                 frame.env = {**env, **dict(refined)}
                 self.held.update(key.rpartition(".")[2] for key, _ in refined)
-            frame.tests = why | tests if (worlds & MACS) != (mask & MACS) else why
+            away = sent_away(mask, worlds)
+            frame.tests = why | tests if away else why
+            frame.gate = node.test if away and mask & ~worlds & MACS else gate
+            mark, before = len(self.log), frame.refused
             if worlds:
-                mark = len(self.log)
-                frame.starts.append(mark)
-                frame.forks.append(fork)
-                own, frame.own = frame.own, False
-                self.block(branch)
-                frame.starts.pop()
-                frame.forks.pop()
-                if branch and isinstance(branch[-1], ast.Raise) and not frame.mask:
-                    # It ends in an error everywhere: nothing is gained by a port of it.
-                    self.log[mark:] = [event for event in self.log[mark:] if event.passed]
-                lost = worlds & MACS and not frame.mask & MACS and frame.mask & NVIDIA
-                if worlds & PORTED and not worlds & MAC and lost:
-                    self.forget(mark, _EFFECTS)  # PORTED cannot come through: CUDA's own
-                frame.own = own
+                self._branch(branch, worlds, fork)
+            spans.append((mark, len(self.log), frame.refused & ~before))
             ends.append((frame.mask, frame.env))
         (m1, e1), (m2, e2) = ends
         frame.mask = m1 | m2
-        refused = parts and frame.mask & MACS != mask & MACS
-        frame.tests = why | tests if frame.mask & MACS != mask & MACS else why
-        if refused and mask & MAC and not frame.mask & MAC and frame.mask & PORTED:
-            if len(frame.returns) == returned:
-                alone = not more and not (body and orelse)
-                self.emit(Kind.REFUSED, node, worlds=mask, tests=tests, likely=alone)
+        frame.refused = (refused | spans[0][2] | spans[1][2]) & ~frame.mask
+        for event in self.log[spans[0][0] : spans[0][1]]:
+            event.refused |= spans[1][2] & ~yes  # As if the error had come first.
+        away = sent_away(mask, frame.mask)
+        frame.tests = why | tests if away else why
+        frame.gate = node.test if mask & ~frame.mask & MACS else gate
+        frame.inside, frame.built = inside, built
+        if parts and not frame.caught:
+            self._refused(node, mask, tests, returned)
         frame.arm = arm
         frame.env = self.merge(env, m1, e1, m2, e2, tests if parts else NO_TESTS)
+
+    def _branch(self, branch: list[ast.stmt], worlds: int, fork: int) -> None:
+        frame, mark = self.frame, len(self.log)
+        frame.starts.append(mark)
+        frame.forks.append(fork)
+        own, frame.own = frame.own, False
+        self.block(branch)
+        frame.starts.pop()
+        frame.forks.pop()
+        if branch and isinstance(branch[-1], ast.Raise) and not frame.mask:
+            # It ends in an error everywhere: nothing is gained by a port of it.
+            self.log[mark:] = [event for event in self.log[mark:] if event.passed]
+        lost = worlds & MACS and not frame.mask & MACS and frame.mask & NVIDIA
+        if worlds & PORTED and not worlds & MAC and lost:
+            self.forget(mark, _EFFECTS)  # PORTED cannot come through: CUDA's own
+        frame.own = own
+
+    def _refused(self, node: ast.If, mask: int, tests: Tests, returned: int) -> None:
+        """Tells of Macs that end here in an error, where they would come through once ported."""
+        frame = self.frame
+        through = frame.mask
+        for worlds, _ in frame.returns[returned:]:
+            through |= worlds
+        if mask & MAC & frame.refused & ~through & mac_of_ported(through):
+            self.emit(
+                Kind.REFUSED,
+                node,
+                worlds=mask,
+                tests=tests,
+                likely=self.was_asked(mask & MAC & frame.refused & ~through, node.test),
+            )
+
+    def was_asked(self, worlds: int, test: ast.expr) -> bool:
+        """Whether these worlds are those of users who asked for CUDA: a switch that says so is on
+        in all of them, or a condition around speaks of it."""
+        for symbol, slot in self.slots.items():
+            if not worlds & ~SWITCH[slot] and names_request(str(symbol[1])):
+                return True
+        return any(
+            names_request(word)
+            for condition in (*self.frame.inside, test)
+            for word in self.words_of(condition)
+        )
+
+    def words_of(self, condition: ast.expr) -> Iterator[str]:
+        """Names and texts in a condition, but for those of torch."""
+        queue: list[ast.AST] = [condition]
+        while queue:
+            node = queue.pop()
+            if isinstance(node, ast.Attribute | ast.Name):
+                key = self.key(node)
+                value = self.lookup(key.partition(".")[0]) if key is not None else None
+                if value is not None and one(value, ALL).kind == NAME:
+                    continue
+                if value is not None and any(atom.tests for _, atom in cases_of(value)):
+                    continue  # An answer of the machine, kept under a name.
+                yield node.attr if isinstance(node, ast.Attribute) else node.id
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+            queue += ast.iter_child_nodes(node)
 
     def merge(self, env: Env, m1: int, e1: Env, m2: int, e2: Env, tests: Tests) -> Env:
         if not m1:
@@ -135,7 +198,7 @@ class Branches(Expressions):
                 yes, no, more = self.cond(case.guard)
                 taken, left, tests = yes, left | no, tests | more
                 frame.mask = taken
-            if taken & MACS != (rest & MACS):
+            if sent_away(rest, taken):
                 frame.tests = why | tests
             if taken:
                 self.block(case.body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.operators import logical_and, logical_or
@@ -92,7 +93,11 @@ class BuiltinCalls(Expressions):
     def _has_attribute(self, node: ast.Call, args: list[Value]) -> Value:
         holder, attribute = one(args[0], ALL), node.args[1]
         if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
-            if isinstance(attribute, ast.Constant) and attribute.value not in _OTHER_BACKENDS:
+            if not isinstance(attribute, ast.Constant):
+                return UNK
+            if facts.knows_mps(f"{holder.v}.{attribute.value!s}"):
+                return self.answer(facts.KNOWN_OF_MPS, node)
+            if attribute.value not in _OTHER_BACKENDS:
                 return TRUE  # In every torch that is still used.
         return UNK
 

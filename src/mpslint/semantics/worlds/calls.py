@@ -9,7 +9,7 @@ from mpslint.facts import machines as facts
 from mpslint.facts.priors import helper_answer, is_environment, kernels_of
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
@@ -28,6 +28,7 @@ from mpslint.semantics.worlds.values import (
     NAMESPACE,
     NO_TESTS,
     PARSER,
+    PARTIAL,
     PLATFORM,
     SKIP,
     TENSOR,
@@ -121,7 +122,7 @@ class Calls(BuiltinCalls, Statements):
         left = 0
         for worlds, atom in cases_of(callee, mask):
             frame.mask = worlds
-            frame.tests = tests | atom.tests if worlds & MACS != mask & MACS else tests
+            frame.tests = tests | atom.tests if sent_away(mask, worlds) else tests
             cases += cases_of(self.call(node, atom, args, keywords), worlds)
             left |= frame.mask
         frame.mask, frame.tests = left, tests
@@ -147,6 +148,9 @@ class Calls(BuiltinCalls, Statements):
             return Atom(INSTANCE, callee.v)
         if kind == PLATFORM:
             return callee
+        if kind == PARTIAL:
+            function, first, named = callee.v
+            return self.call(node, function, [*first, *args], {**named, **keywords})
         if kind == LAMBDA:
             value: Value = callee.v
             return value
@@ -225,6 +229,9 @@ class Calls(BuiltinCalls, Statements):
             given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
         if function.home is self:
             function.calls[id(node)] = (*self._here(), given)
+            function.callers.add(frame.function)
+            function.refused |= frame.refused
+            function.gate = function.gate or frame.gate
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
@@ -235,9 +242,11 @@ class Calls(BuiltinCalls, Statements):
             if function.own and not ends & MACS:
                 self.owned(ends)
             else:
-                if frame.mask & MACS & ~ends and function.home is self:
-                    frame.tests |= function.end_tests
-                frame.mask &= ends
+                if frame.mask & MACS & ~ends:
+                    frame.gate = None
+                    if function.home is self:
+                        frame.tests |= function.end_tests
+                self.refuse(frame.mask & ~ends)
         return value
 
     # names
@@ -256,7 +265,7 @@ class Calls(BuiltinCalls, Statements):
                 return Atom(MAPPING, dict(keywords))
             return self.call_builtin(name, node, args)
         if name in facts.EXITS:
-            self.frame.mask = 0
+            self.refuse(self.frame.mask, "SystemExit")
             return UNK
         if name in facts.PLATFORM:
             return Atom(PLATFORM, name)
@@ -271,7 +280,7 @@ class Calls(BuiltinCalls, Statements):
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)
         if name in facts.EFFECTS:
-            self.effect_of(name, node)
+            self.effect_of(name, node, ref)
             return UNK
         if name in facts.ERRORS:
             return TRUE
@@ -288,6 +297,9 @@ class Calls(BuiltinCalls, Statements):
             return Atom(MEMORY)
         if name == "functools.partial" and args and node.args:
             return self._partial(node, args, keywords)
+        if name.endswith(".DDPStrategy") and "process_group_backend" in keywords:
+            if name.startswith(facts.LIGHTNING):
+                self.emit(Kind.BACKEND, node, value=keywords["process_group_backend"])
         if name == "types.SimpleNamespace":
             return Atom(NAMESPACE, dict(keywords))
         if name.rpartition(".")[2] in facts.DECLARING and "default" in keywords:
@@ -318,15 +330,19 @@ class Calls(BuiltinCalls, Statements):
     def _partial(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
         callee = one(args[0], self.frame.mask)
+        if callee.kind == NAME and callee.v in facts.ANSWERS:
+            return Atom(PARTIAL, (callee, args[1:], keywords))
         if callee.kind == NAME and str(callee.v).startswith("torch."):
             self.call(node, callee, args[1:], keywords)
         elif callee.kind == FUNCTION:
             callee.v.escaped = True
+            return Atom(PARTIAL, (callee, args[1:], keywords))
         return UNK
 
-    def effect_of(self, name: str, node: ast.AST) -> None:
+    def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:
         if name in facts.EFFECTS:
-            self.emit(Kind.EFFECT, node, name=name)
+            chosen = ref.node if ref.node in self.chosen else None
+            self.emit(Kind.EFFECT, node, name=name, use=chosen)
 
     def _skip(self, node: ast.Call, when: bool) -> Value:
         """What `skipif(test)` leaves. A test that asks for CUDA is about CUDA, no port's choice."""

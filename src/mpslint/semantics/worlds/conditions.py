@@ -6,14 +6,26 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
+from mpslint.facts.priors import names_process
 from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
-from mpslint.semantics.worlds.machines import ALL, MACHINES, MACS, NVIDIA, SWITCH, SWITCHES
+from mpslint.semantics.worlds.machines import (
+    ALL,
+    MACS,
+    NVIDIA,
+    PARTS,
+    SWITCH,
+    SWITCHES,
+    sent_away,
+)
+from mpslint.semantics.worlds.operators import logical_and
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     FALSE,
+    NAME,
     NO_TESTS,
+    PLATFORM,
     SEQUENCE,
     SOME,
     TRUE,
@@ -26,6 +38,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     cases_of,
     holds_device,
+    lift,
     pack,
     tested,
     truth,
@@ -72,7 +85,7 @@ class Conditions(Placing):
             frame.mask = go
             if not go:
                 break
-            if go & MACS != mask & MACS:
+            if sent_away(mask, go):
                 frame.tests = why | tests
         frame.mask, frame.tests = mask, why
         self.asking = asking
@@ -152,10 +165,12 @@ class Conditions(Placing):
         elif row[2] and not row[0]:
             self.mps_tests.add(node)
             self.asking_mps.add((self.frame.function, self.frame.arm))
+        if row[5] and not row[4]:
+            self.build_tests.add(node)
         cases = []
         if self.frame.testing and node in self.cuda_tests:
-            row = (row[0], row[1], row[2], row[2], row[4])
-        for machine, said in zip(MACHINES, row, strict=True):
+            row = (*row[:3], row[2], *row[4:])
+        for machine, said in zip(PARTS, row, strict=True):
             atom = (
                 Atom(UNKNOWN, None, None, tests)
                 if said is None
@@ -170,18 +185,27 @@ class Conditions(Placing):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
-        if len(node.ops) != 1:
-            for item in node.comparators:
-                self.eval(item)
-            return UNK
-        right = self.eval(node.comparators[0])
+        found: Value | None = None
+        for operator, comparator in zip(node.ops, node.comparators, strict=True):
+            right = self.eval(comparator)
+            said = self._pair(node, operator, left, right)
+            found = said if found is None else lift(logical_and, found, said)
+            left = right
+        assert found is not None
+        return found
+
+    def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:
             return UNK
-        operator = node.ops[0]
         if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
-        if holds_device(left) or holds_device(right):
+        if _is_launched(operator, left, right):
+            self.own_tests.add(node)
+            mine = frozenset((node,))
+            there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
+            return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
+        if holds_device(left) or holds_device(right) or _lists_devices(right):
             self.looked_at(left)
             self.looked_at(right)
             self.device_tests.add(node)
@@ -194,6 +218,8 @@ class Conditions(Placing):
             mine = frozenset((node,))
         elif _names_cuda_type(left) or _names_cuda_type(right):
             self.device_tests.add(node)
+            mine = frozenset((node,))
+        elif any(atom.kind == PLATFORM for value in (left, right) for _, atom in cases_of(value)):
             mine = frozenset((node,))
         return self.compared(operator, left, right, mine)
 
@@ -295,3 +321,23 @@ def _names_cuda_type(value: Value) -> bool:
 
 def _is_mps(value: Value) -> bool:
     return value.__class__ is Atom and value.kind == DEVICE and value.v == "mps"
+
+
+def _lists_devices(value: Value) -> bool:
+    return any(
+        atom.kind == SEQUENCE and any(holds_device(item) for item in atom.v)
+        for _, atom in cases_of(value)
+    )
+
+
+def _is_launched(operator: ast.cmpop, left: Value, right: Value) -> bool:
+    """`"LOCAL_RANK" in os.environ`: a launcher has started a process for each GPU."""
+    return (
+        isinstance(operator, ast.In)
+        and left.__class__ is Atom
+        and left.kind == CONST
+        and names_process(str(left.v))
+        and right.__class__ is Atom
+        and right.kind == NAME
+        and right.v == "os.environ"
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
+from mpslint.semantics.worlds.core import ANY_ERROR
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
 from mpslint.semantics.worlds.values import (
     CONST,
     NAME,
@@ -18,15 +20,19 @@ from mpslint.semantics.worlds.values import (
     UNK,
     Atom,
     Value,
+    cases_of,
     lift,
     one,
     tested,
+    where,
 )
 
-_EXPECTING = frozenset(
-    {"contextlib.suppress", "pytest.raises", "unittest.mock.patch", "unittest.mock.patch.object"}
-)
+_EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.patch.object"})
 """Contexts in which an error is expected, or nothing real is called."""
+
+
+_MISSING = frozenset({"AttributeError"})
+"""What a name that torch does not have raises."""
 
 
 class ControlFlow(Branches):
@@ -34,7 +40,8 @@ class ControlFlow(Branches):
 
     def loop(
         self, node: ast.For | ast.AsyncFor | ast.While, target: ast.expr | None, value: Value
-    ) -> None:
+    ) -> int:
+        """Gives the worlds that leave the loop by `break`."""
         frame = self.frame
         mask, env = frame.mask, frame.env
         # The second turn knows less of plain constants: something may have set them.
@@ -46,12 +53,15 @@ class ControlFlow(Branches):
         }
         if target is not None:
             self.bind(target, value)
+        broken, frame.broken = frame.broken, 0
         self.block(node.body)
-        after = frame.mask or mask
+        left, frame.broken = frame.broken, broken
+        after = frame.mask | left or mask
         frame.mask = mask
         frame.env = self.merge(env, mask, env, after, frame.env, NO_TESTS)
         if node.orelse:
             self.block(node.orelse)
+        return left
 
     def s_For(self, node: ast.For | ast.AsyncFor) -> None:
         iterated = self.eval(node.iter)
@@ -69,16 +79,23 @@ class ControlFlow(Branches):
         frame = self.frame
         mask = frame.mask
         yes, _, _ = self.cond(node.test)
+        left = 0
         if yes:
             frame.mask = yes
-            self.loop(node, None, UNK)
-        frame.mask = mask
+            left = self.loop(node, None, UNK)
+        endless = isinstance(node.test, ast.Constant) and node.test.value
+        # A way out that nobody is seen to take says that we know too little.
+        frame.mask = left if endless and left else mask
+        frame.refused &= ~frame.mask
 
     # exceptions
 
     def s_With(self, node: ast.With | ast.AsyncWith) -> None:
         frame = self.frame
-        caught = frame.caught
+        caught, mask, why, gate = frame.caught, frame.mask, frame.tests, frame.gate
+        outer, frame.errors = frame.errors, {}
+        suppressed: frozenset[str] = frozenset()
+        casting = frame.casting
         for item in node.items:
             expression = item.context_expr
             value = self.eval(expression)
@@ -86,44 +103,123 @@ class ControlFlow(Branches):
                 function = expression.func
                 if isinstance(function, ast.Name) and function.id == "open" and expression.args:
                     value = Atom(STREAM, ast.dump(expression.args[0]))
+                elif self._suppresses(function):
+                    suppressed |= kinds_of(ast.Tuple(expression.args, ast.Load()))
                 elif self.expects_error(function):
                     frame.caught = True
+                frame.casting = frame.casting or self._casts(expression)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
+        if not suppressed.isdisjoint(facts.CUDA_ERRORS):
+            frame.caught = True
         self.block(node.body)
-        frame.caught = caught
+        frame.caught, frame.casting = caught, casting
+        back = self._take(suppressed) & mask if suppressed else 0
+        frame.mask |= back
+        if back:
+            frame.tests, frame.gate = why, gate
+        self._pass_on(outer)
 
     s_AsyncWith = s_With
+
+    def _suppresses(self, function: ast.expr) -> bool:
+        return self._name_of(function) == "contextlib.suppress"
+
+    def _casts(self, context: ast.Call) -> bool:
+        """Whether mixed precision is on inside for a Mac: `torch.autocast(device.type)`, and what
+        others have of this name (`accelerator.autocast()`)."""
+        for event in reversed(self.log[-2:]):
+            if event.use is context and event.kind is Kind.AUTOCAST:
+                on = cases_of(event.value, event.worlds & MACS)
+                return any(where(atom) != "cuda" for _, atom in on)
+        function = context.func
+        name = self._name_of(function)
+        known = name is not None and name.startswith("torch.")
+        return isinstance(function, ast.Attribute) and function.attr == "autocast" and not known
+
+    def _name_of(self, function: ast.expr) -> str | None:
+        name = one(self.named_only(function), ALL)
+        return str(name.v) if name.kind == NAME else None
 
     def expects_error(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Attribute) and function.attr.startswith("assertRaises"):
             return True
-        name = one(self.named_only(function), ALL)
-        return name.kind == NAME and name.v in _EXPECTING
+        return self._name_of(function) in _EXPECTING
+
+    def _take(self, kinds: frozenset[str]) -> int:
+        """The worlds whose errors somebody catches who names these kinds."""
+        frame, found = self.frame, 0
+        for error in [error for error in frame.errors if may_catch(kinds, error)]:
+            found |= frame.errors.pop(error)
+        frame.refused &= ~found
+        return found
+
+    def _pass_on(self, outer: dict[str, int]) -> None:
+        """What nobody has caught ends what is around."""
+        frame = self.frame
+        for error, worlds in frame.errors.items():
+            outer[error] = outer.get(error, 0) | worlds
+        frame.errors = outer
+        frame.refused &= ~frame.mask
 
     def s_Try(self, node: ast.Try) -> None:
         frame = self.frame
         mask, why, env, caught = frame.mask, frame.tests, frame.env, frame.caught
+        gate = frame.gate
+        outer, frame.errors = frame.errors, {}
         frame.caught = caught or any(_deals_with(handler) for handler in node.handlers)
         frame.env = dict(env)
         self.block(node.body)
+        raised, frame.errors = frame.errors, {}
         if frame.mask:
             self.block(node.orelse)
         frame.caught = caught
         worlds, end = frame.mask, frame.env
+        later, frame.errors = frame.errors, raised
         # What may have raised has done a part of its work: a handler sees both.
         for handler in node.handlers:
-            frame.mask, frame.tests, frame.env = mask, why, dict(env)
-            self.block(handler.body)
-            end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
-            worlds |= frame.mask
-        frame.mask, frame.env, frame.tests = worlds, end, why
+            known = 0
+            for those in frame.errors.values():
+                known |= those
+            taken = self._take(kinds_of(handler.type))
+            frame.mask, frame.tests, frame.env, frame.gate = mask & ~known | taken, why, env, gate
+            if handler.type is not None and kinds_of(handler.type) <= _MISSING:
+                if self._asks_torch_alone(node.body):
+                    frame.mask = 0  # An arm for an old torch.
+            before, frame.errors = frame.errors, {}
+            if frame.mask:
+                frame.env = dict(env)
+                self.block(handler.body)
+                end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
+                worlds |= frame.mask
+            for error, those in frame.errors.items():
+                later[error] = later.get(error, 0) | those
+            frame.errors = before
+        for error, those in later.items():
+            frame.errors[error] = frame.errors.get(error, 0) | those
+        frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate
         if node.finalbody:
-            frame.mask = frame.mask or mask
+            frame.mask = mask
             self.block(node.finalbody)
             frame.mask &= worlds
+        if mask & ~frame.mask & MACS and not frame.mask & MACS:
+            frame.gate = gate
+        self._pass_on(outer)
 
     s_TryStar = s_Try
+
+    def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
+        """Whether all that may be missing in a block are names of torch."""
+        for statement in body:
+            for item in ast.walk(statement):
+                if isinstance(item, ast.Import | ast.ImportFrom):
+                    return False
+                if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
+                    value = self.lookup(item.id)
+                    found = one(value, ALL) if value is not None else UNK
+                    if found.kind != NAME or str(found.v).partition(".")[0] != "torch":
+                        return False
+        return True
 
     # leaving
 
@@ -141,23 +237,53 @@ class ControlFlow(Branches):
     def s_Raise(self, node: ast.Raise) -> None:
         if node.exc is not None:
             self.eval(node.exc)
-        self.frame.mask = 0
+        raised = kinds_of(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
+        (error,) = raised if len(raised) == 1 else (ANY_ERROR,)
+        self.refuse(self.frame.mask, error)
 
     def s_Break(self, node: ast.Break) -> None:
+        self.frame.broken |= self.frame.mask
         self.frame.mask = 0
 
-    s_Continue = s_Break
+    def s_Continue(self, node: ast.Continue) -> None:
+        self.frame.mask = 0
 
     def s_Assert(self, node: ast.Assert) -> None:
         frame = self.frame
         yes, _, tests = self.cond(node.test)
         before = frame.mask
-        frame.mask = yes
-        if before & MAC and not yes & MAC and yes & PORTED:
+        self.refuse(before & ~yes, "AssertionError")
+        if before & ~yes & MACS:
+            frame.gate = node.test
+        if before & ~yes & MAC & mac_of_ported(yes) and not frame.caught:
+            asked = self.was_asked(before & ~yes & MAC, node.test)
+            self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=asked)
+        if sent_away(before, yes):
             frame.tests |= tests
-            self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=not frame.more)
-        elif yes & MACS != before & MACS:
-            frame.tests |= tests
+
+
+def kinds_of(node: ast.expr | None) -> frozenset[str]:
+    """The last names of the errors that a handler names; of one that names none, of them all."""
+    if node is None:
+        return frozenset({ANY_ERROR})
+    items = node.elts if isinstance(node, ast.Tuple) else [node]
+    return frozenset(
+        item.attr if isinstance(item, ast.Attribute) else getattr(item, "id", ANY_ERROR)
+        for item in items
+    )
+
+
+def may_catch(kinds: frozenset[str], error: str) -> bool:
+    """Whether who names these kinds may catch such an error: one that is not Python's may be any
+    kind, and any handler may be for it."""
+    raised = getattr(builtins, error, None)
+    if not isinstance(raised, type) or error == ANY_ERROR:
+        return True
+    for kind in kinds:
+        caught = getattr(builtins, kind, None)
+        if isinstance(caught, type) and issubclass(raised, caught):
+            return True
+    return False
 
 
 def _deals_with(handler: ast.ExceptHandler) -> bool:

@@ -14,6 +14,9 @@ from mpslint.semantics.worlds.values import UNK, Symbol, Tests, Value
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
 
+ANY_ERROR = "BaseException"
+"""The kind of an error that is not known."""
+
 MAX_STEPS = 60_000
 """Statements that are run for one file, so that generated code of any length ends."""
 
@@ -59,12 +62,17 @@ class Core:
     attribute needs to be looked for there."""
     seen: set[ast.expr]
     """Devices written out that are compared or looked at, where that is seen."""
+    chosen: set[ast.expr]
+    """Functions that are chosen in a conditional, by what they do to the device: told there, and
+    not where they are called."""
     own_tests: set[ast.expr]
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
     mps_tests: set[ast.expr]
     """Tests that are true on a Mac alone."""
+    build_tests: set[ast.expr]
+    """Tests that only ask what torch was built for, or has heard of."""
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
@@ -139,7 +147,7 @@ class Core:
                 kind,
                 node,
                 frame.mask if worlds is None else worlds,
-                frame.tests if tests is None else tests,
+                (frame.tests if tests is None else tests) | frame.built,
                 name,
                 value,
                 use,
@@ -147,6 +155,8 @@ class Core:
                 frame.function,
                 frame.arm,
                 False,
+                frame.gate,
+                frame.refused,
                 likely,
             )
         )
@@ -174,6 +184,14 @@ class Core:
             if not frame.caught:
                 start = frame.starts[-1]
                 self.log[start:] = [event for event in self.log[start:] if event.passed]
+
+    def refuse(self, worlds: int, error: str = ANY_ERROR) -> None:
+        """These worlds end here in an error of this kind, or in an exit."""
+        frame = self.frame
+        worlds &= frame.mask
+        frame.mask &= ~worlds
+        frame.refused |= worlds
+        frame.errors[error] = frame.errors.get(error, 0) | worlds
 
     def leave(self) -> None:
         """Control leaves the function here: what led here runs on a Mac, whatever comes later."""

@@ -29,6 +29,8 @@ class Definitions(Expressions):
     functions: dict[FunctionNode, Function]
     classes: dict[ast.ClassDef, Class]
     fixtures: dict[str, Function]
+    automatic: list[Function]
+    """Fixtures that every test uses."""
     outer_of_class: list[Env]
 
     def s_FunctionDef(self, node: FunctionNode) -> None:
@@ -67,6 +69,11 @@ class Definitions(Expressions):
                 maker = _maker(decorator)
                 if isinstance(maker, ast.Attribute) and maker.attr == "fixture":
                     self.fixtures[node.name] = function
+                    if isinstance(decorator, ast.Call) and any(
+                        item.arg == "autouse" for item in decorator.keywords
+                    ):
+                        self.automatic.append(function)
+            function.mask &= self._through_own(node, function)
         frame.env[node.name] = Atom(FUNCTION, function)
 
     s_AsyncFunctionDef = s_FunctionDef
@@ -76,6 +83,23 @@ class Definitions(Expressions):
         Those of torch and of the standard library (`@torch.no_grad()`) do not."""
         name = one(self.named_only(_maker(decorator)), ALL)
         return name.kind != NAME or str(name.v).partition(".")[0] not in _PLAIN_DECORATORS
+
+    def _through_own(self, node: FunctionNode, function: Function) -> int:
+        """The worlds in which decorators of this file call the function that they are given."""
+        left = ALL
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call):
+                continue  # It makes a decorator first.
+            value = one(self.eval(decorator), ALL)
+            own = value.v if value.kind == FUNCTION and value.v.home is self else None
+            names = own.node.args.args if own is not None and not own.running else []
+            if own is None or not names or not own.relevant:
+                continue
+            left &= self.called_by(own, names[0].arg, function)
+        return left
+
+    def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
+        raise NotImplementedError
 
     def decorated(self, node: FunctionNode | ast.ClassDef) -> tuple[int, Tests]:
         """The worlds that a function or class runs in, as its decorators say."""

@@ -19,18 +19,22 @@ class Kind(enum.Enum):
     MOVED = "`.cuda()` of a tensor or a module"
     TYPED = "a legacy CUDA tensor type is made or asked for"
     EFFECT = "the device is waited for, seeded, its memory released: what MPS has a twin of"
+    CHOSEN = "a function with such an effect is chosen in a conditional, to be called later"
     AUTOCAST = "mixed precision for a type of device"
+    UNCAST = "mixed precision is switched off for a type of device, inside one that is on"
     SCALED = "a gradient scaler for a type of device"
     REFUSED = "worlds end here in an error or an exit"
     LOADED = "a checkpoint is loaded without a place for it"
     COUNTED = "something is made of the number of CUDA's devices"
-    DISTRIBUTED = "a process group is started"
     WIDE = "a tensor has a dtype that MPS lacks"
     MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
     FOREIGN = "an operator that is not built for MPS is given a tensor there"
     READ = "NumPy asks for the memory of a tensor"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"
+    NAMED = "a device, or a dtype of 16 bits, is written out"
+    OVERWRITTEN = "a device that was chosen is replaced before anything is placed with it"
+    BACKEND = "a process group is given its backend"
     DECIDED = "a test of the machine decides what a Mac is left out of"
 
 
@@ -62,6 +66,10 @@ class Event:
     """The outermost conditional around it that tells worlds apart; 0: none."""
     passed: bool = False
     """Some way leaves the function behind it, before what only CUDA has."""
+    gate: ast.expr | None = None
+    """The condition, as it is written, that keeps a Mac away."""
+    refused: int = 0
+    """Worlds that end in an error or an exit, here or before."""
     likely: bool = False
     """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
 

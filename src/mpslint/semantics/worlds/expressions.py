@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, pick, port
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
@@ -61,7 +63,10 @@ class Expressions(Names):
             if len(value) < MAX_TEXT:
                 match = DEVICE_TEXT.match(value)
                 if match:
+                    self.emit(Kind.NAMED, node, name=match.group(1))
                     return Atom(DEVICE, match.group(1), node)
+                if value in facts.HALVES:
+                    self.emit(Kind.NAMED, node, name=facts.HALVES[value])
                 return Atom(CONST, value, node)
             return ON_HOST
         return Atom(CONST, value, node)
@@ -116,15 +121,17 @@ class Expressions(Names):
         yes, no, tests = self.cond(node.test)
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
+        built, frame.built = frame.built, frame.built | (tests & self.build_tests)
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
-            frame.tests = why | tests if worlds & MACS != mask & MACS else why
+            frame.tests = why | tests if sent_away(mask, worlds) else why
             if not arm and (yes != mask or no != mask):
                 frame.arm = id(node)
             self.mark(branch)
+            gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
-            frame.arm = arm
-        frame.mask, frame.tests = mask, why
+            frame.arm, frame.gate = arm, gate
+        frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
         return pick(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 

@@ -42,11 +42,13 @@ class Worlds:
             around = [f for call in calls if (f := self._index.function(call)) is not None]
             if around:
                 callers[name] = list(dict.fromkeys(around))
-        for item in self._index.of(ast.FunctionDef):
-            # Who gives a function to others comes before it, as who calls it does.
-            for use in self._index.names.get(item.name, ()):
-                if (giver := self._index.function(use)) is not None:
-                    callers.setdefault(item.name, []).append(giver)
+        for function in self._index.of(ast.FunctionDef):
+            mentioned = self._index.names.get(function.name, ())
+            around = [f for use in mentioned if (f := self._index.function(use)) is not None]
+            if around:
+                callers[function.name] = list(
+                    dict.fromkeys((*callers.get(function.name, ()), *around))
+                )
         attributes = frozenset(name for name in self._index.attributes if self.is_read(name))
         return Interpreter(
             self._tree,
@@ -143,6 +145,15 @@ class Worlds:
         for event in self.calls(names):
             if event.on_mac and not event.caught:
                 yield event
+
+    def raises_before(self, event: Event) -> bool:
+        """Whether a `.cuda()` ends the program on every way that leads a Mac to an event."""
+        for earlier in self.events(Kind.MOVED):
+            if earlier.function is not event.function or _place(earlier) >= _place(event):
+                continue
+            if not earlier.caught and not event.worlds & MAC & ~earlier.worlds:
+                return True
+        return False
 
     def reach(self, node: ast.AST) -> int:
         """The worlds in which control comes to a node."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Container, Iterable
 from functools import cache
 
+from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
@@ -22,6 +23,9 @@ from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
+
+_ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
+"""Modules of torch whose functions ask or tell the machine."""
 
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
@@ -61,18 +65,23 @@ class Interpreter(Summaries, Methods):
         self.device_tests = set()
         self.mps_tests = set()
         self.own_tests = set()
+        self.chosen = set()
+        self.build_tests = set()
         self.asking_mps = set()
         self.seen = set()
         self.cuda_tests = set()
         self.functions = {}
         self.classes = {}
         self.fixtures = {}
+        self.automatic = []
         self.outer_of_class = []
         self.dotted = set()
         self.held = set()
         self.saves = []
         self.default_device = None
         self.ends = {}
+        self._ended: tuple[int, ast.expr | None] = 0, None
+        """The worlds that end with the module in an error, and the condition that says so."""
         self._lines: list[int] | None = None
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
@@ -90,7 +99,7 @@ class Interpreter(Summaries, Methods):
 
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
-            self._lines = lines_with_words(self._text)
+            self._lines = lines_with_words(self._text, _names_of_torch(self.tree))
         return matters(node, self._lines)
 
     # the file
@@ -126,6 +135,7 @@ class Interpreter(Summaries, Methods):
         self.block(self.tree.body)
         frame = self.frame
         end, tests = frame.mask, frame.tests
+        self._ended = frame.refused, frame.gate
         self.keep_stored()
         self.ends[None] = end
         self.recording = False
@@ -184,8 +194,10 @@ class Interpreter(Summaries, Methods):
         for worlds, _, _ in function.calls.values():
             end |= worlds
         mask, tests = function.mask & end, function.tests
+        refused, gate = 0, None
         if mask != function.mask:
             tests |= end_tests
+            refused, gate = self._ended
         cls = function.cls
         name = function.node.name
         if cls is not None and cls.made and not function.escaped:
@@ -194,32 +206,42 @@ class Interpreter(Summaries, Methods):
         sites = list(function.calls.values())
         used = [*((m, t) for m, t, _ in sites), *function.handed]
         if used and not outside and (function.handed or not function.escaped):
+            before = mask
             mask, tests = _narrowed(mask, tests, used)
+            refused |= before & ~mask & function.refused
+            gate = function.gate if before & ~mask & MACS else gate
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:
             prepared = ("setUp", "setUpClass", "setup_method") if name.startswith("test") else ()
             for first in ("__init__", *prepared):
-                before = cls.methods.get(first)
-                if before is not None and before is not function and not function.static:
-                    left = mask & self.summary(before)[1]
+                first_run = cls.methods.get(first)
+                if first_run is not None and first_run is not function and not function.static:
+                    left = mask & self.summary(first_run)[1]
                     if left & MACS != mask & MACS:
-                        tests |= before.end_tests
+                        tests |= first_run.end_tests
+                    refused |= mask & ~left
                     mask = left
         given = self.parameters(function, () if function.escaped else sites)
         if public and sites and not self.is_script:
             for parameter, value in self.parameters(function, ()).items():
                 if one(value, ALL).kind == DEVICE:  # Others may call it without.
                     given[parameter] = lift(join, given[parameter], value)
+        if name.startswith("test"):
+            for always in self.automatic:
+                ends = self.fixture(always)[1]
+                refused |= mask & ~ends
+                mask &= ends
         for parameter in [key for key in given if key in self.fixtures]:
-            value, ends = self.summary(self.fixtures[parameter])  # pytest runs the fixture first
+            value, ends = self.fixture(self.fixtures[parameter])  # pytest runs the fixture first
+            refused |= mask & ~ends
             mask &= ends
             given[parameter] = value
         first = function.node.body[0]
         self.reach[first] = self.reach.get(first, 0) | mask
         if mask and function.relevant:
-            self.enter(function, mask, tests, given, recording=True)
+            self.enter(function, mask, tests, given, recording=True, refused=refused, gate=gate)
 
 
 @cache
@@ -247,6 +269,33 @@ def _is_main(statement: ast.stmt) -> bool:
         isinstance(test, ast.Compare)
         and isinstance(test.left, ast.Name)
         and test.left.id == "__name__"
+    )
+
+
+def _names_of_torch(tree: ast.Module) -> list[str]:
+    """What a file calls the things that it takes from modules of torch other than its layers, and
+    what stands for a package of kernels that may be missing."""
+    kernels = [
+        name.id
+        for statement in tree.body
+        if isinstance(statement, ast.Try) and any(map(_imports_kernels, statement.body))
+        for name in ast.walk(statement)
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+    ]
+    return kernels + [
+        alias.asname or alias.name.rpartition(".")[2]
+        for node in tree.body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).startswith(_ASKING)
+    ]
+
+
+def _imports_kernels(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.ImportFrom):
+        return not statement.level and package_worlds(statement.module or "") is not None
+    return isinstance(statement, ast.Import) and any(
+        package_worlds(alias.name) is not None for alias in statement.names
     )
 
 

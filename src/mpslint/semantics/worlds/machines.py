@@ -5,7 +5,8 @@ A world is a machine times an answer to each of a few switches of the user's (`a
 - `CUDA`: one NVIDIA GPU; `GPUS`: several of them;
 - `MAC`: an Apple GPU and a torch without CUDA, the program as it is written;
 - `PORTED`: the Mac once every choice of a device that only lacks MPS asks for it;
-- `CPU`: neither.
+- `CPU`: neither. In a part of these worlds (`HOLLOW`) torch still knows MPS: it is built for it,
+  on a Mac whose macOS is too old. What only asks torch for its build comes through there.
 
 `PORTED` is the shadow of `CUDA`: a test of `torch.cuda.is_available()` lets it through, since a
 port widens that test, and what is on cuda in `CUDA` and not in `MAC` is on mps in it. A test that
@@ -20,9 +21,9 @@ CUDA has (NCCL, a package of kernels, a second GPU). So three sets say it all:
 from __future__ import annotations
 
 SWITCHES = 3
-"""How many switches of the user's are told apart: 2 ** 3 * 5 worlds are 40 bits, below the 60 up
+"""How many switches of the user's are told apart: 2 ** 3 * 6 worlds are 48 bits, below the 60 up
 to which an int of Python stays one digit or two; a fourth found no case in 70 repositories."""
-_MACHINES = 5
+_MACHINES = 6
 _STATES = 1 << SWITCHES
 
 
@@ -30,8 +31,10 @@ def _machine(index: int) -> int:
     return sum(1 << (index + _MACHINES * state) for state in range(_STATES))
 
 
-CUDA, GPUS, MAC, PORTED, CPU = (_machine(index) for index in range(_MACHINES))
+CUDA, GPUS, MAC, PORTED, PLAIN, HOLLOW = (_machine(index) for index in range(_MACHINES))
+CPU = PLAIN | HOLLOW
 MACHINES = (CUDA, GPUS, MAC, PORTED, CPU)
+PARTS = (CUDA, GPUS, MAC, PORTED, PLAIN, HOLLOW)
 NVIDIA = CUDA | GPUS
 MACS = MAC | PORTED
 ALL = NVIDIA | MACS | CPU
@@ -62,6 +65,13 @@ def ported_of_mac(worlds: int) -> int:
 def mac_of_ported(worlds: int) -> int:
     """The Mac's worlds with the same switches as the ported Mac's in `worlds`."""
     return (worlds & PORTED) >> 1
+
+
+def sent_away(before: int, after: int) -> bool:
+    """Whether a Mac is sent away between the two, or one of the machines with neither is that the
+    other is not: a test did that which a message can name."""
+    lost = before & ~after
+    return bool(lost & MACS) or (lost & HOLLOW) >> 1 != lost & PLAIN
 
 
 def spell(worlds: int) -> str:

@@ -104,7 +104,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         self.given(node, args, keywords, looks=name in facts.LOOKING_METHODS)
         if name in facts.SKIPPING_METHODS and kind in (INSTANCE, UNKNOWN):
             if isinstance(function.value, ast.Name) and function.value.id == "self":
-                self.frame.mask = 0
+                self.refuse(self.frame.mask, "SystemExit")
         return UNK
 
     # moves

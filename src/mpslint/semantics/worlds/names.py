@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.conditions import Conditions
+from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.project import foreign
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
@@ -173,4 +174,10 @@ class Names(Conditions):
             return Atom(PLATFORM, qualified)
         if qualified.startswith("torch.Tensor."):
             return UNK
+        if qualified in facts.EFFECTS and not self.calling and isinstance(node, ast.expr):
+            if self.frame.arm:
+                self.chosen.add(node)
+                self.emit(Kind.CHOSEN, node, name=qualified)
+        if qualified in facts.HALVES:
+            self.emit(Kind.NAMED, node, name=facts.HALVES[qualified])
         return Atom(NAME, qualified, node)

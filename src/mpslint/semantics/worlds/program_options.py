@@ -36,7 +36,7 @@ class ProgramOptions(Placing):
         if name in ("add_argument_group", "add_mutually_exclusive_group"):
             return parser
         if name in ("error", "exit"):
-            self.frame.mask = 0
+            self.refuse(self.frame.mask, "SystemExit")
             return UNK
         if name == "set_defaults":
             parser.v.update({key: lift(_as_default, value) for key, value in keywords.items()})

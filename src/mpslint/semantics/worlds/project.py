@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.worlds.joining import join
-from mpslint.semantics.worlds.machines import ALL, MACHINES, NVIDIA
+from mpslint.semantics.worlds.machines import ALL, NVIDIA, PARTS
 from mpslint.semantics.worlds.values import BOT, CLASS, TENSOR, UNKNOWN, Atom, Value, cases_of, pack
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def foreign(value: Value, ours: Container[object]) -> Value:
     """A value as it comes from another file: what it hangs on there is told there, and that file's
     switches are none of this one's. `ours`: the nodes of this file, which stay."""
     cases: list[tuple[int, Atom]] = []
-    for machine in MACHINES:
+    for machine in PARTS:
         joined = BOT
         for _, atom in cases_of(value, machine):
             # A tensor that a switch leaves unknown is on that device when the switch is on.
@@ -70,7 +70,7 @@ def foreign(value: Value, ours: Container[object]) -> Value:
 
 def foreign_worlds(worlds: int) -> int:
     """Worlds as they come from another file: a machine comes back if it does with some switches."""
-    return sum(machine for machine in MACHINES if worlds & machine)
+    return sum(machine for machine in PARTS if worlds & machine)
 
 
 def _without_places(atom: Atom, ours: Container[object]) -> Atom:

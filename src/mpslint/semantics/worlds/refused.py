@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.worlds.events import Event, Kind
-from mpslint.semantics.worlds.machines import MAC, PORTED
+from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.file import Worlds
@@ -19,13 +19,15 @@ def needless_refusals(worlds: Worlds) -> list[ast.expr]:
     found: dict[ast.expr, None] = {}
     for event in worlds.events(Kind.REFUSED):
         ends = run.ends.get(event.function, 0)  # type: ignore[call-overload]
-        alone = event.likely  # nothing follows in the block
-        if not ends & PORTED or (alone and ends & MAC):
+        asked = event.likely  # for CUDA: who did not goes on
+        if not ends & PORTED or (asked and ends & MAC):
             continue
-        for test in event.tests:
-            if test in run.cuda_tests and test not in run.device_tests:
-                found[test] = None
-    return sorted(found, key=lambda test: (test.lineno, test.col_offset))
+        if ends & MAC and not event.tests.isdisjoint(run.device_tests):
+            continue  # A device that somebody chose.
+        asking = (event.tests & run.cuda_tests) - run.device_tests
+        for test in sorted(asking, key=_place)[:1]:  # One refusal, however much it asks.
+            found[test] = None
+    return sorted(found, key=_place)
 
 
 def refusal_before(worlds: Worlds, event: Event) -> ast.expr | None:
@@ -34,3 +36,13 @@ def refusal_before(worlds: Worlds, event: Event) -> ast.expr | None:
         return None
     refusals = needless_refusals(worlds)
     return next((test for test in refusals if test in event.tests), None)
+
+
+def is_behind_refusal(event: Event) -> bool:
+    """Whether a Mac comes not to an event because it was refused before: told of where that is."""
+    wanted = mac_of_cuda(event.worlds & CUDA)
+    return not event.on_mac and bool(wanted) and not wanted & ~event.refused
+
+
+def _place(test: ast.expr) -> tuple[int, int]:
+    return test.lineno, test.col_offset

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import bisect
+from collections.abc import Iterable
 
 # A function without any of these words can neither do anything here nor tell the worlds apart.
 _WORDS = tuple(
@@ -40,15 +41,18 @@ _WORDS = tuple(
 )
 
 
-def lines_with_words(text: bytes) -> list[int]:
+def lines_with_words(text: bytes, names: Iterable[str] = ()) -> list[int]:
+    """The lines that can matter; `names`: those of the file that stand for something of torch or
+    for a function of its own that can."""
     starts = [0]
     position = text.find(b"\n") + 1
     while position > 0:
         starts.append(position)
         position = text.find(b"\n", position) + 1
     lower, size = text.lower(), len(text)
+    words = (*_WORDS, *(name.lower().encode() for name in names))
     lines: set[int] = set()
-    for word in _WORDS:
+    for word in words:
         position = lower.find(word)
         while position >= 0:
             line = bisect.bisect_right(starts, position)

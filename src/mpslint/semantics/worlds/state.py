@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import CONST, NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
@@ -18,11 +19,13 @@ class Function:
     """A function of a file, with what its callers give it and what it gives back."""
 
     __slots__ = (
+        "callers",
         "calls",
         "cls",
         "decorated",
         "end_tests",
         "escaped",
+        "gate",
         "handed",
         "home",
         "leading",
@@ -31,6 +34,7 @@ class Function:
         "noted",
         "own",
         "prop",
+        "refused",
         "relevant",
         "running",
         "static",
@@ -55,6 +59,8 @@ class Function:
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
         self.handed: list[tuple[int, Tests]] = []
         """Where it is given to others, who may call it: the worlds, and what keeps others away."""
+        self.callers: set[Function | None] = set()
+        """The functions, or the module, in which these calls stand."""
         self.summaries: dict[object, tuple[Value, int]] = {}
         """By what is known of the arguments: the value returned, the worlds that come back."""
         self.noted: dict[object, tuple[tuple[Any, int], ...]] = {}
@@ -64,6 +70,10 @@ class Function:
         """The tests that keep worlds from its end."""
         self.own = False
         """Whether it ends in what only CUDA has."""
+        self.refused = 0
+        """The worlds that had ended in an error before some call of it."""
+        self.gate: ast.expr | None = None
+        """The condition that keeps a Mac from a call of it."""
         self.relevant = True
         self.leading = False
         """It is run for those that it calls alone: it names nothing that can matter."""
@@ -120,11 +130,26 @@ class Frame:
     in_class: bool = False
     caught: bool = False
     arm: int = 0
+    gate: ast.expr | None = None
+    """The condition, as it is written, that sent a Mac away."""
+    inside: tuple[ast.expr, ...] = ()
+    """The conditions around, as they are written."""
+    errors: dict[str, int] = field(default_factory=dict)
+    """Worlds that have ended in an error or an exit, by its kind; all of them are `refused`."""
+    refused: int = 0
+    broken: int = 0
+    """Worlds that have left the loop at hand by `break`."""
+    built: Tests = NO_TESTS
+    """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
+    casting: bool = False
+    """In an autocast that is on."""
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""
     more: bool = False
     """Whether statements follow in this block."""
     returns: list[tuple[int, Value]] = field(default_factory=list)
+    replaced: dict[str, Event] = field(default_factory=dict)
+    """Names from which a choice of MPS was taken away, as was told."""
     declared: set[str] = field(default_factory=set)
     stored: list[tuple[str | None, Value, int, Tests, int, str]] = field(default_factory=list)
     starts: list[int] = field(default_factory=lambda: [0])

@@ -37,6 +37,7 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
             function = self.statements.get(statement.__class__)
             if function is not None:
                 function(statement)
+                frame.refused &= ~frame.mask
 
     def s_Expr(self, node: ast.Expr) -> None:
         value = node.value

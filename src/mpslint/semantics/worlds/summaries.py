@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Container
 
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
@@ -16,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     DTYPE,
+    FUNCTION,
     MODULE,
     NO_TESTS,
     NONE,
@@ -25,6 +27,7 @@ from mpslint.semantics.worlds.values import (
     Tests,
     Value,
     cases_of,
+    one,
     pack,
 )
 
@@ -37,6 +40,7 @@ MAX_CONTEXTS = 4
 class Summaries(Parameters):
     nodes: Container[object]
     """The nodes of this file, as opposed to those of others."""
+    fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -99,13 +103,54 @@ class Summaries(Parameters):
                 found.append((name, key))
         return tuple(sorted(found, key=lambda item: item[0]))
 
+    def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
+        """The worlds in which what a decorator gives back calls the function; all, where that is
+        not seen."""
+        before, escaped = dict(function.calls), function.escaped
+        function.calls.clear()
+        callers = set(function.callers)
+        given = {**self.parameters(wrapper, ()), parameter: Atom(FUNCTION, function)}
+        value, _ = self.enter(wrapper, ALL, NO_TESTS, given, recording=False)
+        inner = one(value, ALL)
+        if inner.kind == FUNCTION and inner.v is not function and inner.v.home is self:
+            if not inner.v.running:
+                arguments = self.parameters(inner.v, ())
+                self.enter(inner.v, ALL, NO_TESTS, arguments, recording=False)
+        reached = 0
+        for worlds, _, _ in function.calls.values():
+            reached |= worlds
+        function.calls, function.escaped, function.callers = before, escaped, callers
+        return reached or ALL
+
+    def fixture(self, function: Function) -> tuple[Value, int]:
+        """What a fixture gives, and the worlds that come back from it and from those that it asks
+        for."""
+        value, ends = self.summary(function)
+        arguments = function.node.args
+        for item in (*arguments.args, *arguments.kwonlyargs):
+            asked = self.fixtures.get(item.arg)
+            if asked is not None and asked is not function and not asked.running:
+                asked.running = True
+                ends &= self.fixture(asked)[1]
+                asked.running = False
+        return value, ends
+
     def enter(
-        self, function: Function, mask: int, tests: Tests, given: Env, *, recording: bool
+        self,
+        function: Function,
+        mask: int,
+        tests: Tests,
+        given: Env,
+        *,
+        recording: bool,
+        refused: int = 0,
+        gate: ast.expr | None = None,
     ) -> tuple[Value, int]:
         """Runs a function's body: the value returned, the worlds that come back."""
         outer, was, mark = self.frame, self.recording, len(self.log)
         frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
         frame.starts = [mark]
+        frame.refused, frame.gate = refused & ~mask, gate
         frame.testing = _is_test(function)
         self.recording = recording
         self.depth += 1

@@ -76,10 +76,10 @@ class TorchCalls(Makers, Calls):
         if short.startswith("cuda."):
             return self._cuda(name, short[5:], node, args, keywords, ref)
         if short.startswith("mps."):
-            self.effect_of(name, node)
+            self.effect_of(name, node, ref)
             return UNK
         if name in facts.EFFECTS:
-            self.effect_of(name, node)
+            self.effect_of(name, node, ref)
             return UNK
         if name.endswith("multiprocessing.spawn"):
             self._spawn(node, args, keywords)
@@ -116,7 +116,10 @@ class TorchCalls(Makers, Calls):
         if name == "torch.get_device_module":
             return Atom(NAME, "torch.accelerator")
         if call_worlds(name) == "cuda":
+            here = self.frame.mask
             self.owned(NVIDIA)
+            if "backend" in keywords:
+                self.emit(Kind.BACKEND, node, worlds=here, value=keywords["backend"])
             return args[0] if args else UNK
         last = short.rpartition(".")[2]
         if last in facts.FACTORIES and "." not in short:
@@ -146,7 +149,7 @@ class TorchCalls(Makers, Calls):
         if short in facts.TYPES:
             self.emit(Kind.TYPED, node, name=name)
             return self.on_device(UNK, ACCELERATOR, facts.TYPES[short])
-        self.effect_of(name, node)
+        self.effect_of(name, node, ref)
         for value in (*args, *keywords.values()):
             if holds_device(value, self.frame.mask):
                 self.place(value, node)
@@ -199,6 +202,8 @@ class TorchCalls(Makers, Calls):
             if truth(atom) is False:
                 off |= worlds
         worlds = self.frame.mask & ~off
+        if self.frame.casting and not worlds and kind is Kind.AUTOCAST:
+            kind, worlds = Kind.UNCAST, self.frame.mask
         if worlds:
             place = chosen if chosen is not None else node
             self.emit(kind, place, worlds=worlds, name=name, value=given, use=node)
@@ -248,7 +253,7 @@ class TorchCalls(Makers, Calls):
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         backend = keywords.get("backend", args[0] if args else UNK)
-        self.emit(Kind.DISTRIBUTED, node, value=backend)
+        here = self.frame.mask
         # Whoever names a backend of the CPU's has processes without GPUs in mind.
         left = NVIDIA
         for worlds, atom in cases_of(backend, self.frame.mask):
@@ -256,6 +261,7 @@ class TorchCalls(Makers, Calls):
                 left |= worlds
         if not self.frame.caught:
             self.owned(left)
+        self.emit(Kind.BACKEND, node, worlds=here, value=backend)
 
     # operators
 

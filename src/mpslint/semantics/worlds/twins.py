@@ -8,9 +8,20 @@ from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS
+from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, is_bare, where
 
-TOLD = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
+TOLD = (
+    Kind.EFFECT,
+    Kind.CHOSEN,
+    Kind.AUTOCAST,
+    Kind.UNCAST,
+    Kind.SCALED,
+    Kind.MOVED,
+    Kind.TYPED,
+    Kind.PLACED,
+)
+_BY_NAME = (Kind.EFFECT, Kind.CHOSEN)
 
 
 def unmatched(run: Interpreter) -> list[Event]:
@@ -28,26 +39,48 @@ def unmatched(run: Interpreter) -> list[Event]:
         entered = max((event.worlds & MACS for event in events), default=0)
         if ends and not ends & MACS and not entered:
             continue  # No Mac ever gets through here: a package, a comparison with "cuda".
-        left = _left_alone(events, run.device_tests, refused)
+        left = _left_alone(events, run.device_tests, refused, _had_before(function, by_function))
+        other = {
+            event.arm
+            for event in events
+            if event.kind is Kind.EFFECT and event.worlds & MACS and _serves_mps(event)
+        }
         found += [
             event
             for event in left
             if event.tests.isdisjoint(run.own_tests)
-            and not (event.kind is Kind.EFFECT and _is_decided(event, run))
+            and not (event.kind in _BY_NAME and _is_decided(event, run, other))
         ]
     return found
 
 
-def _is_decided(event: Event, run: Interpreter) -> bool:
+def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     """Whether MPS is asked for in the same conditional, or before this: what it gets there is
-    meant."""
+    meant; `other`: conditionals in which it gets something else."""
     if event.arm and (event.function, event.arm) in run.asking_mps:
-        return True
+        return event.arm not in other
     return not event.tests.isdisjoint(run.mps_tests)
 
 
-def _left_alone(events: list[Event], device_tests: set[ast.expr], refused: Tests) -> list[Event]:
-    have: set[tuple[str, int]] = set()
+def _had_before(function: object, by_function: dict[object, list[Event]]) -> set[str]:
+    """What a Mac's device is told in all functions that call this one."""
+    callers = function.callers if isinstance(function, Function) else set()
+    told = [
+        {
+            facts.EFFECTS[event.name]
+            for event in by_function.get(caller, ())
+            if event.kind is Kind.EFFECT and event.worlds & MACS and _serves_mps(event)
+        }
+        for caller in callers
+    ]
+    return set.intersection(*told) if told else set()
+
+
+def _left_alone(
+    events: list[Event], device_tests: set[ast.expr], refused: Tests, before: set[str]
+) -> list[Event]:
+    """`refused`: the tests of refusals to run; `before`: what a Mac was told before."""
+    have = {(effect, 0) for effect in before}
     for event in events:
         effect = effect_of(event)
         if effect is not None and event.worlds & MACS and _serves_mps(event):
@@ -57,6 +90,8 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr], refused: Tests
     left = []
     for event in events:
         effect = effect_of(event)
+        if event.kind is Kind.EFFECT and event.use is not None:
+            continue  # That is told where it was chosen.
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
@@ -70,7 +105,7 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr], refused: Tests
             continue
         elif not event.worlds & MACS and event.tests.isdisjoint(device_tests):
             continue  # NCCL, a package: CUDA's own.
-        elif event.kind in (Kind.AUTOCAST, Kind.SCALED) and not event.on_mac:
+        elif event.kind in (Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED) and not event.on_mac:
             # Mixed precision that is switched on for CUDA alone is meant so, but not where the
             # program refuses to run without.
             if event.arm or not event.once_ported or event.tests.isdisjoint(refused):
@@ -81,10 +116,12 @@ def _left_alone(events: list[Event], device_tests: set[ast.expr], refused: Tests
 
 def effect_of(event: Event) -> str | None:
     """What is told: wait, release, seed, state, fraction, move, cast, scale."""
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return facts.EFFECTS[event.name]
     if event.kind is Kind.AUTOCAST:
         return "cast"
+    if event.kind is Kind.UNCAST:
+        return "uncast"
     if event.kind is Kind.SCALED:
         return "scale"
     if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
@@ -93,7 +130,7 @@ def effect_of(event: Event) -> str | None:
 
 
 def _is_for_cuda(event: Event) -> bool:
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return event.name.startswith("torch.cuda.")
     if event.kind in (Kind.MOVED, Kind.TYPED):
         return True
@@ -104,7 +141,7 @@ def _is_for_cuda(event: Event) -> bool:
 
 def _serves_mps(event: Event) -> bool:
     """Whether a Mac's device is told by this."""
-    if event.kind is Kind.EFFECT:
+    if event.kind in _BY_NAME:
         return not event.name.startswith("torch.cuda.")
     if event.kind in (Kind.MOVED, Kind.TYPED):
         return False

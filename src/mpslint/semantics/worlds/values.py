@@ -25,6 +25,7 @@ PARSER, STREAM, FILE, MEMORY, PLATFORM, SKIP = (
     "parser", "stream", "file", "memory", "platform", "skip",
 )  # fmt: skip
 LOADER, ENVIRONMENT, STEP = "loader", "environment", "step"
+PARTIAL = "partial"
 
 Node = ast.expr | tuple[ast.expr, ...] | None
 Placed = tuple[str, str | None] | None

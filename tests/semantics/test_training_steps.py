@@ -9,7 +9,7 @@ import pytest
 
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import LoopKind
-from mpslint.semantics.steps import training_loop
+from mpslint.semantics.steps import training
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
@@ -55,7 +55,7 @@ def test_tests_of_the_step_make_a_node_rare(line: str, each_step: bool) -> None:
         f"import torch\nfor step, x in enumerate(xs):\n    loss.backward()\n    {line}\n"
     )
     (call,) = context.index.calls["probe"]
-    assert (training_loop(context, call) is not None) is each_step
+    assert (training(context, call) is not None) is each_step
 
 
 def test_a_loop_that_waits_on_purpose_has_no_hidden_waits() -> None:
@@ -69,7 +69,7 @@ def test_a_loop_that_waits_on_purpose_has_no_hidden_waits() -> None:
         """
     )
     (call,) = context.index.calls["probe"]
-    assert training_loop(context, call) is None
+    assert training(context, call) is None
 
 
 def test_loops_over_loaders_tell_whole_batches_from_their_parts() -> None:

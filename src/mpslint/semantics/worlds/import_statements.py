@@ -7,7 +7,7 @@ import ast
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.semantics.worlds.values import FALSE, NAME, Atom
 
 
 class ImportStatements(Expressions):
@@ -32,6 +32,9 @@ class ImportStatements(Expressions):
                 self.needs(f"{module}{dot}{alias.name}", ours=False)
                 continue
             self.needs(f"{module}.{alias.name}", ours=False)
+            if alias.name == "TYPE_CHECKING" and module in ("typing", "typing_extensions"):
+                env[local] = FALSE  # What stands below it, no program runs.
+                continue
             if module == "torch" and alias.name == "nn":
                 env[local] = Atom(NAME, "torch.nn")
             elif module.partition(".")[0] in ("torch", "sys", "os", "platform"):

@@ -6,10 +6,10 @@ Answers are kept; parsed modules only for a while. What an answer rests on is to
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.facts.priors import matches
 from mpslint.modules import Modules, is_foreign
 from mpslint.results import Consulted
 from mpslint.screening import names_in
@@ -39,8 +39,6 @@ _DEPTH = 4
 """So many re-exports are followed."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
-_DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
-"""What a name of a device, or of a function that selects one, has in it."""
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
@@ -335,7 +333,7 @@ def _bytes(text: str) -> bytes:
 
 def may_be_device(qualified: str) -> bool:
     """Whether a name is that of a device, or of a function that selects one."""
-    return _DEVICE_NAME.search(qualified.rpartition(".")[2]) is not None
+    return matches("device-words", qualified.rpartition(".")[2])
 
 
 class _Distant:

@@ -39,6 +39,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mpslint.facts.priors import matches
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -65,11 +66,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
+def _names(part: str, package: str) -> bool:
+    """Whether a folder or a file is called after a package: `triton`, `my_triton.py`."""
+    return package in re.split(r"[_.-]", part)
+
+
 def _about(context: Context, package: str) -> bool:
     """Whether the module exists for this package: it says so in its path, or defines kernels."""
     parts = re.split(r"[/\\]", context.source.path)[-4:]
-    word = re.compile(rf"(^|[_-]){package}($|[_.-])|kernel|trt|tilelang")
-    if any(word.search(part) for part in parts):
+    if any(_names(part, package) or matches("kernel-files", part) for part in parts):
         return True
     if package != "triton":
         return False

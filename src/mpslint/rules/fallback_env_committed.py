@@ -30,18 +30,15 @@ There is no fix.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from mpslint.facts.priors import matches
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.environment import writes
 
 _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
-_ASIDE = re.compile(
-    r"(^|[/\\])(tests?|debug\w*|conftest\.py|test_[^/\\]*|[^/\\]*_test\.py)($|[/\\])"
-)
 
 
 @rule(
@@ -52,7 +49,8 @@ _ASIDE = re.compile(
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if _ASIDE.search(context.source.path):
+    path = context.source.path.replace("\\", "/")
+    if matches("test-files", path) or matches("debug-files", path):
         return
     for write in writes(context, _VARIABLE):
         if write.text == "0" or _leaves_the_users_choice(write.node):

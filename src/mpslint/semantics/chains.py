@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.semantics.device_text import DEVICE_NAME
+from mpslint.facts.priors import names_device
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index, N
@@ -344,4 +344,4 @@ class Chains:
 
 def is_device_name(text: str) -> bool:
     """Whether a name reads like that of a device."""
-    return bool(DEVICE_NAME.match(text.rsplit(".", 1)[-1]))
+    return names_device(text.rsplit(".", 1)[-1])

@@ -1,4 +1,7 @@
-"""How a device is spelled: literals, their prefixes, and the names of variables that hold one."""
+"""The text of a device as torch spells it.
+
+Source: `torch.device` and `c10/core/DeviceType.cpp`, which lists the types.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,5 @@ import re
 LITERAL = re.compile(r"(cuda|mps)(?::(\d+))?\Z")
 PREFIX = re.compile(r"(cuda|mps):\Z")
 FORMAT = re.compile(r"(cuda|mps):(\{.*\}|%[sd])\Z")
-DEVICE_NAME = re.compile(
-    r"^(.*_)?(device|dev|devices?_(str|name|type|id)|infer_device|map_location)\d*$", re.I
-)
+TYPED = re.compile(r"(cuda|mps|cpu|xpu|npu|meta|hpu|xla|mlu|musa|privateuseone)(:.*)?\Z", re.DOTALL)
+"""Any device: its type, and what may stand behind it."""

@@ -9,10 +9,10 @@ inner function runs.
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS, Index
 from mpslint.semantics.names import Binding, Names, Scope
 
@@ -31,10 +31,6 @@ _LEAVERS = {
 }
 
 
-_PARSER_ERROR = re.compile(r"(pars\w*|\bap|\bcli)\.(error|exit)\Z", re.I)
-"""`parser.error(...)` ends the program, `logger.error(...)` does not."""
-
-
 def leaves(block: list[ast.stmt]) -> bool:
     """Whether running `block` never goes on to the statement after it."""
     for statement in block:
@@ -44,7 +40,7 @@ def leaves(block: list[ast.stmt]) -> bool:
             name = _spelled(statement.value.func)
             if name in _LEAVERS or (name or "").endswith((".skipTest", ".fail")):
                 return True
-            if name and _PARSER_ERROR.search(name):
+            if matches("parser-names", name):
                 return True
         if isinstance(statement, ast.If) and leaves(statement.body) and leaves(statement.orelse):
             return True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.facts_known import NONE, Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
@@ -19,7 +19,6 @@ _COUNTERS = {
     "torch.mps.device_count": "mps",
     "torch.accelerator.device_count": "accelerator",
 }
-_GPU_NUMBER = re.compile(r"(^|_)((n|num|number|nb)_?(of_)?)gpus?(_per_\w+)?$", re.I)
 _NO, _NEVER, _ONLY_CUDA = range(3)
 """Whether a number can be that big without CUDA: it can; it cannot at all; not without CUDA."""
 _DEPTH = 5
@@ -63,7 +62,7 @@ class GpuCounts:
     def several(self, number: ast.expr, least: int) -> bool:
         """Whether `number`, a count of GPUs by its name, is more than a Mac has."""
         word = number.attr if isinstance(number, ast.Attribute) else getattr(number, "id", "")
-        return least > 1 and bool(_GPU_NUMBER.search(word))
+        return least > 1 and matches("gpu-counts", word)
 
     def _backend(self, number: ast.expr) -> str | None:
         """The backend whose devices a call counts, also by way of one name."""

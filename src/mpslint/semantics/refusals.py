@@ -12,20 +12,19 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.cuda_machine import outcome
 from mpslint.semantics.gated_moves import entry_test, in_tests
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_TEST_FILE = re.compile(r"(^|[/\\])(tests?[/\\]|test_|conftest)|_test\.py$")
-_SEVERAL_GPUS = re.compile(r"multi_?gpu|n_?gpus?|n_devices|ddp|nccl|distributed|kernel", re.I)
 _SETTLED = frozenset({"cuda", "asked-cuda", "no-mps", "mps", "accelerator", "darwin", "caught"})
-_ON_REQUEST = re.compile(r"""['"]cuda|(?<!\.)\bdevice\b|use_?(cuda|gpu)|\bgpu""", re.I)
 _LEAVERS = ("sys.exit", "os._exit", "exit", "quit")
 
 
@@ -77,7 +76,7 @@ def _asked_again(context: Context, node: ast.AST) -> bool:
 
 
 def _needless(context: Context) -> Iterator[ast.expr]:
-    if _TEST_FILE.search(context.source.path):
+    if matches("test-files", context.source.path.replace("\\", "/")):
         return
     for test, refused in (*_asserted(context), *_refused(context)):
         if not _asks_for_cuda(context, test) or outcome(context, test) is not (not refused):
@@ -154,7 +153,12 @@ def _needs_several(context: Context, test: ast.expr) -> bool:
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
     stem = re.split(r"[/\\]", context.source.path)[-1]
-    return any(_SEVERAL_GPUS.search(word) for word in (stem, *holders, ast.unparse(test)))
+    said = [n for n in map(last_name, ast.walk(test)) if n is not None]
+    return any(
+        matches(section, word)
+        for word in (stem, *holders, *said)
+        for section in ("several-gpus", "gpu-counts", "needing-more")
+    )
 
 
 def _asks_for_cuda(context: Context, test: ast.expr) -> bool:
@@ -169,4 +173,4 @@ def _asks_for_cuda(context: Context, test: ast.expr) -> bool:
             break
         if isinstance(parent, ast.If) and not context.index.within(test, parent.test):
             wanted.append(parent.test)
-    return asks and not any(_ON_REQUEST.search(ast.unparse(item)) for item in wanted)
+    return asks and not any(matches("requests", ast.unparse(item)) for item in wanted)

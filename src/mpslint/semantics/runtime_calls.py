@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches, names_gpu
 from mpslint.semantics.cuda_packages import (
     KERNEL_PACKAGES,
     about_kernels,
@@ -28,18 +29,6 @@ attribute is the finding of another rule.
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
-_CUDA_WORD = re.compile(
-    r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn|capture_graph|graph_cache", re.I
-)
-_CUDA_FOLDER = re.compile(
-    r"(^|_)(cuda|trt|tensorrt|triton|tilelang|nccl|ncu|nsight|kineto|ms_?amp|megatron)(_|$)"
-    r"|(^|[_-])rocm([_-]|$)",
-    re.I,
-)
-"""Folders of kernels, profilers and libraries that NVIDIA's GPUs alone have."""
-_GPU_NUMBER = re.compile(
-    r"(^|_)(gpus?|n_?gpus?|ngpus?|num_gpus?|gpu_ids?|device_ids?|cuda(_device)?)$", re.I
-)
 _GPU_MEMBERS = {"CUDA", "GPU", "MULTI_GPU"}
 
 
@@ -69,7 +58,7 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            if _CUDA_WORD.search(parent.name) or _marked(parent):
+            if matches("cuda-code", parent.name) or _marked(parent):
                 return True
         elif isinstance(parent, ast.If):
             if any(child is item for item in parent.body) and _names_a_gpu(parent.test):
@@ -93,7 +82,7 @@ def about_cuda(context: Context, node: ast.AST) -> bool:
     if _cuda_file(context) or refuses_without_kernels(context, node):
         return True
     return any(
-        isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _CUDA_WORD.search(parent.name)
+        isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and matches("cuda-code", parent.name)
         for parent in context.index.ancestors(node)
     )
 
@@ -102,7 +91,7 @@ def _marked(definition: ast.AST) -> bool:
     """`@withCUDA`, `@requires_cuda` and their like."""
     for decorator in getattr(definition, "decorator_list", ()):
         function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if _CUDA_WORD.search(last_name(function) or ""):
+        if matches("cuda-code", last_name(function)):
             return True
     return False
 
@@ -137,7 +126,9 @@ def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
 
 def _cuda_file(context: Context) -> bool:
     *folders, stem = re.split(r"[/\\]", context.source.path)
-    if _CUDA_WORD.search(stem) or any(_CUDA_FOLDER.search(folder) for folder in folders[-3:]):
+    if matches("cuda-code", stem) or any(
+        matches("cuda-folders", folder) for folder in folders[-3:]
+    ):
         return True
     known = context.memo.get("kernels")
     if known is None:
@@ -165,7 +156,7 @@ def _counts_devices(context: Context, iterable: ast.expr) -> bool:
         if isinstance(argument, ast.Call):
             if context.resolve(argument.func) == "torch.cuda.device_count":
                 return True
-        elif _GPU_NUMBER.search(last_name(argument) or ""):
+        elif names_gpu(last_name(argument) or ""):
             return True
     return False
 
@@ -176,13 +167,13 @@ def _names_a_gpu(test: ast.expr) -> bool:
         every = isinstance(test.op, ast.Or)
         return (all if every else any)(_names_a_gpu(item) for item in test.values)
     if isinstance(test, ast.Name | ast.Attribute):
-        return bool(_CUDA_WORD.search(last_name(test) or ""))
+        return matches("cuda-code", last_name(test))
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     operator, right = test.ops[0], test.comparators[0]
     if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
         return right.attr in _GPU_MEMBERS
-    if not _GPU_NUMBER.search(last_name(test.left) or "") or not isinstance(right, ast.Constant):
+    if not names_gpu(last_name(test.left) or "") or not isinstance(right, ast.Constant):
         return False
     if isinstance(operator, ast.IsNot):
         return right.value is None

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.facts_known import NEGATIVE
+from mpslint.facts.priors import matches, names_count, names_process
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-WORD = re.compile(
-    r"distributed|fsdp|nccl|deepspeed|torchrun|slurm|(^|_)ddp(_|$)|multi_?(gpu|node|process)", re.I
-)
-"""What code for several processes is called."""
-_COUNT = re.compile(
-    r"(^|_)(world_?size|n_?gpus?(_per_node)?|ngpus?|num_?(gpus?|processes|nodes)|device_count)$",
-    re.I,
-)
-_LOCAL_RANK = re.compile(r"(^|_)local_rank$|^LOCAL_RANK$", re.I)
 _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
 """What launchers of several processes set in the environment."""
 _DEPTH = 3
@@ -52,8 +42,8 @@ def asks_for_several(
     word = last_name(test.func if isinstance(test, ast.Call) else test)
     if word is None:
         return False
-    if WORD.search(word) is not None:
-        return outcome is not bool(NEGATIVE.search(word))  # `if args.no_distributed:`
+    if matches("several-gpus", word):
+        return outcome is not matches("negations", word)  # `if args.no_distributed:`
     value = context.guards.behind(test)
     return value is not test and depth > 0 and asks_for_several(context, value, outcome, depth - 1)
 
@@ -66,16 +56,16 @@ def _compares_several(test: ast.Compare, outcome: bool) -> bool:
         return isinstance(left, ast.Constant) and left.value in _LAUNCHED
     if operator is ast.Eq:
         if isinstance(right, ast.Attribute):
-            return WORD.search(right.attr) is not None
+            return matches("several-gpus", right.attr)
         word = right.value if isinstance(right, ast.Constant) else None
-        return isinstance(word, str) and WORD.search(word) is not None
+        return isinstance(word, str) and matches("several-gpus", word)
     number = _number(right)
     if number is None:
         return False
     names = _words(left)
-    if any(_LOCAL_RANK.search(name) for name in names):
+    if any(names_process(name) for name in names):
         return (operator, number) in ((ast.NotEq, -1), (ast.Gt, -1), (ast.GtE, 0))
-    if any(_COUNT.search(name) for name in names):
+    if any(names_count(name) for name in names):
         return (operator, number) in ((ast.NotEq, 1), (ast.Gt, 1), (ast.GtE, 2))
     return False
 

@@ -7,10 +7,10 @@ the last of that work waits for the device: then the second read comes before th
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.device_work import DeviceWork, Effect
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
@@ -25,11 +25,6 @@ CLOCKS = (
     "time.monotonic_ns",
     "time.process_time_ns",
     "timeit.default_timer",
-)
-_LONG_NAME = re.compile(
-    r"(^|_)(epoch|total|overall|program|script|global|train(ing)?|job|session|run|since|app|main|"
-    r"eta|load(ing|ed)?|init|build|compile|startup|import|download|save|ckpt|checkpoint)(_|$)",
-    re.I,
 )
 
 
@@ -99,7 +94,7 @@ class Timing:
         Over a long time what is still queued at its end does not matter.
         """
         names = [span.name, *_targets(self._index, span.difference)]
-        if any(_LONG_NAME.search(name) for name in names):
+        if any(matches("long-times", name) for name in names):
             return False
         return not any(self._work.takes_long(statement) for statement in span.between)
 

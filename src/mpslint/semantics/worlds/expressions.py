@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
+from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.names import Names
@@ -38,8 +38,6 @@ from mpslint.semantics.worlds.values import (
     one,
 )
 
-DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|hpu|mlu|musa|meta)(:.*)?\Z", re.S)
-
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
 
@@ -57,7 +55,7 @@ class Expressions(Names):
         value = node.value
         if isinstance(value, str):
             if len(value) < MAX_TEXT:
-                match = DEVICE_TEXT.match(value)
+                match = TYPED.match(value)
                 if match:
                     return Atom(DEVICE, match.group(1), node)
                 return Atom(CONST, value, node)
@@ -71,7 +69,7 @@ class Expressions(Names):
             for item in node.values
         ]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            match = DEVICE_TEXT.match(first.value)
+            match = TYPED.match(first.value)
             if match:
                 return Atom(DEVICE, match.group(1), node)
         elif isinstance(first, ast.FormattedValue):

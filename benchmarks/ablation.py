@@ -8,10 +8,10 @@ decorator; one that changes nothing on many repositories does not pay for itself
 table says on how many repositories findings change without it, how many come (the row holds them
 back), how many go (the row makes them), and how many have another fix. All rules are on.
 
-A file is looked at again only without the rows that decided something at the first look at it, or
-at a file of its project that the look consulted: where an answer would have been the same without
-a row, all that follows is. Nothing of the installed package is changed: the row is taken out of
-the loaded table, in this process alone. `--write` puts the numbers into `priors.json`.
+A file is looked at again only without the rows that decided something at the first look at it, and
+at the files of its project that the look consulted: where each answer would have been the same
+without a row, all that follows is. Nothing of the installed package is changed: the row is taken
+out of the loaded table, in this process alone. `--write` puts the numbers into `priors.json`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,13 +41,12 @@ Found = dict[tuple[object, ...], list[object]]
 
 
 class File(NamedTuple):
-    """What the first look at a file found, what it rests on, and which rows decided something."""
+    """What the first look at a file found, and which rows decided something."""
 
     path: str
     data: bytes
     settings: Settings
     found: Found
-    rests_on: tuple[str, ...]
     heard: frozenset[Prior]
 
 
@@ -71,11 +70,11 @@ def rows(wanted: list[str]) -> list[Prior]:
     return chosen
 
 
-def look(path: str, text: bytes, settings: Settings, neighbours: Neighbours) -> Found:
+def look(path: str, text: bytes, settings: Settings) -> Found:
     found: Found = {}
     try:
         source = open_source(path, text)
-        raw = list(lint(source, settings, elsewhere=neighbours))
+        raw = list(lint(source, settings, elsewhere=Neighbours(settings)))
         for finding, at in zip(raw, located(source, raw), strict=True):
             place = (at.cell, at.row, at.column, at.code, at.severity, at.message)
             found.setdefault(place, []).append(finding.fix)
@@ -95,10 +94,11 @@ def difference(before: Found, now: Found) -> Effect:
 
 
 def first_look(folder: Path) -> list[File]:
-    """All files of a repository that speak of torch."""
-    around: dict[Settings, Neighbours] = {}
+    """All files of a repository that speak of torch.
+
+    What is learnt of a neighbour is learnt anew for each file, so that what decided it is heard.
+    """
     files = []
-    decided: dict[str, set[Prior]] = defaultdict(set)
     for target in targets([str(folder)], SettingsFinder(isolated=True), lambda line: None):
         try:
             text = read_bytes(target.path)
@@ -107,18 +107,10 @@ def first_look(folder: Path) -> list[File]:
         if not speaks_of_torch(text):
             continue
         settings = target.settings._replace(select=("ALL",))
-        neighbours = around.setdefault(settings, Neighbours(settings))
-        neighbours.consulted()
         with priors.heard() as heard:
-            found = look(target.path, text, settings, neighbours)
-        rests_on = tuple(consulted.path for consulted in neighbours.consulted())
-        for path in rests_on:
-            decided[path] |= heard  # What was learnt of a neighbour is kept for later files.
-        files.append(File(target.path, text, settings, found, rests_on, frozenset(heard)))
-    return [
-        file._replace(heard=file.heard.union(*(decided[path] for path in file.rests_on)))
-        for file in files
-    ]
+            found = look(target.path, text, settings)
+        files.append(File(target.path, text, settings, found, frozenset(heard)))
+    return files
 
 
 def effects(folder: Path, wanted: list[str]) -> dict[Prior, Effect]:
@@ -131,11 +123,8 @@ def effects(folder: Path, wanted: list[str]) -> dict[Prior, Effect]:
             continue
         sum_of = Effect(0, 0)
         with priors.without(row):
-            around: dict[Settings, Neighbours] = {}
             for file in again:
-                neighbours = around.setdefault(file.settings, Neighbours(file.settings))
-                now = look(file.path, file.data, file.settings, neighbours)
-                one = difference(file.found, now)
+                one = difference(file.found, look(file.path, file.data, file.settings))
                 sum_of = Effect(*(a + b for a, b in zip(sum_of, one, strict=True)))
         if any(sum_of):
             found[row] = sum_of

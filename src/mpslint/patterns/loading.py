@@ -25,6 +25,7 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+# Fact: Python's grammar, what may follow an argument on its line.
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
 _MOVES = ("to", "cuda", "cpu", "mps")
 _MODULE_METHODS = frozenset(

@@ -36,7 +36,6 @@ There is no fix: what should happen without the package is for a human to say.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mpslint.facts.priors import matches
@@ -44,6 +43,7 @@ from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
+from mpslint.semantics.paths import parts
 
 
 @rule(
@@ -68,13 +68,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _names(part: str, package: str) -> bool:
     """Whether a folder or a file is called after a package: `triton`, `my_triton.py`."""
-    return package in re.split(r"[_.-]", part)
+    return f"_{package}_" in f"_{part.replace('-', '_').replace('.', '_')}_"
 
 
 def _about(context: Context, package: str) -> bool:
     """Whether the module exists for this package: it says so in its path, or defines kernels."""
-    parts = re.split(r"[/\\]", context.source.path)[-4:]
-    if any(_names(part, package) or matches("kernel-files", part) for part in parts):
+    path = parts(context.source.path)[-4:]
+    if any(_names(part, package) or matches("kernel-files", part) for part in path):
         return True
     if package != "triton":
         return False

@@ -37,6 +37,7 @@ from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.environment import writes
+from mpslint.semantics.paths import is_test, parts
 
 _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
 
@@ -49,8 +50,8 @@ _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    path = context.source.path.replace("\\", "/")
-    if matches("test-files", path) or matches("debug-files", path):
+    path = context.source.path
+    if is_test(path) or matches("debug-files", "/".join(parts(path))):
         return
     for write in writes(context, _VARIABLE):
         if write.text == "0" or _leaves_the_users_choice(write.node):

@@ -37,7 +37,6 @@ selected device for a whole module.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -52,6 +51,7 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
+from mpslint.semantics.paths import is_test
 from mpslint.semantics.unused import never_runs
 
 _LOADERS = {
@@ -121,9 +121,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
-    parts = re.split(r"[/\\]", context.source.path)
-    stem = parts[-1].rsplit(".", 1)[0]
-    if stem.startswith("test_") or stem.endswith(("_test", "tests")) or "tests" in parts[:-1]:
+    if is_test(context.source.path, sure=True):
         return True
     if not call.args:
         return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.cuda_packages import refuses_without_kernels
 from mpslint.semantics.facts_known import CUDA_SETTLED, backend_word
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.paths import is_test
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
@@ -17,10 +18,10 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+# Fact: the functions of `torch.distributed`, by their last names.
 _COLLECTIVE = re.compile(
     r"(all_)?(reduce|gather)(_\w+)?|reduce_scatter\w*|broadcast(_\w+)?|barrier|all_to_all(_\w+)?"
 )
-_TEST_FOLDERS = ("test", "tests")
 _TEST_PACKAGES = ("unittest", "pytest")
 
 
@@ -105,10 +106,9 @@ def in_tests(context: Context) -> bool:
     """Whether the file is one of tests, by its folder and what it imports."""
     known = context.memo.get("in-tests")
     if known is None:
-        *folders, _ = re.split(r"[/\\]", context.source.path)
-        known = context.memo["in-tests"] = any(
-            folder in _TEST_FOLDERS for folder in folders[-3:]
-        ) or any(context.names.imports(package) for package in _TEST_PACKAGES)
+        known = context.memo["in-tests"] = is_test(context.source.path) or any(
+            context.names.imports(package) for package in _TEST_PACKAGES
+        )
     return bool(known)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.names import Binding
 
 _DEPTH = 6
+# Fact: `torch.device("cpu")` and `Tensor.cpu`, in code or in words about it.
 _SPEAKS_OF_CPU = re.compile(r"\bcpu\b", re.I)
 
 

@@ -8,7 +8,6 @@ with it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.cuda_machine import outcome
 from mpslint.semantics.gated_moves import entry_test, in_tests
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.paths import is_test, parts
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda
 from mpslint.semantics.value_syntax import last_name
@@ -76,7 +76,7 @@ def _asked_again(context: Context, node: ast.AST) -> bool:
 
 
 def _needless(context: Context) -> Iterator[ast.expr]:
-    if matches("test-files", context.source.path.replace("\\", "/")):
+    if is_test(context.source.path):
         return
     for test, refused in (*_asserted(context), *_refused(context)):
         if not _asks_for_cuda(context, test) or outcome(context, test) is not (not refused):
@@ -152,7 +152,7 @@ def _needs_several(context: Context, test: ast.expr) -> bool:
         for parent in context.index.ancestors(test)
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
-    stem = re.split(r"[/\\]", context.source.path)[-1]
+    stem = parts(context.source.path)[-1]
     said = [n for n in map(last_name, ast.walk(test)) if n is not None]
     return any(
         matches(section, word)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from mpslint.semantics.cuda_packages import (
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.paths import parts
 from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.value_syntax import last_name
 
@@ -125,7 +125,7 @@ def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
 
 
 def _cuda_file(context: Context) -> bool:
-    *folders, stem = re.split(r"[/\\]", context.source.path)
+    *folders, stem = parts(context.source.path)
     if matches("cuda-code", stem) or any(
         matches("cuda-folders", folder) for folder in folders[-3:]
     ):

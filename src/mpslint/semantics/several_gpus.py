@@ -7,13 +7,13 @@ of processes is out of its reach, whatever it would raise there.
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.paths import parts
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.several_tests import asks_for_several
 from mpslint.semantics.unused import has_main
@@ -116,7 +116,7 @@ def program_for_several(context: Context) -> bool:
     """Whether the whole file is for several GPUs, by its name, its imports or what it starts."""
     known = context.memo.get("several-gpus")
     if known is None:
-        stem = re.split(r"[/\\]", context.source.path)[-1].partition(".")[0]
+        stem = parts(context.source.path)[-1].partition(".")[0]
         known = context.memo["several-gpus"] = (
             matches("several-gpus", stem, scope="file")
             or starts_nccl(context)

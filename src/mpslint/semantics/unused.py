@@ -83,6 +83,7 @@ def _in_notebook(context: Context, name: str) -> bool:
     if not is_notebook(context.source.path) or unread(context.source):
         return False
     raw = getattr(context.source, "json", "")
+    # Fact: IPython's shell lines and magics, in the JSON of a notebook.
     return re.search(rf'(?:"|\\n)\s*[!%][^"]*\b{re.escape(name)}\b', raw) is None
 
 

@@ -87,6 +87,7 @@ MODEL_OUTPUTS = _words(
     """
 )
 """Attributes of what a model returns that are tensors (or tuples of them)."""
+# Fact: the classes of `torch.optim`, and of packages that name their module after it.
 OPTIMIZER = re.compile(r"(^torch\.optim\.(?!lr_scheduler)[A-Z])|(\.optim\.[A-Z])")
 
 BY_ANNOTATION = {

@@ -1,7 +1,7 @@
 """What each row of `priors.json` is worth: it is switched off, and findings are compared.
 
     python benchmarks/ablation.py FOLDER [--rows packages] [--rows helpers/has_cuda] [--jobs 2]
-    python benchmarks/ablation.py FOLDER --write --date 2026-11-22
+    python benchmarks/ablation.py FOLDER --fixtures fixtures --write --date 2026-11-22
 
 FOLDER holds one checkout a folder. A row says what is only likely, by a name, a package or a
 decorator; one that changes nothing on many repositories does not pay for itself. For each row the
@@ -11,7 +11,8 @@ back), how many go (the row makes them), and how many have another fix. All rule
 A file is looked at again only without the rows that decided something at the first look at it, and
 at the files of its project that the look consulted: where each answer would have been the same
 without a row, all that follows is. Nothing of the installed package is changed: the row is taken
-out of the loaded table, in this process alone. `--write` puts the numbers into `priors.json`.
+out of the loaded table, in this process alone. `--write` puts the numbers into `priors.json`, with
+what changes in the project's own fixtures: programs that somebody has judged.
 """
 
 from __future__ import annotations
@@ -131,7 +132,9 @@ def effects(folder: Path, wanted: list[str]) -> dict[Prior, Effect]:
     return found
 
 
-def measured(row: Prior, by_repository: dict[str, dict[Prior, Effect]]) -> dict[str, int]:
+def measured(
+    row: Prior, by_repository: dict[str, dict[Prior, Effect]], judged: dict[Prior, Effect]
+) -> dict[str, int]:
     """What a row is worth: the numbers that stand in `priors.json`."""
     hit = [found[row] for found in by_repository.values() if row in found]
     return {
@@ -139,20 +142,25 @@ def measured(row: Prior, by_repository: dict[str, dict[Prior, Effect]]) -> dict[
         "held_back": sum(one.come for one in hit),
         "made": sum(one.go for one in hit),
         "fixes": sum(one.fixes for one in hit),
+        "fixtures": sum(judged.get(row, (0,))),
     }
 
 
-def table(every: list[Prior], by_repository: dict[str, dict[Prior, Effect]]) -> str:
+def table(
+    every: list[Prior],
+    by_repository: dict[str, dict[Prior, Effect]],
+    judged: dict[Prior, Effect],
+) -> str:
     """Markdown: a row for each row."""
     lines = [
         f"{len(by_repository)} repositories",
         "",
-        "| section | row | repositories | come without it | go without it | other fixes |",
-        "| --- | --- | --: | --: | --: | --: |",
+        "| section | row | repositories | come without | go without | other fixes | fixtures |",
+        "| --- | --- | --: | --: | --: | --: | --: |",
     ]
     idle = 0
     for row in every:
-        worth = measured(row, by_repository)
+        worth = measured(row, by_repository, judged)
         idle += not worth["repositories"]
         match = row.match.replace("|", "\\|")
         numbers = " | ".join(str(number) for number in worth.values())
@@ -162,12 +170,16 @@ def table(every: list[Prior], by_repository: dict[str, dict[Prior, Effect]]) -> 
 
 
 def record(
-    every: list[Prior], by_repository: dict[str, dict[Prior, Effect]], date: str, file: Path
+    every: list[Prior],
+    by_repository: dict[str, dict[Prior, Effect]],
+    judged: dict[Prior, Effect],
+    date: str,
+    file: Path,
 ) -> None:
     """Writes the numbers, and where they are from, into the data file."""
     tables = json.loads(file.read_text(encoding="utf-8"))
     for row in every:
-        tables[row.section]["rows"][row.match]["measured"] = measured(row, by_repository)
+        tables[row.section]["rows"][row.match]["measured"] = measured(row, by_repository, judged)
     tables["measured"] = {"date": date, "repositories": len(by_repository)}
     file.write_text(spelled(tables), encoding="utf-8")
 
@@ -196,6 +208,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true", help=f"put the numbers into {priors.FILE}")
     parser.add_argument("--date", help="the day that goes with them")
+    parser.add_argument("--fixtures", type=Path, help="programs that somebody has judged")
     arguments = parser.parse_args()
     if arguments.write and not arguments.date:
         parser.error("--write needs --date")
@@ -207,10 +220,12 @@ def main() -> None:
         for at, (name, future) in enumerate(running.items(), 1):
             by_repository[name] = future.result()
             print(f"{at} of {len(folders)}: {name}", file=sys.stderr)
-    print(table(every, by_repository))
+    fixtures = arguments.fixtures
+    judged = effects(fixtures.resolve(), arguments.rows) if fixtures is not None else {}
+    print(table(every, by_repository, judged))
     if arguments.write:
         file = Path(data.__file__).with_name(priors.FILE)
-        record(every, by_repository, arguments.date, file)
+        record(every, by_repository, judged, arguments.date, file)
 
 
 if __name__ == "__main__":

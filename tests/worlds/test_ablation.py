@@ -97,7 +97,35 @@ def test_a_row_that_is_not_there_is_said_so(
 def test_the_table_names_each_row_once(ablation: ModuleType) -> None:
     rows = ablation.rows(["packages"])
     effect = ablation.Effect(2, 1, 3)
-    text = ablation.table(rows, {"one": {rows[0]: effect}, "two": {}})
-    assert f"| packages | `{rows[0].match}` | 1 | 2 | 1 | 3 |" in text
+    text = ablation.table(rows, {"one": {rows[0]: effect}, "two": {}}, {rows[0]: effect})
+    assert f"| packages | `{rows[0].match}` | 1 | 2 | 1 | 3 | 6 |" in text
     assert text.count("| packages |") == len(rows)
     assert f"{len(rows) - 1} of {len(rows)} rows change nothing" in text
+
+
+def test_a_fix_that_is_another_counts(ablation: ModuleType, tmp_path: Path) -> None:
+    """The row changes no finding, only where a checkpoint is loaded to."""
+    (tmp_path / "load.py").write_text(
+        "import torch\n\n\ndef load(model):\n"
+        '    model.load_state_dict(torch.load("model.pth"))\n    model.cuda()\n'
+    )
+    found = ablation.effects(tmp_path, ["copying-objects"])
+    assert found == {row_of("copying-objects", "model"): ablation.Effect(0, 0, 1)}
+
+
+def test_what_was_measured_is_written_into_the_file_as_it_is_spelled(
+    ablation: ModuleType, tmp_path: Path
+) -> None:
+    text = (Path(priors.__file__).parent / priors.FILE).read_text(encoding="utf-8")
+    file = tmp_path / priors.FILE
+    file.write_text(text, encoding="utf-8")
+    (row,) = ablation.rows(["packages/triton"])
+    ablation.record([row], {"one": {row: ablation.Effect(2, 1)}}, {}, "2000-01-01", file)
+    changed = [
+        new
+        for old, new in zip(text.split("\n"), file.read_text().split("\n"), strict=True)
+        if old != new
+    ]
+    assert len(changed) == 2
+    assert '"date": "2000-01-01", "repositories": 1' in changed[0]
+    assert '"repositories": 1, "held_back": 2, "made": 1, "fixes": 0, "fixtures": 0' in changed[1]

@@ -20,7 +20,6 @@ _PRIORS = re.compile(
         f"(?:{expression.pattern})"
         for section in (
             "device-names",
-            "device-functions",
             "process-names",
             "definitions",
             "decorators",

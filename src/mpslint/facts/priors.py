@@ -96,11 +96,9 @@ def _matching(section: str, name: str) -> tuple[Prior, ...]:
 _hearing: set[Prior] | None = None
 
 
-def find(section: str, name: str, *, scope: str | None = None) -> Prior | None:
-    """The first row of a section that matches a name; with `scope` one that reaches so far."""
+def find(section: str, name: str) -> Prior | None:
+    """The first row of a section that matches a name."""
     found = _matching(section, name)
-    if scope is not None:
-        found = tuple(row for row in found if row.scope == scope)
     if not found:
         return None
     if _hearing is not None and (len(found) == 1 or found[1].says != found[0].says):
@@ -108,9 +106,9 @@ def find(section: str, name: str, *, scope: str | None = None) -> Prior | None:
     return found[0]
 
 
-def matches(section: str, name: str | None, *, scope: str | None = None) -> bool:
+def matches(section: str, name: str | None) -> bool:
     """Whether a row of a section matches a name; no name is matched by none."""
-    return name is not None and find(section, name, scope=scope) is not None
+    return name is not None and find(section, name) is not None
 
 
 def rows(*sections: str) -> list[Prior]:
@@ -213,28 +211,13 @@ def asks(section: str, name: str) -> str | None:
 
 
 def names_device(name: str | None) -> bool:
-    """Whether a name (of a variable, a parameter, a key) is that of a device."""
+    """Whether a name (of a variable, a parameter, a key, a function) is that of a device."""
     return matches("device-names", name)
-
-
-def gives_device(name: str) -> bool:
-    """Whether a name (of a variable or a function) is that of a device, or of what gives one."""
-    return matches("device-names", name) or matches("device-functions", name)
 
 
 def names_process(name: str) -> bool:
     """Whether a name is that of the number of a process, one for each GPU."""
     return matches("process-names", name)
-
-
-def names_count(name: str) -> bool:
-    """Whether a name is that of a number of GPUs, or of processes with one each."""
-    return matches("gpu-counts", name) or matches("process-counts", name)
-
-
-def names_gpu(name: str) -> bool:
-    """Whether a name is that of a GPU, of several, or of their number."""
-    return matches("gpu-counts", name) or matches("gpu-numbers", name)
 
 
 def places_elsewhere(name: str) -> bool:

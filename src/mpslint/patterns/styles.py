@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.facts.priors import gives_device
+from mpslint.facts.priors import names_device
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.semantics.elsewhere import required
@@ -89,7 +89,7 @@ def known_helper(context: Context, offset: int) -> Selection | None:
 
 def _find_helper(context: Context) -> Selection | None:
     module = context.names.module
-    fitting = [name for name in module.bindings if gives_device(name)]
+    fitting = [name for name in module.bindings if names_device(name)]
     for name in sorted(fitting, key=lambda n: (n != "get_device", n)):
         bindings = module.bindings[name]
         if len(bindings) != 1:
@@ -112,7 +112,7 @@ def has_busy_helper(context: Context) -> bool:
     bindings = [b for b in context.names.module.bindings.values() if len(b) == 1]
     return any(
         isinstance(one.node, FUNCTIONS)
-        and gives_device(one.node.name)
+        and names_device(one.node.name)
         and not is_pure(context, one.node)
         and returns_cuda(context, one.node)
         for (one,) in bindings

@@ -23,9 +23,8 @@ except ImportError:
 
 ## What is not flagged
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
-functions and behind `pytest.importorskip`; modules that exist for the package, by their path
-(`ops/triton/norm.py`, `flash_attn_utils.py`) or because they define Triton kernels, where what
-imports them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
+functions and behind `pytest.importorskip`; modules that define Triton kernels, where what imports
+them must be guarded; bitsandbytes and deepspeed, which have an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -38,12 +37,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mpslint.facts.priors import matches
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
-from mpslint.semantics.paths import parts
 
 
 @rule(
@@ -66,16 +63,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _names(part: str, package: str) -> bool:
-    """Whether a folder or a file is called after a package: `triton`, `my_triton.py`."""
-    return f"_{package}_" in f"_{part.replace('-', '_').replace('.', '_')}_"
-
-
 def _about(context: Context, package: str) -> bool:
-    """Whether the module exists for this package: it says so in its path, or defines kernels."""
-    path = parts(context.source.path)[-4:]
-    if any(_names(part, package) or matches("kernel-files", part) for part in path):
-        return True
+    """Whether the module exists for this package: it defines kernels of Triton."""
     if package != "triton":
         return False
     return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

@@ -18,7 +18,7 @@ os.environ["PYTORCH_ENABLE_MPS_FALLBACK"] = "1"
 Use instead: ops that MPS has, or the variable in front of the command while debugging.
 
 ## What is not flagged
-`setdefault`, which leaves the user's choice alone; files below `tests`, `debug` and their like.
+`setdefault`, which leaves the user's choice alone; files that pytest takes for tests.
 
 ## Fix safety
 There is no fix.
@@ -32,12 +32,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.facts.priors import matches
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.environment import writes
-from mpslint.semantics.paths import is_test, parts
+from mpslint.semantics.paths import is_test
 
 _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
 
@@ -50,8 +49,7 @@ _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    path = context.source.path
-    if is_test(path) or matches("debug-files", "/".join(parts(path))):
+    if is_test(context.source.path):
         return
     for write in writes(context, _VARIABLE):
         if write.text == "0" or _leaves_the_users_choice(write.node):

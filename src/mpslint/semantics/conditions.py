@@ -339,8 +339,6 @@ class Conditions:
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""
-        if matches("colab-flags", word):
-            return frozenset({"no-mps"}) if outcome else NONE
         if outcome == matches("negations", word):
             return NONE
         if matches("cuda-switches", word) and "cuda" not in known:

@@ -98,10 +98,6 @@ class DeviceWork:
                     return True
                 if isinstance(item, ast.For | ast.AsyncFor) and self._loops.draws_batches(item):
                     return True
-            elif isinstance(item, ast.Call):
-                name = last_name(item.func)
-                if name not in ("train", "eval") and matches("long-calls", name):
-                    return True
         return False
 
     # calls

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.facts.priors import gives_device, names_device
+from mpslint.facts.priors import names_device
 from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow
@@ -324,7 +324,7 @@ class Devices:
 
     def _return(self, statement: ast.Return) -> Slot | None:
         function = self._index.function(statement)
-        if function is not None and gives_device(function.name):
+        if function is not None and names_device(function.name):
             return Slot("return", statement)
         return None
 

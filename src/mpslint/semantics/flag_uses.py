@@ -120,11 +120,6 @@ def _harmless(context: Context, use: ast.AST, done: set[ast.AST], depth: int) ->
         return _is_calm_value(context, parent.body) and _is_calm_value(context, parent.orelse)
     if isinstance(parent, ast.keyword | ast.Call):
         return _harmless_argument(context, parent, child, done, depth)
-    if isinstance(parent, ast.Dict):
-        return any(
-            value is child and isinstance(key, ast.Constant) and _is_harmless_word(key.value)
-            for key, value in zip(parent.keys, parent.values, strict=True)
-        )
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         return all(_harmless_target(context, target, done, depth) for target in targets)
@@ -148,8 +143,6 @@ def _harmless_argument(
 ) -> bool:
     call: ast.AST = parent
     if isinstance(parent, ast.keyword):
-        if _is_harmless_word(parent.arg):
-            return True
         given, call = parent, context.index.parents[parent]
     if not isinstance(call, ast.Call):
         return False
@@ -162,15 +155,9 @@ def _harmless_argument(
 
 
 def _harmless_target(context: Context, target: ast.expr, done: set[ast.AST], depth: int) -> bool:
-    if _is_harmless_word(last_name(target)):
-        return True
     if not isinstance(target, ast.Name | ast.Attribute):
         return False
     return all(_harmless(context, use, done, depth - 1) for use in reads(context, target))
-
-
-def _is_harmless_word(word: object) -> bool:
-    return isinstance(word, str) and matches("harmless-options", word)
 
 
 # what runs where the flag is on

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import matches
 from mpslint.semantics.facts_known import NONE, Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
@@ -44,25 +43,18 @@ class GpuCounts:
         """What is so when `number` is at least `least`, and when it is not."""
         if least < 1:
             return NONE, NONE
-        several = frozenset({"no-mps"}) if self.several(number, least) else NONE
         if not self._any:
-            return several, NONE
+            return NONE, NONE
         backend = self._backend(number)
         if backend is not None:
             few = frozenset({f"no-{backend}"}) if least == 1 else NONE
-            if backend == "accelerator":
-                several = frozenset({"no-mps"}) if least > 1 else NONE
-            return frozenset({backend}) | several, few
-        return (frozenset({"cuda"}) if self.implies_cuda(number, least) else several), NONE
+            several = backend == "accelerator" and least > 1
+            return frozenset({backend, "no-mps"} if several else {backend}), few
+        return (frozenset({"cuda"}) if self.implies_cuda(number, least) else NONE), NONE
 
     def implies_cuda(self, number: ast.expr, least: int) -> bool:
         """Whether `number` can only reach `least` on a machine with CUDA."""
         return self._any and self._needs(number, least, _DEPTH) == _ONLY_CUDA
-
-    def several(self, number: ast.expr, least: int) -> bool:
-        """Whether `number`, a count of GPUs by its name, is more than a Mac has."""
-        word = number.attr if isinstance(number, ast.Attribute) else getattr(number, "id", "")
-        return least > 1 and matches("gpu-counts", word)
 
     def _backend(self, number: ast.expr) -> str | None:
         """The backend whose devices a call counts, also by way of one name."""

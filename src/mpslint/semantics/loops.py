@@ -165,14 +165,7 @@ class Loops:
             works = self._touches_device(loop)
         if not works:
             return LoopKind.NONE
-        function_node = self._index.function(loop)
-        name = function_node.name if function_node is not None else ""
-        if matches("data-functions", name):
-            return LoopKind.NONE
-        evaluates = self.without_gradients(loop) or matches("evaluating-functions", name)
-        if evaluates and not matches("training-functions", name):
-            return LoopKind.EVAL
-        return LoopKind.DEVICE
+        return LoopKind.EVAL if self.without_gradients(loop) else LoopKind.DEVICE
 
     def _own_calls(self, loop: Loop) -> list[ast.Call]:
         """Calls of the body, without those of inner loops and inner functions."""

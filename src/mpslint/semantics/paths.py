@@ -10,6 +10,6 @@ def parts(path: str) -> list[str]:
     return path.replace("\\", "/").split("/")
 
 
-def is_test(path: str, *, sure: bool = False) -> bool:
-    """Whether a file belongs to tests, by its name or a folder; `sure`: and is no program."""
-    return matches("test-files", "/".join(parts(path)), scope="file" if sure else None)
+def is_test(path: str) -> bool:
+    """Whether a file belongs to tests, by its name."""
+    return matches("test-files", parts(path)[-1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.facts.priors import names_device, names_gpu
+from mpslint.facts.priors import names_device
 from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
@@ -72,8 +72,7 @@ class Placement:
     def _names_accelerator(self, node: ast.expr) -> bool:
         value = self._values.of(node)
         if value.kind is Kind.UNKNOWN:
-            name = last_name(node)
-            return name is not None and (names_device(name) or names_gpu(name))
+            return names_device(last_name(node))
         if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
         return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)

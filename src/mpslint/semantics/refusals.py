@@ -11,15 +11,13 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import matches
 from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.cuda_machine import outcome
 from mpslint.semantics.gated_moves import entry_test, in_tests
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.paths import is_test, parts
+from mpslint.semantics.paths import is_test
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.runtime_calls import about_cuda
-from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -85,7 +83,7 @@ def _needless(context: Context) -> Iterator[ast.expr]:
             continue
         if "asked-cuda" in context.guards.implied(test, refused):
             continue  # `if args.cuda and not torch.cuda.is_available()`
-        if about_cuda(context, test) or _needs_several(context, test):
+        if about_cuda(context, test):
             continue
         if not _names_nvidia(context, test) and not _starts_nccl_next(context, test):
             yield test
@@ -144,33 +142,9 @@ def _knows_others(context: Context, test: ast.expr) -> bool:
     return any(word in text for word in ("mps", "xpu", "npu", "hpu", "accelerator"))
 
 
-def _needs_several(context: Context, test: ast.expr) -> bool:
-    """Whether the function, class or file around, or the check itself, says that it is about
-    several GPUs or about kernels."""
-    holders = [
-        parent.name
-        for parent in context.index.ancestors(test)
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    ]
-    stem = parts(context.source.path)[-1]
-    said = [n for n in map(last_name, ast.walk(test)) if n is not None]
-    return any(
-        matches(section, word)
-        for word in (stem, *holders, *said)
-        for section in ("several-gpus", "gpu-counts", "needing-more")
-    )
-
-
 def _asks_for_cuda(context: Context, test: ast.expr) -> bool:
-    """Whether the machine is asked for CUDA here, and not because somebody asked for it before."""
-    asks = any(
+    """Whether the machine is asked for CUDA here."""
+    return any(
         isinstance(node, ast.Call) and (context.resolve(node.func) or "").startswith("torch.cuda.")
         for node in ast.walk(test)
     )
-    wanted = [test]
-    for parent in context.index.ancestors(test):
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            break
-        if isinstance(parent, ast.If) and not context.index.within(test, parent.test):
-            wanted.append(parent.test)
-    return asks and not any(matches("requests", ast.unparse(item)) for item in wanted)

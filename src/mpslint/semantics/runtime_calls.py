@@ -6,7 +6,6 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import matches, names_gpu
 from mpslint.semantics.cuda_packages import (
     KERNEL_PACKAGES,
     about_kernels,
@@ -14,8 +13,6 @@ from mpslint.semantics.cuda_packages import (
 )
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flow import leaves
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.paths import parts
 from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.value_syntax import last_name
 
@@ -51,17 +48,13 @@ def unsettled(
 def only_for_cuda(context: Context, node: ast.AST) -> bool:
     """Whether code is written for CUDA alone, though no test of CUDA settles it.
 
-    It says so in the name of its function, class or file, defines GPU kernels, goes through the
-    CUDA devices one by one, runs for a GPU that somebody has numbered, or below an exit for
-    machines that have neither CUDA nor one of its likes.
+    It defines GPU kernels, goes through the CUDA devices one by one, runs for a member `CUDA` of
+    an enumeration, or below an exit for machines that have neither CUDA nor one of its likes.
     """
     child = node
     for parent in context.index.ancestors(node):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            if matches("cuda-code", parent.name) or _marked(parent):
-                return True
-        elif isinstance(parent, ast.If):
-            if any(child is item for item in parent.body) and _names_a_gpu(parent.test):
+        if isinstance(parent, ast.If):
+            if any(child is item for item in parent.body) and _is_of_gpus(parent.test):
                 return True
         else:
             iterable = _iterated(parent, child)
@@ -74,26 +67,8 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
 
 
 def about_cuda(context: Context, node: ast.AST) -> bool:
-    """Whether the function, class or file around says by its name or imports that it is for CUDA.
-
-    `.cuda` methods and `to_cuda` helpers are, as are files that define GPU kernels, and classes
-    that raise without them.
-    """
-    if _cuda_file(context) or refuses_without_kernels(context, node):
-        return True
-    return any(
-        isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and matches("cuda-code", parent.name)
-        for parent in context.index.ancestors(node)
-    )
-
-
-def _marked(definition: ast.AST) -> bool:
-    """`@withCUDA`, `@requires_cuda` and their like."""
-    for decorator in getattr(definition, "decorator_list", ()):
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if matches("cuda-code", last_name(function)):
-            return True
-    return False
+    """Whether the file defines GPU kernels, or the class around raises without them."""
+    return _cuda_file(context) or refuses_without_kernels(context, node)
 
 
 def _behind_exit(context: Context, statement: ast.stmt) -> bool:
@@ -125,11 +100,6 @@ def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
 
 
 def _cuda_file(context: Context) -> bool:
-    *folders, stem = parts(context.source.path)
-    if matches("cuda-code", stem) or any(
-        matches("cuda-folders", folder) for folder in folders[-3:]
-    ):
-        return True
     known = context.memo.get("kernels")
     if known is None:
         known = context.memo["kernels"] = about_kernels(context.tree) or _builds_kernels(context)
@@ -149,32 +119,26 @@ def _builds_kernels(context: Context) -> bool:
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:
-    """`range(torch.cuda.device_count())`, which is empty without CUDA, and `range(num_gpus)`."""
+    """`range(torch.cuda.device_count())`, which is empty without CUDA."""
     if not isinstance(iterable, ast.Call) or last_name(iterable.func) != "range":
         return False
     for argument in iterable.args:
         if isinstance(argument, ast.Call):
             if context.resolve(argument.func) == "torch.cuda.device_count":
                 return True
-        elif names_gpu(last_name(argument) or ""):
-            return True
     return False
 
 
-def _names_a_gpu(test: ast.expr) -> bool:
-    """`args.gpu is not None`, `device_id > 0`, `kind == Kind.CUDA`, `IS_CUDA or IS_ROCM`."""
+def _is_of_gpus(test: ast.expr) -> bool:
+    """`kind == Kind.CUDA`"""
     if isinstance(test, ast.BoolOp):
         every = isinstance(test.op, ast.Or)
-        return (all if every else any)(_names_a_gpu(item) for item in test.values)
-    if isinstance(test, ast.Name | ast.Attribute):
-        return matches("cuda-code", last_name(test))
+        return (all if every else any)(_is_of_gpus(item) for item in test.values)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     operator, right = test.ops[0], test.comparators[0]
-    if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
-        return right.attr in _GPU_MEMBERS
-    if not names_gpu(last_name(test.left) or "") or not isinstance(right, ast.Constant):
-        return False
-    if isinstance(operator, ast.IsNot):
-        return right.value is None
-    return isinstance(operator, ast.Gt | ast.GtE) and right.value in (0, 1)
+    return (
+        isinstance(operator, ast.Eq)
+        and isinstance(right, ast.Attribute)
+        and right.attr in _GPU_MEMBERS
+    )

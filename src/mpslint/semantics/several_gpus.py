@@ -9,11 +9,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import matches
 from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.paths import parts
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.several_tests import asks_for_several
 from mpslint.semantics.unused import has_main
@@ -38,7 +36,7 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
                 ):
                     return True
         elif isinstance(parent, FUNCTIONS):
-            if matches("several-gpus", parent.name) or _called_for_several(context, parent):
+            if _called_for_several(context, parent):
                 return True
         elif isinstance(parent, ast.ClassDef):
             if _always_wraps(context, parent):
@@ -113,13 +111,11 @@ def _is_own(context: Context, function: FunctionNode) -> bool:
 
 
 def program_for_several(context: Context) -> bool:
-    """Whether the whole file is for several GPUs, by its name, its imports or what it starts."""
+    """Whether the whole file is for several GPUs, by its imports or what it starts."""
     known = context.memo.get("several-gpus")
     if known is None:
-        stem = parts(context.source.path)[-1].partition(".")[0]
         known = context.memo["several-gpus"] = (
-            matches("several-gpus", stem, scope="file")
-            or starts_nccl(context)
+            starts_nccl(context)
             or any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
             or _always_in_company(context)
         )

@@ -10,7 +10,6 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.facts.priors import matches
 from mpslint.semantics.device_work import DeviceWork, Effect
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
@@ -93,9 +92,6 @@ class Timing:
 
         Over a long time what is still queued at its end does not matter.
         """
-        names = [span.name, *_targets(self._index, span.difference)]
-        if any(matches("long-times", name) for name in names):
-            return False
         return not any(self._work.takes_long(statement) for statement in span.between)
 
     def _find(self) -> Iterator[TimedSpan]:
@@ -186,14 +182,3 @@ def _header(statement: ast.stmt) -> tuple[ast.AST, ...]:
     if isinstance(statement, ast.With | ast.AsyncWith):
         return tuple(item.context_expr for item in statement.items)
     return ()
-
-
-def _targets(index: Index, difference: ast.BinOp) -> list[str]:
-    """The names that the time goes to: `dt = t1 - t0`, `times["epoch"] = ...`."""
-    statement = index.statement(difference)
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
-        targets = [statement.target]
-    return [ast.unparse(target) for target in targets]

@@ -333,7 +333,7 @@ class CallValues:
         if last[:1].isupper() or matches("model-makers", last):
             return True
         holder = last_name(called.value) if isinstance(called, ast.Attribute) else None
-        return holder is not None and (holder[:1].isupper() or matches("model-holders", holder))
+        return holder is not None and holder[:1].isupper()
 
     def _named_as_model(self, called: ast.expr) -> bool:
         """Whether a callable of unknown origin is called what people call models and losses."""

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.facts.priors import gives_device
+from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
@@ -96,7 +96,7 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
         return False  # An attribute: what becomes of it is told where it is read.
     if event.function is not None and atom.made:
         return True
-    if not gives_device(event.name):
+    if not names_device(event.name):
         return False
     return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
 

@@ -6,10 +6,10 @@ Answers are kept; parsed modules only for a while. What an answer rests on is to
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.facts.priors import matches
 from mpslint.imported_runs import ImportedRuns
 from mpslint.modules import Modules, is_foreign
 from mpslint.results import Consulted
@@ -40,8 +40,6 @@ _DEPTH = 4
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"double", b"float64")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
-_DEVICE_NAME = re.compile(r"dev|cuda|gpu|mps|accelerator|place", re.I)
-"""What a name of a device, or of a function that selects one, has in it."""
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
@@ -347,7 +345,7 @@ def _bytes(text: str) -> bytes:
 
 def may_be_device(qualified: str) -> bool:
     """Whether a name is that of a device, or of a function that selects one."""
-    return _DEVICE_NAME.search(qualified.rpartition(".")[2]) is not None
+    return matches("device-words", qualified.rpartition(".")[2])
 
 
 class _Distant:

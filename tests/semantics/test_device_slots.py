@@ -87,7 +87,6 @@ def slot_kind(program: str) -> str | None:
         ("torch.load(p, map_location=torch.device('cuda'))", "device"),
         ("with torch.amp.autocast(device_type='cuda'): pass", "autocast"),
         ("def f(x, *, device='cuda'): pass", "parameter"),
-        ("def f(x, map_location='cuda'): pass", "parameter"),
         ("device, n = 'cuda', 3", "assignment"),
         ("DEVICE: str = 'cuda'", "assignment"),
         ("a.b.device = 'cuda'", "assignment"),

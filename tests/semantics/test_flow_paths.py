@@ -134,7 +134,6 @@ def test_other_statements_bind_where_python_says(program: str, expected: set[str
         ("try:\n    x = 1\nexcept E:\n    raise\nprobe(x)", True),
         ("try:\n    pass\nfinally:\n    x = 1\nprobe(x)", True),
         ("if a:\n    x = 1\nelse:\n    sys.exit()\nprobe(x)", True),
-        ("if a:\n    x = 1\nelse:\n    parser.error('no')\nprobe(x)", True),
         ("if a:\n    x = 1\nelif b:\n    x = 2\nprobe(x)", False),
         ("match a:\n    case 1:\n        x = 1\nprobe(x)", False),
         ("match a:\n    case 1:\n        x = 1\n    case _:\n        x = 2\nprobe(x)", True),

@@ -18,23 +18,14 @@ def several(program: str) -> bool:
 @pytest.mark.parametrize(
     "test",
     [
-        "args.distributed",
-        "is_distributed()",
-        "trainer.deepspeed",
-        "world_size > 1",
-        "args.world_size >= 2",
         "dist.get_world_size() > 1",
-        "n_gpus != 1",
-        "ngpus_per_node > 1",
         "local_rank != -1",
         "args.local_rank >= 0",
         'int(os.environ.get("LOCAL_RANK", -1)) != -1',
         'int(os.environ["WORLD_SIZE"]) > 1',
         '"RANK" in os.environ',
-        'strategy == "fsdp"',
-        "kind == DistributedType.MULTI_GPU",
-        "args.distributed and verbose",
-        "args.distributed or world_size > 1",
+        "local_rank != -1 and verbose",
+        "local_rank != -1 or dist.get_world_size() > 1",
     ],
 )
 def test_only_several_gpus_come_below(test: str) -> None:
@@ -44,14 +35,15 @@ def test_only_several_gpus_come_below(test: str) -> None:
 @pytest.mark.parametrize(
     "test",
     [
-        "not args.distributed",
-        "world_size >= 1",
-        "world_size > 0",
+        "local_rank == -1",
+        "dist.get_world_size() >= 1",
+        "dist.get_world_size() > 0",
+        "world_size > 1",
+        "args.distributed",
         "local_rank in (-1, 0)",
         "local_rank != 0",
         "rank == 0",
-        "args.distributed or verbose",
-        'strategy == "single"',
+        "local_rank != -1 or verbose",
         "self.model_parallel",
         '"HOME" in os.environ',
     ],
@@ -61,19 +53,17 @@ def test_a_single_gpu_comes_here_too(test: str) -> None:
 
 
 def test_the_other_arm_is_for_a_single_gpu() -> None:
-    assert not several("if args.distributed:\n    pass\nelse:\n    probe(1)\n")
+    assert not several("if local_rank != -1:\n    pass\nelse:\n    probe(1)\n")
 
 
 @pytest.mark.parametrize(
     "program",
     [
-        "def setup_distributed():\n    probe(1)\n",
-        "def apply_fsdp(model):\n    probe(1)\n",
         "model = FSDP(model, device_id=probe(1))\n",
         'torch.distributed.init_process_group(backend="nccl")\ndef f():\n    probe(1)\n',
     ],
 )
-def test_so_say_a_function_a_wrapper_and_a_process_group(program: str) -> None:
+def test_so_say_a_wrapper_and_a_process_group(program: str) -> None:
     assert several(program)
 
 
@@ -89,15 +79,15 @@ def test_a_class_that_wraps_on_one_way_only_is_for_a_single_gpu_too() -> None:
 @pytest.mark.parametrize(
     "exit",
     [
-        "if not args.distributed:\n    return\n",
-        "if world_size == 1:\n    return\n",
-        "if world_size < 2:\n    raise ValueError\n",
+        "if args.local_rank == -1:\n    return\n",
+        "if get_world_size() == 1:\n    return\n",
+        "if get_world_size() < 2:\n    raise ValueError\n",
         "if args.local_rank == -1:\n    raise ValueError\n",
-        'if "RANK" not in os.environ or world_size <= 1:\n    return\n',
-        "if args.distributed:\n    wrap()\nelse:\n    raise ValueError\n",
-        "if args.distributed:\n    wrap()\nelif gpu:\n    return\nelse:\n    return\n",
-        "if world_size > 8:\n    return\nelif not args.distributed:\n    return\n",
-        "if args.cpu:\n    return\nelif args.distributed:\n    wrap()\nelse:\n    return\n",
+        'if "RANK" not in os.environ or get_world_size() <= 1:\n    return\n',
+        "if args.local_rank != -1:\n    wrap()\nelse:\n    raise ValueError\n",
+        "if args.local_rank != -1:\n    wrap()\nelif gpu:\n    return\nelse:\n    return\n",
+        "if get_world_size() > 8:\n    return\nelif args.local_rank == -1:\n    return\n",
+        "if args.cpu:\n    return\nelif args.local_rank != -1:\n    wrap()\nelse:\n    return\n",
     ],
 )
 def test_where_others_leave_several_gpus_go_on(exit: str) -> None:
@@ -107,12 +97,12 @@ def test_where_others_leave_several_gpus_go_on(exit: str) -> None:
 @pytest.mark.parametrize(
     "exit",
     [
-        "if args.distributed:\n    return\n",
-        "if args.distributed:\n    wrap()\nelif gpu:\n    raise ValueError\n",
-        "if world_size == 0:\n    return\n",
-        "if args.no_distributed:\n    wrap()\nelse:\n    return\n",
-        "if args.distributed:\n    wrap()\nelse:\n    print()\n",
-        "if verbose:\n    if not args.distributed:\n        return\n",
+        "if args.local_rank != -1:\n    return\n",
+        "if args.local_rank != -1:\n    wrap()\nelif gpu:\n    raise ValueError\n",
+        "if get_world_size() == 0:\n    return\n",
+        "if args.local_rank == -1:\n    wrap()\nelse:\n    return\n",
+        "if args.local_rank != -1:\n    wrap()\nelse:\n    print()\n",
+        "if verbose:\n    if args.local_rank == -1:\n        return\n",
     ],
 )
 def test_a_single_gpu_goes_on_too(exit: str) -> None:
@@ -122,9 +112,9 @@ def test_a_single_gpu_goes_on_too(exit: str) -> None:
 @pytest.mark.parametrize(
     "flag",
     [
-        "self.is_fsdp and (group is not None or forced)",
-        "world_size > 1",
-        "not (world_size == 1 or forced)",
+        "self.local_rank != -1 and (group is not None or forced)",
+        "get_world_size() > 1",
+        "not (get_world_size() == 1 or forced)",
     ],
 )
 def test_a_flag_asks_what_it_was_assigned(flag: str) -> None:
@@ -134,14 +124,14 @@ def test_a_flag_asks_what_it_was_assigned(flag: str) -> None:
 
 
 def test_a_flag_that_may_come_from_elsewhere_asks_nothing() -> None:
-    set_twice = "several = world_size > 1\nif forced:\n    several = True\n"
+    set_twice = "several = get_world_size() > 1\nif forced:\n    several = True\n"
     assert not several(f"{set_twice}if several:\n    probe(1)\n")
     assert not several("a, b = b, a\nif a:\n    probe(1)\n")
     assert not several("while x:\n    if a:\n        probe(1)\n    a = b\n    b = a\n")
 
 
 MAIN = 'if __name__ == "__main__":\n    run()\n'
-CALLED = "def run():\n    if world_size > 1:\n        {}()\n"
+CALLED = "def run():\n    if get_world_size() > 1:\n        {}()\n"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +141,7 @@ CALLED = "def run():\n    if world_size > 1:\n        {}()\n"
         "def f():\n    probe(1)\n" + CALLED.format("f") + MAIN,
         "def _g():\n    probe(1)\ndef _f():\n    _g()\n" + CALLED.format("_f"),
         'def f():\n    probe(1)\nos.path.join(".", "f")\n' + CALLED.format("f") + MAIN,
-        "def g():\n    def f():\n        probe(1)\n    step(f if world_size > 1 else None)\n",
+        "def g():\n    def f():\n        probe(1)\n    step(f if get_world_size() > 1 else None)\n",
     ],
 )
 def test_a_function_of_the_file_is_for_those_who_call_it(program: str) -> None:

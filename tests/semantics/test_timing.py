@@ -74,19 +74,6 @@ def test_what_waits_or_may_wait_ends_the_work(body: str) -> None:
     assert context.timing.unsynchronised(span) is None
 
 
-@pytest.mark.parametrize(
-    ("start", "end"),
-    [
-        ("epoch_start = time.time()", "time.time() - epoch_start"),
-        ("train_begin = time.time()", "time.time() - train_begin"),
-        ("since = time.time()", "time.time() - since"),
-    ],
-)
-def test_times_named_after_long_things_are_no_measurements(start: str, end: str) -> None:
-    context, span = span_of("y = model(x)", start, end)
-    assert not context.timing.is_measurement(span)
-
-
 def test_reads_of_two_turns_of_a_loop_are_no_span() -> None:
     program = HEADER + textwrap.dedent(
         """

@@ -43,7 +43,7 @@ def test_a_loop_is_known_by_what_its_own_body_runs(body: str, kind: LoopKind) ->
         ("probe()", True),
         ("if ready: probe()", True),
         ("if step % 10 == 0: probe()", False),
-        ("if step == last: probe()", False),
+        ("if epoch == last: probe()", False),
         ("if verbose: probe()", False),
         ("if step % 10 == 0 and probe(): pass", False),
         ("if rank == 0: probe()", False),
@@ -89,7 +89,7 @@ def test_loops_over_loaders_tell_whole_batches_from_their_parts() -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ["Generator()", "build_model('tiny')", "Bridge.boot_transformers('x')", "model_loader.model()"],
+    ["Generator()", "get_model('tiny')", "Bridge.boot_model('x')"],
 )
 def test_what_makes_a_model_returns_no_tensor(call: str) -> None:
     context = context_of(f"import torch\nprobe({call})\n")

@@ -32,10 +32,15 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_row_that_is_off_matches_nothing_and_is_back_afterwards(ablation: ModuleType) -> None:
-    row = ablation.Row("packages", "triton")
+def row_of(section: str, match: str) -> priors.Prior:
+    (row,) = (row for row in priors.rows(section) if row.match == match)
+    return row
+
+
+def test_a_row_that_is_off_matches_nothing_and_is_back_afterwards() -> None:
+    row = row_of("packages", "triton")
     assert priors.package_worlds("triton") == "cuda"
-    with ablation.without(row):
+    with priors.without(row):
         assert priors.package_worlds("triton") is None
         assert priors.package_worlds("apex") == "cuda"
     assert priors.package_worlds("triton") == "cuda"
@@ -45,8 +50,8 @@ def test_findings_that_a_row_holds_back_come_without_it(
     ablation: ModuleType, repository: Path
 ) -> None:
     found = ablation.effects(repository, ["packages"])
-    assert set(found) == {ablation.Row("packages", "triton")}
-    assert found[ablation.Row("packages", "triton")].come > 0
+    assert set(found) == {row_of("packages", "triton")}
+    assert found[row_of("packages", "triton")].come > 0
 
 
 def test_a_repository_that_no_row_speaks_of_does_not_change(
@@ -69,16 +74,15 @@ def test_a_row_matters_to_files_that_import_what_it_matches(
         "import torch\nfrom checks import pick\n\nx = torch.zeros(3, device=pick())\n"
         "if x.is_cuda:\n    torch.cuda.synchronize()\n"
     )
-    row = ablation.Row("helpers", "is_torch_cuda_available")
+    row = row_of("helpers", "is_torch_cuda_available")
     (train,) = [f for f in ablation.first_look(tmp_path) if f.path.endswith("train.py")]
-    assert str(tmp_path / "checks.py") in train.rests_on
-    assert ablation.looks_for(row)(b"is_torch_cuda_available")
-    assert not ablation.looks_for(row)(train.data)
+    assert b"is_torch_cuda_available" not in train.data
+    assert row in train.heard
 
 
 def test_every_row_can_be_switched_off(ablation: ModuleType) -> None:
-    for row in ablation.rows([]):
-        with ablation.without(row):
+    for row in priors.rows():
+        with priors.without(row):
             assert row not in ablation.rows([])
         assert row in ablation.rows([])
 
@@ -92,8 +96,36 @@ def test_a_row_that_is_not_there_is_said_so(
 
 def test_the_table_names_each_row_once(ablation: ModuleType) -> None:
     rows = ablation.rows(["packages"])
-    effect = ablation.Effect(2, 1)
-    text = ablation.table(rows, {"one": {rows[0]: effect}, "two": {}})
-    assert f"| packages | `{rows[0].match}` | 1 | 2 | 1 |" in text
+    effect = ablation.Effect(2, 1, 3)
+    text = ablation.table(rows, {"one": {rows[0]: effect}, "two": {}}, {rows[0]: effect})
+    assert f"| packages | `{rows[0].match}` | 1 | 2 | 1 | 3 | 6 |" in text
     assert text.count("| packages |") == len(rows)
     assert f"{len(rows) - 1} of {len(rows)} rows change nothing" in text
+
+
+def test_a_fix_that_is_another_counts(ablation: ModuleType, tmp_path: Path) -> None:
+    """The row changes no finding, only where a checkpoint is loaded to."""
+    (tmp_path / "load.py").write_text(
+        "import torch\n\n\ndef load(model):\n"
+        '    model.load_state_dict(torch.load("model.pth"))\n    model.cuda()\n'
+    )
+    found = ablation.effects(tmp_path, ["copying-objects"])
+    assert found == {row_of("copying-objects", "model"): ablation.Effect(0, 0, 1)}
+
+
+def test_what_was_measured_is_written_into_the_file_as_it_is_spelled(
+    ablation: ModuleType, tmp_path: Path
+) -> None:
+    text = (Path(priors.__file__).parent / priors.FILE).read_text(encoding="utf-8")
+    file = tmp_path / priors.FILE
+    file.write_text(text, encoding="utf-8")
+    (row,) = ablation.rows(["packages/triton"])
+    ablation.record([row], {"one": {row: ablation.Effect(2, 1)}}, {}, "2000-01-01", file)
+    changed = [
+        new
+        for old, new in zip(text.split("\n"), file.read_text().split("\n"), strict=True)
+        if old != new
+    ]
+    assert len(changed) == 2
+    assert '"date": "2000-01-01", "repositories": 1' in changed[0]
+    assert '"repositories": 1, "held_back": 2, "made": 1, "fixes": 0, "fixtures": 0' in changed[1]

@@ -30,8 +30,6 @@ def test_it():
         "@require_torch_gpu",
         "@skip_if_no_cuda",
         "@RunIf(min_cuda_gpus=1)",
-        "@pytest.mark.cuda",
-        "@pytest.mark.gpu",
     ],
 )
 def test_a_mark_that_asks_for_cuda_makes_the_test_cudas_own(mark: str) -> None:

@@ -11,21 +11,24 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from mpslint.facts.data import read_section
+from mpslint.facts import priors
 
 Transformation = Callable[[ast.Module], "str | None"]
 
 _PRIORS = re.compile(
     "|".join(
-        f"(?:{match})"
-        for kind in ("device-names", "process-names", "definitions", "decorators")
-        for match in read_section("priors.json", kind)
+        f"(?:{expression.pattern})"
+        for section in (
+            "device-names",
+            "process-names",
+            "definitions",
+            "decorators",
+        )
+        for expression in priors.expressions(section)
     ),
     re.I,
 )
-_SPOKEN_OF = frozenset(read_section("priors.json", "helpers")) | frozenset(
-    read_section("priors.json", "flags")
-)
+_SPOKEN_OF = frozenset(row.match for row in priors.rows("helpers", "flags"))
 _DEVICE = re.compile(r"dev|cuda|gpu|mps|cpu|accel|nccl|(^|_)rank", re.I)
 NEUTRAL = re.compile(r"\bneutral_(\w+?)_x\b")
 """A neutral name carries the old one, so that findings can be compared."""

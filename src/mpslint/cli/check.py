@@ -28,6 +28,11 @@ def parser() -> Parser:
     options.add_argument("--fix", action="store_true", help="apply safe fixes, without running")
     options.add_argument("--unsafe-fixes", action="store_true", help="apply unsafe fixes as well")
     options.add_argument("--diff", action="store_true", help="show what fixes would change")
+    options.add_argument(
+        "--explain-silence",
+        action="store_true",
+        help="list instead what is not reported because of a name, and which row says so",
+    )
     add_output(options)
     add_legacy(options, writes=True)
     add_settings(options)
@@ -39,6 +44,10 @@ def run(arguments: list[str]) -> int:
     """Exit code 0: clean; 1: findings; 2: something could not be checked."""
     options = parser().parse_args(arguments)
     require_one_job(options)
+    if options.explain_silence:
+        from mpslint.cli.silence import explain
+
+        return explain(options)
     if options.fix or options.diff:
         from mpslint.cli.fix import run_plain
 

@@ -7,7 +7,8 @@ from typing import Any
 
 
 @cache
-def _file(name: str) -> dict[str, dict[str, Any]]:
+def read_file(name: str) -> dict[str, dict[str, Any]]:
+    """A data file, as it stands there."""
     import json
     import os
 
@@ -19,4 +20,4 @@ def _file(name: str) -> dict[str, dict[str, Any]]:
 
 def read_section(file: str, section: str) -> dict[str, Any]:
     """One section of a data file. Raises `KeyError` for a section that the file lacks."""
-    return _file(file)[section]
+    return read_file(file)[section]

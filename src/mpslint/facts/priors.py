@@ -1,78 +1,202 @@
-"""What is only likely: packages, decorators, helpers that usually mean one machine.
+"""What is only likely: what the name of a package, a function, a variable or a file means.
 
-`priors.json` holds the rows. Each says what it matches, how far it reaches (the rest of the block,
-the function), why, and on how many of the repositories that it was tried on it helped and hurt.
-Nothing of the kind stands in code.
+`priors.json` holds the rows, in sections: a section says what it looks at (`looks_at`), how a row
+becomes a regular expression (`pattern`; without one a row is the very name), how far what follows
+reaches (`scope`: a test, a value, a call, a block, a function, a file, a module), and why
+(`reason`). A row may say its own scope and reason, and what it means where the section knows
+several answers (`says`). With a `source` it is a fact about a library; without, a guess. A guess
+carries what it was worth when it was last switched off by itself (`measured`): the number of
+repositories with another finding, how many findings it held back, and how many it made.
+
+Nothing of the kind stands in code, where a test looks for it: what `semantics`, `rules` and
+`patterns` match by a regular expression is text of Python's, torch's or another library's making.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from mpslint.facts.data import read_section
+from mpslint.facts.data import read_file, read_section
 from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
 
-_REMEMBERED = 4096
-"""Of so many names the answers are kept: a project asks about the same ones again and again."""
+FILE = "priors.json"
 
 
 class Prior(NamedTuple):
     """One row."""
 
+    section: str
     match: str
-    worlds: str
-    """`cuda` or `mps`: the machines that it leaves."""
+    says: str
+    """What it means, where its section knows several answers: `cuda`, the name of a question."""
+    scope: str
     reason: str
+    source: str
+    """Where it is written down; empty: nowhere, it is a guess."""
+
+    def __str__(self) -> str:
+        return f"{self.section}/{self.match}"
 
 
-@cache
-def _rows(kind: str) -> dict[str, Prior]:
-    return {
-        match: Prior(match, row["worlds"], row["reason"])
-        for match, row in read_section("priors.json", kind).items()
-    }
+class _Patterns(NamedTuple):
+    each: tuple[tuple[re.Pattern[str], Prior], ...]
+    any: re.Pattern[str]
 
 
-@lru_cache(_REMEMBERED)
+_rows: dict[str, dict[str, Prior]] = {}
+_patterns: dict[str, _Patterns | None] = {}
+
+
+def _of(section: str) -> dict[str, Prior]:
+    known = _rows.get(section)
+    if known is None:
+        table = read_section(FILE, section)
+        said = {key: table.get(key, "") for key in ("says", "scope", "reason", "source")}
+        known = _rows[section] = {
+            match: _prior(section, match, {**said, **row}) for match, row in table["rows"].items()
+        }
+    return known
+
+
+def _prior(section: str, match: str, row: dict[str, Any]) -> Prior:
+    return Prior(section, match, row["says"], row["scope"], row["reason"], row["source"])
+
+
+def _compiled(section: str) -> _Patterns | None:
+    """None for a section whose rows are the very names."""
+    if section not in _patterns:
+        table, rows = read_section(FILE, section), _of(section)
+        made = None
+        if "pattern" in table and rows:
+            flags = re.IGNORECASE if table["ignore_case"] else re.RegexFlag(0)
+            spelled = {table["pattern"].replace("{}", match): rows[match] for match in rows}
+            made = _Patterns(
+                tuple((re.compile(text, flags), row) for text, row in spelled.items()),
+                re.compile("|".join(f"(?:{text})" for text in spelled), flags),
+            )
+        _patterns[section] = made
+    return _patterns[section]
+
+
+@lru_cache(65536)
+def _matching(section: str, name: str) -> tuple[Prior, ...]:
+    patterns = _compiled(section)
+    if patterns is None:
+        row = _of(section).get(name)
+        return (row,) if row is not None else ()
+    if patterns.any.search(name) is None:
+        return ()
+    return tuple(row for pattern, row in patterns.each if pattern.search(name))
+
+
+_hearing: set[Prior] | None = None
+
+
+def find(section: str, name: str) -> Prior | None:
+    """The first row of a section that matches a name."""
+    found = _matching(section, name)
+    if not found:
+        return None
+    if _hearing is not None and (len(found) == 1 or found[1].says != found[0].says):
+        _hearing.add(found[0])  # Without it the answer would be another.
+    return found[0]
+
+
+def matches(section: str, name: str | None) -> bool:
+    """Whether a row of a section matches a name; no name is matched by none."""
+    return name is not None and find(section, name) is not None
+
+
+def rows(*sections: str) -> list[Prior]:
+    """The rows of these sections, or all."""
+    names = sections or tuple(name for name in read_file(FILE) if name != "measured")
+    return [row for name in names for row in _of(name).values()]
+
+
+def expressions(section: str) -> list[re.Pattern[str]]:
+    """What a section's rows are looked for with."""
+    patterns = _compiled(section)
+    return [pattern for pattern, _ in patterns.each] if patterns is not None else []
+
+
+# rows by themselves
+
+
+@contextmanager
+def heard() -> Iterator[set[Prior]]:
+    """The rows that decide something inside: without one of them an answer would be another."""
+    global _hearing
+    before, _hearing = _hearing, set()
+    try:
+        yield _hearing
+    finally:
+        _hearing = before
+
+
+@contextmanager
+def without(row: Prior) -> Iterator[None]:
+    """The row is not there, in this process."""
+    table = read_section(FILE, row.section)["rows"]
+    kept = dict(table)
+    del table[row.match]
+    _forget(row.section)
+    try:
+        yield
+    finally:
+        table.clear()
+        table.update(kept)
+        _forget(row.section)
+
+
+def _forget(section: str) -> None:
+    """Empties what was made of the rows of a section."""
+    _rows.pop(section, None)
+    _patterns.pop(section, None)
+    _matching.cache_clear()
+    package_names.cache_clear()
+
+
+# questions
+
+
 def package_worlds(module: str) -> str | None:
     """The machines that can have a package: `cuda`; None: any."""
-    rows = _rows("packages")
     if module.startswith("."):
         last = module.rpartition(".")[2]  # `from ._ext import f`, `from . import _C`
-        return rows[last].worlds if last in rows and last.startswith("_") else None
-    first, _, rest = module.partition(".")
-    row = rows.get(first) or (rows.get(f"{first}.{rest.partition('.')[0]}") if rest else None)
-    return row.worlds if row is not None else None
+        row = find("own-kernels", last) if last.startswith("_") else None
+    else:
+        first, _, rest = module.partition(".")
+        second = f"{first}.{rest.partition('.')[0]}" if rest else first
+        row = None
+        for name in (first, second):
+            row = row or find("packages", name) or find("own-kernels", name)
+    return row.says if row is not None else None
 
 
 @cache
 def package_names() -> tuple[bytes, ...]:
     """The names of these packages, as they stand in a text."""
-    return tuple(name.encode() for name in _rows("packages"))
+    return tuple(row.match.encode() for row in rows("packages", "own-kernels"))
 
 
-@cache
-def _decorators() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(match, re.I), row.worlds) for match, row in _rows("decorators").items()]
-
-
-@lru_cache(_REMEMBERED)
 def decorator_worlds(name: str, keywords: tuple[str, ...] = ()) -> str | None:
     """The machines that a decorator of this name, with these keywords, leaves a function."""
-    for pattern, worlds in _decorators():
-        if pattern.search(name) or any(pattern.search(word) for word in keywords):
-            return worlds
+    for word in (name, *keywords):
+        row = find("decorators", word)
+        if row is not None:
+            return row.says
     return None
 
 
-@lru_cache(_REMEMBERED)
 def helper_answer(name: str) -> Answer | None:
     """What a helper of a well-known library that asks the machine says, by its last name."""
-    row = _rows("helpers").get(name)
+    row = find("helpers", name)
     if row is not None:
-        return ANSWERS[row.worlds]
+        return ANSWERS[row.says]
     if name.startswith("is_") and name.endswith("_available"):
         # `is_xformers_available()`: as the package.
         if package_worlds(name[3:-10]) is not None:
@@ -80,81 +204,55 @@ def helper_answer(name: str) -> Answer | None:
     return None
 
 
-def flag_answer(name: str) -> Answer | None:
-    """What an imported flag that asks the machine says, by its last name."""
-    row = _rows("flags").get(name)
-    return ANSWERS[row.worlds] if row is not None else None
+def asks(section: str, name: str) -> str | None:
+    """The question of torch's that a helper or a flag stands for, by its last name."""
+    row = find(section, name)
+    return row.says if row is not None else None
 
 
-@cache
-def _device_names() -> list[re.Pattern[str]]:
-    return [re.compile(match, re.I) for match in _rows("device-names")]
-
-
-@lru_cache(_REMEMBERED)
-def names_device(name: str) -> bool:
+def names_device(name: str | None) -> bool:
     """Whether a name (of a variable, a parameter, a key, a function) is that of a device."""
-    return any(pattern.search(name) for pattern in _device_names())
-
-
-@cache
-def _process_names() -> list[re.Pattern[str]]:
-    return [re.compile(match, re.I) for match in _rows("process-names")]
+    return matches("device-names", name)
 
 
 def names_process(name: str) -> bool:
     """Whether a name is that of the number of a process, one for each GPU."""
-    return any(pattern.search(name) for pattern in _process_names())
+    return matches("process-names", name)
 
 
-@cache
-def _requests() -> list[re.Pattern[str]]:
-    return [re.compile(match, re.I) for match in _rows("requests")]
+def places_elsewhere(name: str) -> bool:
+    """Whether what is called belongs to a library that has devices of its own, and no MPS."""
+    return matches("other-devices", name.lstrip(".").partition(".")[0])
 
 
 def names_request(name: str) -> bool:
     """Whether a switch of this name, or this word, asks for CUDA."""
-    return any(pattern.search(name) for pattern in _requests())
-
-
-@lru_cache(_REMEMBERED)
-def places_elsewhere(name: str) -> bool:
-    """Whether what is called belongs to a library that has devices of its own, and no MPS."""
-    rows = _rows("other-devices")
-    return name.lstrip(".").partition(".")[0] in rows
+    return matches("requests", name)
 
 
 def is_environment(name: str) -> bool:
     """Whether a call makes an environment that gives rewards by NumPy."""
-    return name in _rows("environments")
+    return matches("environments", name)
 
 
 def kernels_of(name: str) -> str | None:
     """The machines for which the operators of a package are built, by the name of what is called:
     `cuda`, or `any` for the CPU as well; None: nothing is known against MPS."""
-    rows = _rows("kernels")
     while name:
-        if name in rows:
-            return rows[name].worlds
+        row = find("kernels", name)
+        if row is not None:
+            return row.says
         name = name.rpartition(".")[0]
     return None
 
 
-@cache
-def _definitions() -> list[tuple[re.Pattern[str], str]]:
-    return [(re.compile(match), row.worlds) for match, row in _rows("definitions").items()]
-
-
-@lru_cache(_REMEMBERED)
 def definition_worlds(name: str) -> str | None:
     """The machines that a function or class is for, as its name says."""
-    for pattern, worlds in _definitions():
-        if pattern.search(name):
-            return worlds
-    return None
+    row = find("definitions", name)
+    return row.says if row is not None else None
 
 
 def call_worlds(name: str) -> str | None:
     """The machines on which a call makes sense: `cuda`; None: any."""
-    row = _rows("calls").get(name)
-    return row.worlds if row is not None else None
+    row = find("calls", name)
+    return row.says if row is not None else None

@@ -12,7 +12,9 @@ from mpslint.patterns.text import insert, replace_span
 if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
+# Fact: Python's grammar, the end of a call.
 _CLOSING = re.compile(r"\s*,?\s*\)\Z")
+# Fact: Python's grammar, what stands between arguments.
 _COMMA = re.compile(r"\s*,\s*\Z")
 
 

@@ -24,6 +24,7 @@ def mps_test(context: Context, test: ast.expr) -> str | None:
     """
     if _names_cuda_once(test):
         text = context.source.segment(test)
+        # Fact: `torch.device("cuda")`, in either quotes.
         return re.sub(r"(['\"])cuda\1", r"\1mps\1", text)
     torch = torch_name(context, test)
     return mps_available(context, torch, module=True) if torch is not None else None

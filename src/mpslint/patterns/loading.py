@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
@@ -24,19 +25,8 @@ from mpslint.semantics.values import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+# Fact: Python's grammar, what may follow an argument on its line.
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
-_KEEPING = re.compile(
-    r"(^|[^a-z])(ema|avg|swa|bank)([^a-z]|$)|average|shadow|buffer|replay|memory|stat(s|istics)"
-    r"|history|meter|cache|queue|normali[sz]er",
-    re.I,
-)
-"""What may keep the tensors of its state dict as they come."""
-_COPYING = re.compile(
-    r"model|module|net|encoder|decoder|generator|discriminator|backbone|head|classifier|actor"
-    r"|critic|policy|optim|sched|scaler|(^|[._])[GD](_\w+)?$",
-    re.I,
-)
-"""Names of modules and of what trains them: their `load_state_dict` copies."""
 _MOVES = ("to", "cuda", "cpu", "mps")
 _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 """Functions that load what somebody has published for a module."""
@@ -302,7 +292,7 @@ def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> boo
 
 
 def _may_copy(receiver: ast.expr) -> bool:
-    return not _KEEPING.search(ast.unparse(receiver))
+    return not matches("keeping-objects", ast.unparse(receiver))
 
 
 def _copies(context: Context, receiver: ast.expr) -> bool:
@@ -315,4 +305,4 @@ def _copies(context: Context, receiver: ast.expr) -> bool:
     if any(function.name == "load_state_dict" for function in context.index.functions()):
         return False
     spelled = ast.unparse(receiver)
-    return bool(_COPYING.search(spelled)) and not _KEEPING.search(spelled)
+    return matches("copying-objects", spelled) and not matches("keeping-objects", spelled)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
@@ -15,8 +15,6 @@ from mpslint.semantics.flow import leaves
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-
-_OPTION = re.compile(r"cuda|gpu", re.I)
 
 
 def admit_mps(context: Context, test: ast.expr) -> Fix | None:
@@ -79,7 +77,7 @@ def _open(context: Context) -> Iterator[Edit]:
 
 def _is_option(node: ast.expr) -> bool:
     word = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return bool(_OPTION.search(word))
+    return matches("cuda-switches", word)
 
 
 def _says_mps(statement: ast.If) -> bool:

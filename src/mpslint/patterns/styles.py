@@ -8,9 +8,9 @@ is. A helper that the file already has, or imports, is used in every style.
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.facts.priors import names_device
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.semantics.elsewhere import required
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
-_HELPER = re.compile(
-    r"_?(get|select|choose|pick|find|detect|infer|default|best|auto)_?\w*device(_?(name|type|str))?$",
-    re.I,
-)
 _KNOWN_HELPER = "the helper that is there"
 _NAMES = ("get_device", "select_device", "choose_device")
 _ACCELERATOR = (
@@ -98,7 +94,7 @@ def known_helper(context: Context, offset: int) -> Selection | None:
 
 def _find_helper(context: Context) -> Selection | None:
     module = context.names.module
-    fitting = [name for name in module.bindings if _HELPER.match(name)]
+    fitting = [name for name in module.bindings if names_device(name)]
     for name in sorted(fitting, key=lambda n: (n != "get_device", n)):
         bindings = module.bindings[name]
         if len(bindings) != 1:
@@ -121,7 +117,7 @@ def has_busy_helper(context: Context) -> bool:
     bindings = [b for b in context.names.module.bindings.values() if len(b) == 1]
     return any(
         isinstance(one.node, FUNCTIONS)
-        and _HELPER.match(one.node.name)
+        and names_device(one.node.name)
         and not is_pure(context, one.node)
         and returns_cuda(context, one.node)
         for (one,) in bindings

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import indent_unit
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-
-_HELPER_NAME = re.compile(r"^(device_|gpu_|torch_|maybe_|_)?sync(hronize)?(_device|_gpu)?$", re.I)
 
 
 def synchronise_lines(context: Context, at: ast.AST) -> list[str] | None:
@@ -45,7 +43,7 @@ def synchronise_lines(context: Context, at: ast.AST) -> list[str] | None:
 def _helper(context: Context, at: ast.AST) -> str | None:
     """A function of this file that waits for CUDA and for MPS and needs no argument."""
     for function in context.index.of(ast.FunctionDef):
-        if not _HELPER_NAME.match(function.name) or context.index.within(at, function):
+        if not matches("waiting-names", function.name) or context.index.within(at, function):
             continue
         bindings = context.names.bindings(function.name, at)
         if len(bindings) != 1 or bindings[0].node is not function:

@@ -38,10 +38,10 @@ Safe where `min-torch` is 2.7 or later, which have `check_available`; not offere
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote, replace
@@ -51,9 +51,6 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import CPU
 
 _CHECK_SINCE = (2, 7)
-_HELPER = re.compile(r"(verify|check|require|has|have).*(gpu|accelerator|cuda|device_count)", re.I)
-_GPU = re.compile(r"gpu|cuda", re.I)
-_CHOOSES = re.compile(r"device|cpu|select|choose|pick|find|detect|set_?up|init|prepare", re.I)
 _QUESTIONS = ("torch.accelerator.is_available", "torch.accelerator.device_count")
 
 
@@ -86,7 +83,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _asks_for_gpus(context: Context) -> bool:
     """Whether a helper from elsewhere is asked (`verify_min_gpu_count()`)."""
-    return any(_HELPER.search(name) for name in context.index.calls)
+    return any(matches("gpu-checks", name) for name in context.index.calls)
 
 
 def _is_launched(context: Context, call: ast.Call) -> bool:
@@ -103,8 +100,8 @@ def _about_gpus(context: Context, call: ast.Call) -> bool:
     calls that has a GPU."""
     return any(
         isinstance(parent, (*FUNCTIONS, ast.ClassDef))
-        and _GPU.search(parent.name)
-        and not _CHOOSES.search(parent.name)
+        and matches("gpu-words", parent.name)
+        and not matches("choosing-words", parent.name)
         for parent in context.index.ancestors(call)
     )
 

@@ -26,7 +26,7 @@ if torch.cuda.is_available():
 Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
-that is written for CUDA alone: a function, class or file named after it, a module of Triton
+that is written for CUDA alone: a function or class named after it, a module of Triton
 kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`. Code for several
 GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
 spreads its processes over `f"cuda:{rank}"`.

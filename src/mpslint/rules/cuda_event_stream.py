@@ -21,8 +21,8 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Guarded calls, and `torch.cuda.stream(s)`: it does nothing for None, and a stream that is not None
-was made by a call that is flagged itself. Code that is written for CUDA alone: functions, classes
-and files named after it, modules of Triton kernels, and code for several GPUs.
+was made by a call that is flagged itself. Code that is written for CUDA alone: functions and
+classes named after it, modules of Triton kernels, and code for several GPUs.
 
 ## Fix safety
 Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither

@@ -23,7 +23,7 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Calls that a test for CUDA, an early return or a `try` already covers. Code that is written for
-CUDA alone: functions, classes and files named after it, loops over the CUDA devices. Code for
+CUDA alone: functions and classes named after it, loops over the CUDA devices. Code for
 several GPUs. Memory snapshots (`_record_memory_history`), a tool to debug CUDA. A counter that
 reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 

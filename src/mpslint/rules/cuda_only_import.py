@@ -68,7 +68,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _about(context: Context, package: str) -> bool:
-    """Whether the module exists for this package: it defines kernels that are written with it."""
+    """Whether the module exists for this package: it defines kernels of Triton."""
     if package != "triton":
         return False
     return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

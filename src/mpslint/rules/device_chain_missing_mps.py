@@ -46,18 +46,16 @@ where CUDA is, in a way that no safe fix opens: they would stay on the CPU.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
-
-_SPEAKS_OF_MPS = re.compile(r"#.*\b(mps|metal|apple)\b", re.I)
 
 
 @rule(
@@ -120,7 +118,7 @@ def _left_out(context: Context, node: ast.AST) -> bool:
     source = context.source
     first = max(context.index.statement(node).lineno - 1, 1)
     rows = range(first, source.position(source.span(node)[1])[0] + 1)
-    return any(_SPEAKS_OF_MPS.search(source.line(row)) for row in rows)
+    return any(matches("mps-words", source.line(row).partition("#")[2]) for row in rows)
 
 
 def _outcome(chain: Chain) -> str:

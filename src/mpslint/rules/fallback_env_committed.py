@@ -18,7 +18,7 @@ os.environ["PYTORCH_ENABLE_MPS_FALLBACK"] = "1"
 Use instead: ops that MPS has, or the variable in front of the command while debugging.
 
 ## What is not flagged
-`setdefault`, which leaves the user's choice alone; files below `tests`, `debug` and their like.
+`setdefault`, which leaves the user's choice alone; files that pytest takes for tests.
 
 ## Fix safety
 There is no fix.
@@ -30,18 +30,15 @@ There is no fix.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.environment import writes
+from mpslint.semantics.paths import is_test
 
 _VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
-_ASIDE = re.compile(
-    r"(^|[/\\])(tests?|debug\w*|conftest\.py|test_[^/\\]*|[^/\\]*_test\.py)($|[/\\])"
-)
 
 
 @rule(
@@ -52,7 +49,7 @@ _ASIDE = re.compile(
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if _ASIDE.search(context.source.path):
+    if is_test(context.source.path):
         return
     for write in writes(context, _VARIABLE):
         if write.text == "0" or _leaves_the_users_choice(write.node):

@@ -42,7 +42,6 @@ selected device for a whole module.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -57,6 +56,7 @@ from mpslint.semantics.checkpoint_writers import (
 )
 from mpslint.semantics.checkpoints import is_sharded, loads_checkpoint, storage_move
 from mpslint.semantics.context import Context
+from mpslint.semantics.paths import is_test
 from mpslint.semantics.unused import never_runs
 
 _LOADERS = {
@@ -134,9 +134,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
-    parts = re.split(r"[/\\]", context.source.path)
-    stem = parts[-1].rsplit(".", 1)[0]
-    if stem.startswith("test_") or stem.endswith(("_test", "tests")) or "tests" in parts[:-1]:
+    if is_test(context.source.path):
         return True
     source = source_of(call)
     if source is None:

@@ -35,10 +35,10 @@ Safe: with CUDA the backend is the same as before.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.patterns.text import quote
@@ -51,8 +51,6 @@ _STRATEGIES = tuple(
     for package in ("lightning.pytorch", "pytorch_lightning", "lightning.fabric")
     for module in ("", ".ddp")
 )
-
-_OPTION = re.compile(r"^--?(dist|distributed|ddp|process[-_]group)?[-_]?backend$")
 
 
 @rule(
@@ -95,7 +93,10 @@ def _literals(context: Context) -> Iterator[ast.Constant]:
         for candidate in candidates:
             yield from _nccl(candidate)
     for call in context.index.calls.get("add_argument", ()):
-        if any(isinstance(a, ast.Constant) and _OPTION.match(str(a.value)) for a in call.args):
+        if any(
+            isinstance(a, ast.Constant) and matches("backend-options", str(a.value))
+            for a in call.args
+        ):
             for keyword in call.keywords:
                 if keyword.arg == "default":
                     yield from _nccl(keyword.value)

@@ -34,10 +34,10 @@ memory that is not pinned, the copy waits. Anything else is reported only.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Fix, Severity
 from mpslint.patterns.pinning import pinned_level, unpin
 from mpslint.patterns.selection import torch_name
@@ -45,8 +45,6 @@ from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.values import Kind
-
-_PIN = re.compile(r"(?<![a-z])pin", re.I)
 
 
 @rule(
@@ -100,9 +98,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _asked_for(context: Context, call: ast.Call) -> bool:
     """`if pin_memory:`, `if x.is_pinned():`: only where memory was, or shall be, pinned."""
     for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If | ast.IfExp) and _PIN.search(ast.unparse(parent.test)):
-            return True
-        if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(parent, ast.If | ast.IfExp):
+            if matches("pinning-words", ast.unparse(parent.test)):
+                return True
+        elif isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
             return False
     return False
 

@@ -33,18 +33,16 @@ elsewhere.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.mps_literal import ask_for_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import asks_for_mps
 from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
-
-_MPS_WORD = re.compile(r"(^|_)mps(_|$)", re.I)
 
 
 @rule(
@@ -86,7 +84,7 @@ def _about_mps(context: Context, node: ast.expr) -> bool:
     """`def mps(self)`, and tests that say by a decorator or their name when they run."""
     for parent in context.index.ancestors(node):
         if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef):
-            if _MPS_WORD.search(parent.name):
+            if matches("mps-words", parent.name):
                 return True
             if any("skip" in ast.unparse(mark).lower() for mark in parent.decorator_list):
                 return True

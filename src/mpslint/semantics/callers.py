@@ -27,10 +27,12 @@ Definition = FunctionNode | ast.ClassDef
 _PASSED_ON = (IMPOSSIBLE | {"no-cpu", "xpu", "npu"}) - {"asked-cuda", "asked-mps"}
 """What stays so in the called function. What its caller catches it still raises; and what a
 switch of the user's is called says nothing in a helper any more."""
+# Fact: Python's data model, pytest's discovery and xunit-style fixtures, `unittest.TestCase`.
 _BY_RUNNERS = re.compile(
     r"__\w+__|test(_\w*)?|setUp(Class|Module)?|tearDown(Class|Module)?|(setup|teardown)(_\w+)?"
 )
 """Names that a test runner or Python itself calls."""
+# Fact: `torch.nn.Module`, `torch.autograd.Function`, `LightningModule` and its `Callback` hooks.
 _BY_TRAINERS = re.compile(
     r"forward|backward|on_\w+|configure_\w+|(training|validation|test|predict)_step"
 )

@@ -7,33 +7,16 @@ labels, statistics and vocabularies are mostly saved from the CPU, and most of t
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.checkpoint_writers import opened, source_of
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_MODEL = re.compile(
-    r"model|check_?point|ckpt|state_?dict|snapshot|pre_?train|resume|restore"
-    r"|encoder|decoder|generator|discriminator|backbone|optim|actor|critic|policy|agent"
-    r"|(^|[^a-z])net(work|s|_|$|[^a-z])|net[DG](\b|_)|\.pth|\.ckpt",
-    re.I,
-)
-_DATA = re.compile(
-    r"(^|[^a-z])(data|dataset|dataloader|corpus|split)s?($|[^a-z])|feat|label|target|embed"
-    r"|vector|vocab|token|mel(s|_|$|[^a-z])|statistic|stats|norm|(^|_)(mean|std|f0|pca)($|_)"
-    r"|batch|sample|result|metric|score|predict|latent|voice|speaker|mask|noise|image"
-    r"|audio|bounds|graph|index|indices|quantiz|reference",
-    re.I,
-)
-_SHARDED = re.compile(r"fsdp|deepspeed|megatron|shard|zero_?[123]|(^|_)rank(_|$)", re.I)
-"""Checkpoints of one process among several, and the libraries that write them."""
-_ABOUT_MODELS = re.compile(r"load_state_dict|checkpoint|ckpt|._?model|model_?.", re.I)
-"""Functions that are given what was loaded; `model(...)` itself is given data."""
 _DEPTH = 4
 
 
@@ -50,24 +33,26 @@ def loads_checkpoint(context: Context, call: ast.Call) -> bool:
     function = context.index.function(call)
     # What is said at the call counts for more than the name of the function around it.
     for words in (told, [function.name] if function is not None else []):
-        if any(_DATA.search(word) for word in words):
+        if any(matches("data-words", word) for word in words):
             return False
-        if any(_MODEL.search(word) for word in words):
+        if any(matches("checkpoint-words", word) for word in words):
             return True
     return _is_handed_on(context, call)
 
 
 def is_sharded(context: Context, call: ast.Call) -> bool:
     """Whether the file holds one process's part of a checkpoint, or FSDP's: never a Mac's."""
-    if any(_SHARDED.search(text) for text in _places(context, call)):
+    if any(matches("sharded-checkpoints", text) for text in _places(context, call)):
         return True
-    if re.search(r"fsdp|deepspeed|megatron", context.source.path, re.I):
+    if matches("sharding-libraries", context.source.path):
         return True
     for parent in context.index.ancestors(call):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)) and _SHARDED.search(parent.name):
-            return True
-        if isinstance(parent, ast.If) and re.search(r"fsdp|deepspeed", ast.unparse(parent.test)):
-            return True
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            if matches("sharded-checkpoints", parent.name):
+                return True
+        elif isinstance(parent, ast.If):
+            if matches("sharding-libraries", ast.unparse(parent.test)):
+                return True
     return any(
         name.startswith(("torch.distributed.fsdp", "torch.distributed._shard"))
         for name in context.aliases
@@ -95,7 +80,7 @@ def _fills_model(context: Context, node: ast.expr, depth: int) -> bool:
     statement: ast.AST = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, ast.Call) and not context.index.within(node, parent.func):
-            if _ABOUT_MODELS.search(context.values.last_name(parent.func) or ""):
+            if matches("model-functions", context.values.last_name(parent.func)):
                 return True
         statement = parent
         if isinstance(parent, ast.stmt):

@@ -9,21 +9,18 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.assigned import Assigned, bound_part
 from mpslint.semantics.facts_known import (
     CALLS,
-    COLAB,
-    CUDA_SWITCH,
     DEVICE_FACTS,
     IMPOSSIBLE,
-    MPS_SWITCH,
-    NAMED_CALLS,
-    NEGATIVE,
     NONE,
     OTHER_DEVICES,
     Facts,
     backend_word,
     by_constant_name,
+    by_helper_name,
     common,
     is_backend,
     last_name,
@@ -128,8 +125,9 @@ class Conditions:
             backend = backend_word(call.args[0])
             if backend and last == "startswith":
                 return is_backend(backend, outcome)
-        if last in NAMED_CALLS:
-            return NAMED_CALLS[last][0 if outcome else 1]
+        helper = by_helper_name(last or "", outcome)
+        if helper is not None:
+            return helper
         if name is not None and "." in name:
             return self._imported(name, outcome, called=True)
         return self.returning.called(call, outcome)
@@ -341,13 +339,11 @@ class Conditions:
 
     def _switch(self, word: str, outcome: bool, known: Facts) -> Facts:
         """A switch named after a backend of which nothing else is known."""
-        if COLAB.search(word):
-            return frozenset({"no-mps"}) if outcome else NONE
-        if outcome == bool(NEGATIVE.search(word)):
+        if outcome == matches("negations", word):
             return NONE
-        if CUDA_SWITCH.search(word) and "cuda" not in known:
+        if matches("cuda-switches", word) and "cuda" not in known:
             return frozenset({"asked-cuda"})
-        if MPS_SWITCH.search(word) and "mps" not in known:
+        if matches("mps-words", word) and "mps" not in known:
             return frozenset({"asked-mps"})
         return NONE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.facts.priors import names_device
 from mpslint.semantics.context import Context
-from mpslint.semantics.device_text import DEVICE_NAME
 from mpslint.semantics.value import Kind
 
 NOT_ON_MPS = ("cuda", "cpu", "no-mps", "asked-cuda")
@@ -28,8 +28,7 @@ def may_be_mps(context: Context, device: ast.expr | None) -> bool:
     if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
         return value.devices is None or "mps" in value.devices
     if value.kind is Kind.UNKNOWN:
-        last = context.values.last_name(device)
-        return last is not None and bool(DEVICE_NAME.match(last))
+        return names_device(context.values.last_name(device))
     return False
 
 

@@ -1,12 +1,15 @@
-"""How a device is spelled: literals, their prefixes, and the names of variables that hold one."""
+"""The text of a device as torch spells it."""
 
 from __future__ import annotations
 
 import re
 
+# Fact: `torch.device`; `c10/core/DeviceType.cpp` lists the types.
 LITERAL = re.compile(r"(cuda|mps)(?::(\d+))?\Z")
+# Fact: `torch.device`, in front of an index.
 PREFIX = re.compile(r"(cuda|mps):\Z")
+# Fact: `torch.device`, and Python's ways to put an index into a text.
 FORMAT = re.compile(r"(cuda|mps):(\{.*\}|%[sd])\Z")
-DEVICE_NAME = re.compile(
-    r"^(.*_)?(device|dev|devices?_(str|name|type|id)|infer_device|map_location)\d*$", re.I
-)
+# Fact: `c10/core/DeviceType.cpp`.
+TYPED = re.compile(r"(cuda|mps|cpu|xpu|npu|meta|hpu|xla|mlu|musa|privateuseone)(:.*)?\Z", re.DOTALL)
+"""Any device: its type, and what may stand behind it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.loops import LoopKind, Loops
 from mpslint.semantics.names import Names
@@ -24,8 +24,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 _READS = frozenset({"item", "tolist", "numpy", "cpu", "__array__"})
-_WAIT_NAME = re.compile(r"(sync|wait|barrier|block_until_ready)", re.I)
-_LONG_CALL = re.compile(r"(^|_)(epoch|train|fit|evaluate|validate|main|download|load_data)", re.I)
 _HARMLESS = _words(
     """
     range len enumerate zip isinstance hasattr getattr setattr append extend list tuple dict
@@ -100,17 +98,13 @@ class DeviceWork:
                     return True
                 if isinstance(item, ast.For | ast.AsyncFor) and self._loops.draws_batches(item):
                     return True
-            elif isinstance(item, ast.Call):
-                name = last_name(item.func)
-                if name is not None and _LONG_CALL.search(name) and name not in ("train", "eval"):
-                    return True
         return False
 
     # calls
 
     def _call(self, call: ast.Call) -> Iterator[Event]:
         name = last_name(call.func) or ""
-        if _WAIT_NAME.search(name) or is_host_copy(call):
+        if matches("waiting-names", name) or is_host_copy(call):
             yield Event(Effect.WAIT, call)
             return
         if isinstance(call.func, ast.Attribute):

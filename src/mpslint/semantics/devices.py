@@ -7,11 +7,11 @@ or a comparison is not.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mpslint.semantics.device_text import DEVICE_NAME, FORMAT, LITERAL, PREFIX
+from mpslint.facts.priors import names_device
+from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, Index
@@ -19,7 +19,6 @@ from mpslint.semantics.names import Names
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import FACTORIES, LIKE_FACTORIES, Kind, Values
 
-_DEVICE_OPTION = re.compile(r"^-{1,2}([a-z_-]*[-_])?(device|dev|device[-_]type)$", re.I)
 _DEVICE_METHODS = frozenset(
     ["to", "to_empty", "new_tensor", "new_zeros", "new_ones", "new_full", "new_empty"]
 )
@@ -225,7 +224,7 @@ class Devices:
             if (
                 isinstance(key, ast.Constant)
                 and isinstance(key.value, str)
-                and DEVICE_NAME.match(key.value)
+                and names_device(key.value)
             ):
                 return Slot("item", call)
         return self._local_parameter(call, position)
@@ -255,7 +254,7 @@ class Devices:
         if not isinstance(function, FUNCTIONS):
             return None
         parameters = [*function.args.posonlyargs, *function.args.args][skip:]
-        if position < len(parameters) and DEVICE_NAME.match(parameters[position].arg):
+        if position < len(parameters) and names_device(parameters[position].arg):
             return Slot("argument", call)
         return None
 
@@ -266,7 +265,7 @@ class Devices:
             for argument in call.args
             if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
         ]
-        if any(_DEVICE_OPTION.match(word) for word in words):
+        if any(_is_device_option(word) for word in words):
             return Slot("option", call)
         if last_name(call.func) in ("field", "Field", "Option", "Argument"):
             statement = self._index.parents[call]
@@ -279,11 +278,11 @@ class Devices:
         if isinstance(target, ast.Subscript):
             key = target.slice
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                return Slot("item", statement) if DEVICE_NAME.match(key.value) else None
+                return Slot("item", statement) if names_device(key.value) else None
             return None
         if name is None:
             return None
-        if DEVICE_NAME.match(name):
+        if names_device(name):
             in_class = isinstance(self._index.parents.get(statement), ast.ClassDef)
             return Slot("field" if in_class else "assignment", statement)
         if isinstance(target, ast.Name) and self._used_as_device(target):
@@ -319,20 +318,20 @@ class Devices:
             *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
         ]
         for parameter, value in pairs:
-            if value is default and DEVICE_NAME.match(parameter.arg):
+            if value is default and names_device(parameter.arg):
                 return Slot("parameter", parameter)
         return None
 
     def _return(self, statement: ast.Return) -> Slot | None:
         function = self._index.function(statement)
-        if function is not None and re.search(r"device", function.name, re.I):
+        if function is not None and names_device(function.name):
             return Slot("return", statement)
         return None
 
     def _item(self, mapping: ast.Dict, node: ast.expr) -> Slot | None:
         for key, value in zip(mapping.keys, mapping.values, strict=True):
             if value is node and isinstance(key, ast.Constant) and isinstance(key.value, str):
-                return Slot("item", mapping) if DEVICE_NAME.match(key.value) else None
+                return Slot("item", mapping) if names_device(key.value) else None
         return None
 
     def _element(self, tuple_: ast.Tuple, node: ast.expr) -> Slot | None:
@@ -347,6 +346,11 @@ class Devices:
     def at_hand(self, node: ast.AST) -> DeviceName | None:
         """A name or attribute that surely holds a selected device where `node` runs."""
         return self._named.at_hand(node)
+
+
+def _is_device_option(word: str) -> bool:
+    """`--device`, `-dev`, `--model-device`"""
+    return word.startswith("-") and names_device(word.lstrip("-").replace("-", "_"))
 
 
 def _index(node: ast.expr) -> Literal | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from mpslint.semantics.device_text import DEVICE_NAME, FORMAT, LITERAL, PREFIX
+from mpslint.facts.priors import names_device
+from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
 from mpslint.semantics.names import Binding, Names, Scope
@@ -59,7 +60,7 @@ class DevicesAtHand:
             return None
         names = self._device_names.get(scope)
         if names is None:
-            fitting = [n for n in scope.bindings if DEVICE_NAME.match(n) and n != "map_location"]
+            fitting = [n for n in scope.bindings if names_device(n) and n != "map_location"]
             names = sorted(fitting, key=lambda n: (n.lower() != "device", len(n)))
             self._device_names[scope] = names
         for name in names:

@@ -17,9 +17,8 @@ Facts are short words:
 from __future__ import annotations
 
 import ast
-import re
 
-from mpslint.semantics.device_text import DEVICE_NAME
+from mpslint.facts import priors
 
 Facts = frozenset[str]
 NONE: Facts = frozenset()
@@ -68,23 +67,9 @@ CALLS: dict[str, tuple[Facts, Facts]] = {
     "torch.xpu.is_available": (frozenset({"xpu", "no-cuda", "no-mps"}), NONE),
     "torch.npu.is_available": (frozenset({"npu", "no-cuda", "no-mps"}), NONE),
 }
-NAMED_CALLS: dict[str, tuple[Facts, Facts]] = {
-    # Helpers of well-known libraries, resolved by their last name only.
-    "is_torch_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "is_cuda_available": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "has_cuda": (frozenset({"cuda"}), frozenset({"no-cuda"})),
-    "is_torch_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "is_mps_available": (frozenset({"mps"}), frozenset({"no-mps"})),
-    "has_mps": (frozenset({"mps"}), frozenset({"no-mps"})),
-}
 BACKENDS = ("cuda", "mps", "cpu", "xpu", "npu")
 OTHER_DEVICES = ("lazy", "meta", "xla", "tpu", "hpu", "ipu", "mtia", "vulkan")
 """Device types that are words of other things too; where a device is compared, they are not."""
-COLAB = re.compile(r"(^|_)(in|is|on)_?(google_?)?(colab|kaggle)(_or_(colab|kaggle))?$", re.I)
-"""Flags for notebooks that run on the machines of Colab and Kaggle, which are no Macs."""
-CUDA_SWITCH = re.compile(r"(^|_)(cuda|gpu|use_?cuda|use_?gpu|on_gpu|with_cuda)($|_)", re.I)
-MPS_SWITCH = re.compile(r"(^|_)(mps|use_?mps|with_mps)($|_)", re.I)
-NEGATIVE = re.compile(r"(^|_)(no|not|disable|without|skip)(_|$)", re.I)
 
 
 def common(parts: list[Facts]) -> Facts:
@@ -110,25 +95,18 @@ def backend_word(node: ast.expr) -> str | None:
     return None
 
 
+def by_helper_name(name: str, outcome: bool) -> Facts | None:
+    """Helpers of well-known libraries, by their last name alone; None for any other function."""
+    question = priors.asks("helpers", name)
+    return CALLS[question][0 if outcome else 1] if question is not None else None
+
+
 def by_constant_name(name: str, outcome: bool) -> Facts:
     """Imported flags such as `HAS_CUDA`, `TEST_CUDA`, `IS_MPS_AVAILABLE`."""
-    upper = name.upper()
-    if upper in (
-        "HAS_CUDA",
-        "TEST_CUDA",
-        "HAS_GPU",
-        "RUN_CUDA",
-        "CUDA_AVAILABLE",
-        "IS_CUDA",
-        "HAS_CUDA_AND_TRITON",
-        "HAS_FA3",
-        "HAS_FLASH_ATTN",
-        "HAS_TRITON",
-    ):
-        return is_backend("cuda", outcome)
-    if upper in ("HAS_MPS", "TEST_MPS", "MPS_AVAILABLE", "IS_MPS", "IS_MPS_AVAILABLE"):
-        return is_backend("mps", outcome)
-    return NONE
+    question = priors.asks("flags", name.upper())
+    if question is None:
+        return NONE
+    return is_backend("mps" if "mps" in question else "cuda", outcome)
 
 
 def last_name(node: ast.AST) -> str | None:
@@ -145,4 +123,4 @@ def names_device(node: ast.expr) -> bool:
     """Whether what is compared is a device by its name: `args.device`, `device.type`."""
     if isinstance(node, ast.Attribute) and node.attr == "type":
         node = node.value
-    return DEVICE_NAME.match(last_name(node) or "") is not None
+    return priors.names_device(last_name(node))

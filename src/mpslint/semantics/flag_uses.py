@@ -9,10 +9,10 @@ memory, autocast, cuDNN, messages and the choice of the device itself do no harm
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.consumers import given_to, reads
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value_syntax import last_name
@@ -20,18 +20,6 @@ from mpslint.semantics.value_syntax import last_name
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_MOVER = re.compile(
-    r"(^|_)(to|into|onto)_(cuda|gpus?)($|_)|^_?(to|into)(Cuda|CUDA|Gpu|GPU)"
-    r"|(^|_)(move|send|put|push|transfer|copy|place|load)_\w*(cuda|gpus?)($|_)"
-    r"|^cud(a|afy|aize|ify)$|^(cuda|gpu)_(batch|tensor|var|variable|wrapper|move)",
-)
-"""Functions that move what they are given to CUDA, by their names."""
-_HARMLESS_WORDS = re.compile(
-    r"pin_?memory|non_?blocking|async|persistent|num_workers|workers|enabled|amp|fp16|half|bf16"
-    r"|mixed|precision|benchmark|deterministic|cudnn|seed|verbose|world|compile|find_unused",
-    re.I,
-)
-"""Options that say nothing of where things live."""
 _CALM_CALLS = frozenset(
     {"print", "info", "debug", "warning", "warn", "error", "exception", "critical", "log", "write"}
     | {"format", "join", "append", "str", "int", "float", "bool", "len", "range", "list", "dict"}
@@ -47,7 +35,7 @@ _DEPTH = 5
 def foreign_mover(context: Context) -> ast.Call | None:
     """A call of a function from elsewhere that moves to CUDA by its name (`move_to_cuda(x)`)."""
     for name, calls in context.index.calls.items():
-        if name == "cuda" or not _MOVER.search(name):
+        if name == "cuda" or not matches("cuda-movers", name):
             continue
         for call in calls:
             if not _is_own(context, call) and not _of_torch(context, call):
@@ -132,11 +120,6 @@ def _harmless(context: Context, use: ast.AST, done: set[ast.AST], depth: int) ->
         return _is_calm_value(context, parent.body) and _is_calm_value(context, parent.orelse)
     if isinstance(parent, ast.keyword | ast.Call):
         return _harmless_argument(context, parent, child, done, depth)
-    if isinstance(parent, ast.Dict):
-        return any(
-            value is child and isinstance(key, ast.Constant) and _is_harmless_word(key.value)
-            for key, value in zip(parent.keys, parent.values, strict=True)
-        )
     if isinstance(parent, ast.Assign | ast.AnnAssign):
         targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
         return all(_harmless_target(context, target, done, depth) for target in targets)
@@ -160,8 +143,6 @@ def _harmless_argument(
 ) -> bool:
     call: ast.AST = parent
     if isinstance(parent, ast.keyword):
-        if _is_harmless_word(parent.arg):
-            return True
         given, call = parent, context.index.parents[parent]
     if not isinstance(call, ast.Call):
         return False
@@ -174,15 +155,9 @@ def _harmless_argument(
 
 
 def _harmless_target(context: Context, target: ast.expr, done: set[ast.AST], depth: int) -> bool:
-    if _is_harmless_word(last_name(target)):
-        return True
     if not isinstance(target, ast.Name | ast.Attribute):
         return False
     return all(_harmless(context, use, done, depth - 1) for use in reads(context, target))
-
-
-def _is_harmless_word(word: object) -> bool:
-    return isinstance(word, str) and bool(_HARMLESS_WORDS.search(word))
 
 
 # what runs where the flag is on
@@ -214,6 +189,6 @@ def _is_calm_call(context: Context, call: ast.Call) -> bool:
     name = last_name(call.func) or ""
     if (context.resolve(call.func) or "").startswith("torch.") or name in _CALM_CALLS:
         return True
-    if name in ("cuda", "to") or re.search("cuda|gpu|device", name, re.I):
+    if name in ("cuda", "to") or matches("device-words", name):
         return False
     return not call.args and not call.keywords

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.facts_known import NONE, Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Names
-from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
@@ -20,7 +18,6 @@ _COUNTERS = {
     "torch.mps.device_count": "mps",
     "torch.accelerator.device_count": "accelerator",
 }
-_GPU_NUMBER = re.compile(r"(^|_)((n|num|number|nb)_?(of_)?)gpus?(_per_\w+)?$", re.I)
 _NO, _NEVER, _ONLY_CUDA = range(3)
 """Whether a number can be that big without CUDA: it can; it cannot at all; not without CUDA."""
 _DEPTH = 5
@@ -46,24 +43,18 @@ class GpuCounts:
         """What is so when `number` is at least `least`, and when it is not."""
         if least < 1:
             return NONE, NONE
-        several = frozenset({"no-mps"}) if self.several(number, least) else NONE
         if not self._any:
-            return several, NONE
+            return NONE, NONE
         backend = self._backend(number)
         if backend is not None:
             few = frozenset({f"no-{backend}"}) if least == 1 else NONE
-            if backend == "accelerator":
-                several = frozenset({"no-mps"}) if least > 1 else NONE
-            return frozenset({backend}) | several, few
-        return (frozenset({"cuda"}) if self.implies_cuda(number, least) else several), NONE
+            several = backend == "accelerator" and least > 1
+            return frozenset({backend, "no-mps"} if several else {backend}), few
+        return (frozenset({"cuda"}) if self.implies_cuda(number, least) else NONE), NONE
 
     def implies_cuda(self, number: ast.expr, least: int) -> bool:
         """Whether `number` can only reach `least` on a machine with CUDA."""
         return self._any and self._needs(number, least, _DEPTH) == _ONLY_CUDA
-
-    def several(self, number: ast.expr, least: int) -> bool:
-        """Whether `number`, a count of GPUs by its name, is more than a Mac has."""
-        return least > 1 and bool(_GPU_NUMBER.search(last_name(number) or ""))
 
     def _backend(self, number: ast.expr) -> str | None:
         """The backend whose devices a call counts, also by way of one name."""

@@ -7,10 +7,10 @@ the node: branches, early exits, assertions, decorators, loops over GPUs, handle
 from __future__ import annotations
 
 import ast
-import re
 import weakref
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import decorator_worlds
 from mpslint.semantics.callers import Callers
 from mpslint.semantics.conditions import Conditions
 from mpslint.semantics.facts_known import NONE, Facts, last_name
@@ -23,14 +23,6 @@ from mpslint.semantics.settling import Settling
 if TYPE_CHECKING:
     from mpslint.semantics.imported import Imported
 
-_CUDA_MARK = re.compile(
-    r"(require|need|skip|only|multi).*(cuda|gpu|nccl|triton)|^(cuda|gpu)$|"
-    r"(cuda|gpu|nccl|triton)_?(only|require|need|test)",
-    re.I,
-)
-_MPS_MARK = re.compile(
-    r"(require|need|skip|only).*(mps|metal|apple|mac)|^(mps|macos)$|mps_?only", re.I
-)
 _CATCHING = (
     "contextlib.suppress",
     "pytest.raises",
@@ -206,10 +198,8 @@ class Guards:
                 facts |= self.implied(call.args[0], False)
             elif call and call.args and last in ("skipUnless", "skip_unless"):
                 facts |= self.implied(call.args[0], True)
-            elif _CUDA_MARK.search(last):
-                facts |= {"cuda"}
-            elif _MPS_MARK.search(last):
-                facts |= {"mps"}
+            elif (worlds := decorator_worlds(last)) is not None:
+                facts |= {worlds}
         return facts
 
     # conditions

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.placement import is_host_copy
 from mpslint.semantics.value import CPU_ONLY, Kind
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.names import Binding
 
 _DEPTH = 6
-_OFFLOADS = re.compile(r"(^|_)off_?load(s|ed|ing)?(_|$)", re.I)
+# Fact: `torch.device("cpu")` and `Tensor.cpu`, in code or in words about it.
 _SPEAKS_OF_CPU = re.compile(r"\bcpu\b", re.I)
 
 
@@ -102,7 +103,7 @@ def offloaded(context: Context, tensor: ast.expr) -> FunctionNode | None:
     if not isinstance(tensor, ast.Name):
         return None
     function = context.index.function(tensor)
-    if function is None or not _OFFLOADS.search(function.name):
+    if function is None or not matches("offloading-functions", function.name):
         return None
     start, end = context.source.span(function)
     if _SPEAKS_OF_CPU.search(context.source.text[start:end]):

@@ -9,25 +9,14 @@ from __future__ import annotations
 
 import ast
 import enum
-import re
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
-_EVAL_NAME = re.compile(
-    r"(^|_)(eval|evaluate|evaluation|valid|validate|validation|val|test|predict|infer|inference|score)",
-    re.I,
-)
-_TRAIN_NAME = re.compile(r"(^|_)(train|fit|pretrain|finetune|learn)", re.I)
-_VERBOSE = re.compile(
-    r"(verbose|debug|log|print|report|display|show|plot|dump|wandb|tensorboard)", re.I
-)
-_DATA_NAME = re.compile(
-    r"(^|_)(collate|preprocess|prepare|load|read|parse|tokeni[sz]e|transform)", re.I
-)
 
 
 class LoopKind(enum.Enum):
@@ -168,20 +157,11 @@ class Loops:
                 return True
             if isinstance(item, ast.Name | ast.Attribute):
                 word = item.id if isinstance(item, ast.Name) else item.attr
-                if _VERBOSE.search(word) or word in (
-                    "is_main_process",
-                    "is_local_main_process",
-                    "is_master",
-                    "master_process",
-                ):
+                if matches("rare-switches", word):
                     return True
             if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Eq | ast.In):
                 sides = [item.left, *item.comparators]
-                if any(
-                    isinstance(s, ast.Name)
-                    and re.search(r"(^i$|step|iter|idx|batch|epoch|rank)", s.id)
-                    for s in sides
-                ):
+                if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
                     return True
         return False
 
@@ -196,14 +176,7 @@ class Loops:
             works = self._touches_device(loop)
         if not works:
             return LoopKind.NONE
-        function_node = self._index.function(loop)
-        name = function_node.name if function_node is not None else ""
-        if _DATA_NAME.search(name):
-            return LoopKind.NONE
-        evaluates = self.without_gradients(loop) or bool(_EVAL_NAME.search(name))
-        if evaluates and not _TRAIN_NAME.search(name):
-            return LoopKind.EVAL
-        return LoopKind.DEVICE
+        return LoopKind.EVAL if self.without_gradients(loop) else LoopKind.DEVICE
 
     def _own_calls(self, loop: Loop | FunctionNode) -> list[ast.Call]:
         """Calls of the body, without those of inner loops and inner functions."""
@@ -219,8 +192,7 @@ class Loops:
         """Whether `node` is an optimizer or a gradient scaler, by its value or its name."""
         if self._values.of(node).kind in (Kind.OPTIMIZER, Kind.SCALER):
             return True
-        name = self._values.last_name(node) or ""
-        return bool(re.search(r"opt|solver|scaler", name, re.I)) and "sched" not in name
+        return matches("optimizer-names", self._values.last_name(node))
 
     def _is_model_call(self, node: ast.Call) -> bool:
         value = self._values.of(node.func)

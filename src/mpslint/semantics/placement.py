@@ -7,9 +7,9 @@ there is CUDA or nothing; with a third device the other arm meets a tensor that 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from mpslint.facts.priors import names_device
 from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
@@ -21,7 +21,6 @@ from mpslint.semantics.values import Values
 
 _ACCELERATORS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "xla"})
 _ON_CPU_FACTS = frozenset({"cpu", "no-accelerator", "no-mps"})
-_DEVICE_WORD = re.compile(r"(device|gpu|^dev)(_?id)?$", re.I)
 _CUDA_FACTS = frozenset({"cuda", "asked-cuda"})
 
 
@@ -73,7 +72,7 @@ class Placement:
     def _names_accelerator(self, node: ast.expr) -> bool:
         value = self._values.of(node)
         if value.kind is Kind.UNKNOWN:
-            return bool(_DEVICE_WORD.search(last_name(node) or ""))
+            return names_device(last_name(node))
         if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
         return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import names_process
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _RANKED = "functions that move to the GPU of their process"
-_RANK = re.compile(r"(local_|proc_|process_|device_)?rank(_id)?\Z")
-"""Names that hold the number of a process, never None or a device."""
 
 
 def rank_of(context: Context, call: ast.Call) -> str | None:
@@ -24,7 +22,7 @@ def rank_of(context: Context, call: ast.Call) -> str | None:
         return None
     name = given[0].id
     bindings = context.names.bindings(name, call)
-    if not _RANK.match(name) or len(bindings) != 1 or bindings[0].kind != "parameter":
+    if not names_process(name) or len(bindings) != 1 or bindings[0].kind != "parameter":
         return None
     owner = context.index.enclosing(bindings[0].node, *FUNCTIONS)
     return name if bindings[0].value is None and owner is function else None

@@ -7,10 +7,10 @@ a module with a sparse buffer cannot be moved to MPS before torch 2.9.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value_syntax import last_name
 
@@ -22,7 +22,6 @@ _SPARSE_SINCE = (2, 9)
 _SPARSE = ("to_sparse", "to_sparse_coo", "sparse_coo_tensor")
 _ENVIRONMENT = ("os.environ", "os.getenv", "os.environ.get")
 _WORDS = (b"environ", b"getenv", b"MPS", b"_mps", b"mps_")
-_OPT_IN = re.compile(r"mps", re.I)
 
 
 def may_hold_back(data: bytes) -> bool:
@@ -143,9 +142,9 @@ def _is_switch(context: Context, test: ast.Name | ast.Attribute) -> bool:
     if isinstance(test, ast.Name):
         bindings = context.names.bindings(test.id, test)
         imported = bool(bindings) and all(binding.kind == "import" for binding in bindings)
-        return imported and bool(_OPT_IN.search(test.id))
+        return imported and matches("mps-words", test.id)
     name = context.resolve(test) or ""
-    return bool(_OPT_IN.search(test.attr)) and bool(name) and not name.startswith("torch")
+    return matches("mps-words", test.attr) and bool(name) and not name.startswith("torch")
 
 
 def _is_helper(context: Context, call: ast.Call) -> bool:
@@ -157,5 +156,5 @@ def _is_helper(context: Context, call: ast.Call) -> bool:
         return False
     nodes = list(ast.walk(bindings[0].node))
     return any(_reads_environment(context, node) for node in nodes) and any(
-        isinstance(node, ast.Constant) and _OPT_IN.search(str(node.value)) for node in nodes
+        isinstance(node, ast.Constant) and matches("mps-words", str(node.value)) for node in nodes
     )

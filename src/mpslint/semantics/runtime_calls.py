@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from mpslint.semantics.cuda_packages import (
 )
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flow import leaves
-from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.value_syntax import last_name
 
@@ -28,18 +26,6 @@ attribute is the finding of another rule.
 ACCELERATOR_SETTLED = ("accelerator", "cuda", "mps", "xpu", "npu", "no-cpu", "caught")
 """The same for calls that need any accelerator at all."""
 
-_CUDA_WORD = re.compile(
-    r"cuda|rocm|nccl|tensorrt|(^|_)trt|triton|megatron|flash_?attn|capture_graph|graph_cache", re.I
-)
-_CUDA_FOLDER = re.compile(
-    r"(^|_)(cuda|trt|tensorrt|triton|tilelang|nccl|ncu|nsight|kineto|ms_?amp|megatron)(_|$)"
-    r"|(^|[_-])rocm([_-]|$)",
-    re.I,
-)
-"""Folders of kernels, profilers and libraries that NVIDIA's GPUs alone have."""
-_GPU_NUMBER = re.compile(
-    r"(^|_)(gpus?|n_?gpus?|ngpus?|num_gpus?|gpu_ids?|device_ids?|cuda(_device)?)$", re.I
-)
 _GPU_MEMBERS = {"CUDA", "GPU", "MULTI_GPU"}
 
 
@@ -62,17 +48,13 @@ def unsettled(
 def only_for_cuda(context: Context, node: ast.AST) -> bool:
     """Whether code is written for CUDA alone, though no test of CUDA settles it.
 
-    It says so in the name of its function, class or file, defines GPU kernels, goes through the
-    CUDA devices one by one, runs for a GPU that somebody has numbered, or below an exit for
-    machines that have neither CUDA nor one of its likes.
+    It defines GPU kernels, goes through the CUDA devices one by one, runs for a member `CUDA` of
+    an enumeration, or below an exit for machines that have neither CUDA nor one of its likes.
     """
     child = node
     for parent in context.index.ancestors(node):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            if _CUDA_WORD.search(parent.name) or _marked(parent):
-                return True
-        elif isinstance(parent, ast.If):
-            if any(child is item for item in parent.body) and _names_a_gpu(parent.test):
+        if isinstance(parent, ast.If):
+            if any(child is item for item in parent.body) and _is_of_gpus(parent.test):
                 return True
         else:
             iterable = _iterated(parent, child)
@@ -82,15 +64,6 @@ def only_for_cuda(context: Context, node: ast.AST) -> bool:
             return True
         child = parent
     return _cuda_file(context) or refuses_without_kernels(context, node)
-
-
-def _marked(definition: ast.AST) -> bool:
-    """`@withCUDA`, `@requires_cuda` and their like."""
-    for decorator in getattr(definition, "decorator_list", ()):
-        function = decorator.func if isinstance(decorator, ast.Call) else decorator
-        if _CUDA_WORD.search(last_name(function) or ""):
-            return True
-    return False
 
 
 def _behind_exit(context: Context, statement: ast.stmt) -> bool:
@@ -122,9 +95,6 @@ def _iterated(parent: ast.AST, child: ast.AST) -> ast.expr | None:
 
 
 def _cuda_file(context: Context) -> bool:
-    *folders, stem = re.split(r"[/\\]", context.source.path)
-    if _CUDA_WORD.search(stem) or any(_CUDA_FOLDER.search(folder) for folder in folders[-3:]):
-        return True
     known = context.memo.get("kernels")
     if known is None:
         known = context.memo["kernels"] = about_kernels(context.tree) or _builds_kernels(context)
@@ -144,32 +114,26 @@ def _builds_kernels(context: Context) -> bool:
 
 
 def _counts_devices(context: Context, iterable: ast.expr) -> bool:
-    """`range(torch.cuda.device_count())`, which is empty without CUDA, and `range(num_gpus)`."""
+    """`range(torch.cuda.device_count())`, which is empty without CUDA."""
     if not isinstance(iterable, ast.Call) or last_name(iterable.func) != "range":
         return False
     for argument in iterable.args:
         if isinstance(argument, ast.Call):
             if context.resolve(argument.func) == "torch.cuda.device_count":
                 return True
-        elif _GPU_NUMBER.search(last_name(argument) or ""):
-            return True
     return False
 
 
-def _names_a_gpu(test: ast.expr) -> bool:
-    """`args.gpu is not None`, `device_id > 0`, `kind == Kind.CUDA`, `IS_CUDA or IS_ROCM`."""
+def _is_of_gpus(test: ast.expr) -> bool:
+    """`kind == Kind.CUDA`"""
     if isinstance(test, ast.BoolOp):
         every = isinstance(test.op, ast.Or)
-        return (all if every else any)(_names_a_gpu(item) for item in test.values)
-    if isinstance(test, ast.Name | ast.Attribute):
-        return bool(_CUDA_WORD.search(last_name(test) or ""))
+        return (all if every else any)(_is_of_gpus(item) for item in test.values)
     if not isinstance(test, ast.Compare) or len(test.ops) != 1:
         return False
     operator, right = test.ops[0], test.comparators[0]
-    if isinstance(operator, ast.Eq) and isinstance(right, ast.Attribute):
-        return right.attr in _GPU_MEMBERS
-    if not _GPU_NUMBER.search(last_name(test.left) or "") or not isinstance(right, ast.Constant):
-        return False
-    if isinstance(operator, ast.IsNot):
-        return right.value is None
-    return isinstance(operator, ast.Gt | ast.GtE) and right.value in (0, 1)
+    return (
+        isinstance(operator, ast.Eq)
+        and isinstance(right, ast.Attribute)
+        and right.attr in _GPU_MEMBERS
+    )

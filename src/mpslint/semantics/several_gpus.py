@@ -7,21 +7,19 @@ of processes is out of its reach, whatever it would raise there.
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.purpose import starts_nccl
-from mpslint.semantics.several_tests import WORD, asks_for_several
+from mpslint.semantics.several_tests import asks_for_several
 from mpslint.semantics.unused import has_main
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_STEM = re.compile(r"fsdp|deepspeed|multi_?(gpu|node)|(^|_)ddp(_|$)", re.I)
 _COMPANY = (*WRAPPERS, "torch.distributed.barrier")
 _WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel")
 
@@ -38,7 +36,7 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
                 ):
                     return True
         elif isinstance(parent, FUNCTIONS):
-            if WORD.search(parent.name) or _called_for_several(context, parent):
+            if _called_for_several(context, parent):
                 return True
         elif isinstance(parent, ast.ClassDef):
             if _always_wraps(context, parent):
@@ -113,13 +111,11 @@ def _is_own(context: Context, function: FunctionNode) -> bool:
 
 
 def program_for_several(context: Context) -> bool:
-    """Whether the whole file is for several GPUs, by its name, its imports or what it starts."""
+    """Whether the whole file is for several GPUs, by its imports or what it starts."""
     known = context.memo.get("several-gpus")
     if known is None:
-        stem = re.split(r"[/\\]", context.source.path)[-1].partition(".")[0]
         known = context.memo["several-gpus"] = (
-            _STEM.search(stem) is not None
-            or starts_nccl(context)
+            starts_nccl(context)
             or any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
             or _always_in_company(context)
         )

@@ -7,7 +7,6 @@ the last of that work waits for the device: then the second read comes before th
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,11 +24,6 @@ CLOCKS = (
     "time.monotonic_ns",
     "time.process_time_ns",
     "timeit.default_timer",
-)
-_LONG_NAME = re.compile(
-    r"(^|_)(epoch|total|overall|program|script|global|train(ing)?|job|session|run|since|app|main|"
-    r"eta|load(ing|ed)?|init|build|compile|startup|import|download|save|ckpt|checkpoint)(_|$)",
-    re.I,
 )
 
 
@@ -98,9 +92,6 @@ class Timing:
 
         Over a long time what is still queued at its end does not matter.
         """
-        names = [span.name, *_targets(self._index, span.difference)]
-        if any(_LONG_NAME.search(name) for name in names):
-            return False
         return not any(self._work.takes_long(statement) for statement in span.between)
 
     def _find(self) -> Iterator[TimedSpan]:
@@ -191,14 +182,3 @@ def _header(statement: ast.stmt) -> tuple[ast.AST, ...]:
     if isinstance(statement, ast.With | ast.AsyncWith):
         return tuple(item.context_expr for item in statement.items)
     return ()
-
-
-def _targets(index: Index, difference: ast.BinOp) -> list[str]:
-    """The names that the time goes to: `dt = t1 - t0`, `times["epoch"] = ...`."""
-    statement = index.statement(difference)
-    targets: list[ast.expr] = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
-        targets = [statement.target]
-    return [ast.unparse(target) for target in targets]

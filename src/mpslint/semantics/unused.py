@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.opening import is_notebook, unread
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.value_syntax import is_main_test, last_name
@@ -13,7 +14,6 @@ from mpslint.semantics.value_syntax import is_main_test, last_name
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_TRIAL = re.compile(r"_?(test|try|demo|debug|old|tmp|unused)(_|$)")
 _SAYING = ("print", "pprint", "debug", "info", "warning", "warn", "error", "log", "display")
 _TEXTS = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Attribute, ast.Tuple, ast.keyword)
 _SPELLING = (*_SAYING, "str", "repr", "format")
@@ -32,7 +32,7 @@ def never_runs(context: Context, node: ast.AST) -> bool:
     name = outermost.name
     if context.index.names.get(name) or name in _strings(context):
         return False
-    if _TRIAL.match(name) and has_main(context):
+    if matches("trial-functions", name) and has_main(context):
         return True
     return _runs_on_import(context)
 
@@ -83,6 +83,7 @@ def _in_notebook(context: Context, name: str) -> bool:
     if not is_notebook(context.source.path) or unread(context.source):
         return False
     raw = getattr(context.source, "json", "")
+    # Fact: IPython's shell lines and magics, in the JSON of a notebook.
     return re.search(rf'(?:"|\\n)\s*[!%][^"]*\b{re.escape(name)}\b', raw) is None
 
 

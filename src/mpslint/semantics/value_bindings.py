@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Binding, Names
@@ -19,7 +20,6 @@ from mpslint.semantics.value import (
     join,
 )
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.value_tables import LOADER_NAME
 
 if TYPE_CHECKING:
     from mpslint.semantics.values import Values
@@ -151,8 +151,7 @@ class BoundValues:
         return UNKNOWN
 
     def _loader_name(self, node: ast.expr) -> bool:
-        last = last_name(node)
-        return last is not None and bool(LOADER_NAME.search(last))
+        return matches("loader-names", last_name(node))
 
     def _parameter(self, binding: Binding) -> Value:
         arg = binding.node

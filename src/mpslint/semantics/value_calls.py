@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.names import Names
 from mpslint.semantics.value import (
@@ -21,12 +22,8 @@ from mpslint.semantics.value import (
 )
 from mpslint.semantics.value_syntax import is_dtype, keyword, last_name
 from mpslint.semantics.value_tables import (
-    CRITERION_NAME,
     FACTORIES,
     LIKE_FACTORIES,
-    MODEL_HOLDER,
-    MODEL_MAKER,
-    MODEL_NAME,
     MODULE_METHODS,
     NEW_FACTORIES,
     NOT_TENSOR_FUNCTIONS,
@@ -331,19 +328,17 @@ class CallValues:
     def _makes_model(self, called: ast.expr) -> bool:
         """`Generator(...)`, `build_model(...)`: what they return is a model, not its output."""
         last = last_name(called)
-        if last is None or not (MODEL_NAME.search(last) or CRITERION_NAME.search(last)):
+        if last is None or not _names_model(last):
             return False
-        if last[:1].isupper() or MODEL_MAKER.match(last) is not None:
+        if last[:1].isupper() or matches("model-makers", last):
             return True
         holder = last_name(called.value) if isinstance(called, ast.Attribute) else None
-        return holder is not None and (
-            holder[:1].isupper() or MODEL_HOLDER.search(holder) is not None
-        )
+        return holder is not None and holder[:1].isupper()
 
     def _named_as_model(self, called: ast.expr) -> bool:
         """Whether a callable of unknown origin is called what people call models and losses."""
         last = last_name(called)
-        if last is None or not (MODEL_NAME.search(last) or CRITERION_NAME.search(last)):
+        if last is None or not _names_model(last):
             return False
         bindings = self._names.bindings(last, called) if isinstance(called, ast.Name) else []
         return all(b.kind not in ("def", "class", "import") for b in bindings)
@@ -374,6 +369,11 @@ class CallValues:
         if any("optim" in base.lower() for base in bases):
             return Value(Kind.OPTIMIZER)
         return UNKNOWN
+
+
+def _names_model(name: str) -> bool:
+    """Whether a name is one of those that people give to models and losses."""
+    return matches("model-names", name) or matches("criterion-names", name)
 
 
 def _has_parameters(name: str) -> bool:

@@ -11,7 +11,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|meta|hpu|xla|privateuseone)(:\d+)?\Z")
 FACTORIES = _words(
     """
     tensor zeros ones empty full rand randn randint randperm arange linspace logspace eye range
@@ -88,20 +87,8 @@ MODEL_OUTPUTS = _words(
     """
 )
 """Attributes of what a model returns that are tensors (or tuples of them)."""
+# Fact: the classes of `torch.optim`, and of packages that name their module after it.
 OPTIMIZER = re.compile(r"(^torch\.optim\.(?!lr_scheduler)[A-Z])|(\.optim\.[A-Z])")
-MODEL_NAME = re.compile(
-    r"(^|_)(model|net|network|generator|discriminator|encoder|decoder|backbone|critic|actor|"
-    r"classifier|transformer|unet|vae|gpt|policy)s?\d*$",
-    re.I,
-)
-MODEL_MAKER = re.compile(
-    r"_*(build|load|get|create|make|init|initiali[sz]e|prepare|set_?up|from|wrap|define|new|construct|"
-    r"instantiate|fetch|select|choose|convert|quantize|restore|unwrap|compile|clone|copy)_",
-    re.I,
-)
-MODEL_HOLDER = re.compile(r"(loader|factory|builder|hub|zoo|models|registry|torchvision)$", re.I)
-CRITERION_NAME = re.compile(r"(^|_)(criterion|loss_?fn|loss_?func(tion)?|bce|ce_?loss)$", re.I)
-LOADER_NAME = re.compile(r"(^|_)(data_?)?(loader|dl|ld|dataloader|batches)s?$|loader$", re.I)
 
 BY_ANNOTATION = {
     "Tensor": Value(Kind.TENSOR),

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.imported import Imported, imported_base
@@ -37,7 +38,7 @@ from mpslint.semantics.value_calls import CallValues
 from mpslint.semantics.value_moves import Moves
 from mpslint.semantics.value_sequences import Sequences
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.value_tables import DEVICE_TEXT, FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
+from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
 from mpslint.semantics.value_types import Types
 
 __all__ = [
@@ -106,7 +107,7 @@ class Values:
 
     def _constant(self, node: ast.Constant) -> Value:
         if isinstance(node.value, str):
-            match = DEVICE_TEXT.match(node.value)
+            match = TYPED.match(node.value)
             if match:
                 return Value(Kind.DEVICE_STRING, frozenset({match.group(1)}))
             return STRING
@@ -120,7 +121,7 @@ class Values:
         first = node.values[0] if node.values else None
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             word = first.value.split(":")[0]
-            if ":" in first.value and DEVICE_TEXT.match(word):
+            if ":" in first.value and TYPED.match(word):
                 return Value(Kind.DEVICE_STRING, frozenset({word}))
         return STRING
 
@@ -270,7 +271,7 @@ class Values:
         """`"cuda:%d" % rank`, `"cuda:" + str(rank)`, `"cuda:{}".format(rank)` name a device."""
         if isinstance(text, ast.Constant) and isinstance(text.value, str):
             word, colon, _ = text.value.partition(":")
-            if colon and DEVICE_TEXT.match(word):
+            if colon and TYPED.match(word):
                 return Value(Kind.DEVICE_STRING, frozenset({word}))
         return STRING
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import Any
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.machines import MACS, sent_away
@@ -42,8 +42,6 @@ from mpslint.semantics.worlds.values import (
     tensor,
 )
 
-DEVICE_TEXT = re.compile(r"(cuda|mps|cpu|xpu|npu|hpu|mlu|musa|meta)(:.*)?\Z", re.S)
-
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
 
@@ -61,7 +59,7 @@ class Expressions(Names):
         value = node.value
         if isinstance(value, str):
             if len(value) < MAX_TEXT:
-                match = DEVICE_TEXT.match(value)
+                match = TYPED.match(value)
                 if match:
                     self.emit(Kind.NAMED, node, name=match.group(1))
                     return Atom(DEVICE, match.group(1), node)
@@ -78,7 +76,7 @@ class Expressions(Names):
             for item in node.values
         ]
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
-            match = DEVICE_TEXT.match(first.value)
+            match = TYPED.match(first.value)
             if match:
                 return Atom(DEVICE, match.group(1), node)
         elif isinstance(first, ast.FormattedValue):

@@ -22,6 +22,7 @@ from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 
+# Fact: Python's grammar, the statement `global`.
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 
 _ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")

@@ -1,0 +1,53 @@
+"""What a check says nothing of because of a row of the priors: found by leaving the row out.
+
+A file is looked at again without each row that decided something at the first look, in it or in
+a file of its project that it rests on. So a row is named for what it alone holds back; what two
+rows hold back, each by itself, neither is named for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.facts import priors
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
+
+if TYPE_CHECKING:
+    from mpslint.facts.priors import Prior
+    from mpslint.model import Finding
+    from mpslint.settings import Settings
+    from mpslint.source import SourceFile
+
+
+class HeldBack(NamedTuple):
+    """A finding that is not there, and the row without which it would be."""
+
+    finding: Finding
+    row: Prior
+
+
+def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
+    """The findings that rows hold back in a file, by position. Raises `BadSource`."""
+    with priors.heard() as heard:
+        there = Counter(map(_place, _look(source, settings)))
+    found = []
+    for row in sorted(heard):
+        with priors.without(row):
+            left = Counter(there)
+            for finding in _look(source, settings):
+                place = _place(finding)
+                left[place] -= 1
+                if left[place] < 0:
+                    found.append(HeldBack(finding, row))
+    return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
+
+
+def _look(source: SourceFile, settings: Settings) -> list[Finding]:
+    """The findings; neighbours are asked anew, since their answers rest on rows as well."""
+    return lint(source, settings, elsewhere=Neighbours(settings))
+
+
+def _place(finding: Finding) -> tuple[object, ...]:
+    return (*finding.sort_key, finding.message)

@@ -1,0 +1,15 @@
+"""The folders and the file that a path names, whatever system wrote it."""
+
+from __future__ import annotations
+
+from mpslint.facts.priors import matches
+
+
+def parts(path: str) -> list[str]:
+    """`a/b.py` and `a\\b.py` are the folder `a` and the file `b.py`."""
+    return path.replace("\\", "/").split("/")
+
+
+def is_test(path: str) -> bool:
+    """Whether a file belongs to tests, by its name."""
+    return matches("test-files", parts(path)[-1])

@@ -1,0 +1,71 @@
+"""`mpslint check --explain-silence`: what is held back, where, and by which row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from conftest import CUDA_ONLY, Cli
+
+MARKED = (
+    "import pytest\nimport torch\n\n\n"
+    "@pytest.mark.require_cuda\ndef test_it():\n    torch.cuda.synchronize()\n"
+)
+
+
+def test_a_finding_that_a_row_holds_back_is_listed_with_the_row_and_its_reason(
+    cli: Cli, project: Path
+) -> None:
+    (project / "suite.py").write_text(MARKED)
+    assert cli("check").code == 0
+    ran = cli("check", "--explain-silence")
+    first, second, last = ran.out.splitlines()
+    assert first == (
+        "suite.py:7:5: MPS201 torch.cuda.synchronize() raises AssertionError where there is no CUDA"
+    )
+    assert second.startswith("  not reported: decorators/(require|")
+    assert "marks of tests and functions for CUDA" in second
+    assert "reaches the function; a guess)" in second
+    assert last == "1 finding held back by what names say"
+    assert (ran.code, ran.err) == (0, "")
+
+
+def test_a_row_that_is_a_fact_names_its_source(cli: Cli, project: Path) -> None:
+    (project / "kernels.py").write_text("import triton\n" + CUDA_ONLY)
+    out = cli("check", "--explain-silence").out
+    assert "  not reported: packages/triton (GPU kernels for NVIDIA (and AMD) alone;" in out
+    assert "a fact: how each package is built and installed" in out
+
+
+def test_a_row_that_speaks_in_another_file_of_the_project_is_named(cli: Cli, project: Path) -> None:
+    (project / "ops.py").write_text("import torch\nimport triton\n")
+    (project / "train.py").write_text("import ops\n" + CUDA_ONLY)
+    out = cli("check", "--explain-silence", "train.py").out
+    assert "train.py:4:1: MPS201" in out
+    assert "packages/triton" in out
+
+
+def test_what_is_reported_is_not_listed(cli: Cli, project: Path) -> None:
+    (project / "train.py").write_text(CUDA_ONLY)
+    ran = cli("check", "--explain-silence")
+    assert ran == (0, "0 findings held back by what names say\n", "")
+
+
+def test_what_the_settings_leave_out_is_not_listed(cli: Cli, project: Path) -> None:
+    (project / "suite.py").write_text(MARKED)
+    ran = cli("check", "--explain-silence", "--ignore", "MPS201", "--quiet")
+    assert ran == (0, "", "")
+
+
+def test_a_file_that_cannot_be_parsed_is_an_error(cli: Cli, project: Path) -> None:
+    (project / "suite.py").write_text(MARKED)
+    (project / "broken.py").write_text("import torch\ntorch.cuda.synchronize(\n")
+    ran = cli("check", "--explain-silence")
+    assert ran.code == 2
+    assert ran.err.startswith("broken.py:")
+    assert "suite.py:7:5: MPS201" in ran.out
+
+
+def test_the_rows_are_all_there_again_afterwards(cli: Cli, project: Path) -> None:
+    (project / "suite.py").write_text(MARKED)
+    cli("check", "--explain-silence")
+    assert cli("check").code == 0

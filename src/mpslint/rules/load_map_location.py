@@ -58,6 +58,8 @@ from mpslint.semantics.checkpoints import is_sharded, loads_checkpoint, storage_
 from mpslint.semantics.context import Context
 from mpslint.semantics.paths import is_test
 from mpslint.semantics.unused import never_runs
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.refused import refusal_before
 
 _LOADERS = {
     "torch.load": 1,
@@ -83,7 +85,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if any(keyword.arg is None for keyword in call.keywords):
             continue
         given = _map_location(context, call)
-        if (given is not None and not _is_cuda(context, given)) or not context.worlds.breaks(call):
+        if (given is not None and not _is_cuda(context, given)) or not _raises(context, call):
             continue
         if _comes_from_here(context, call):
             continue
@@ -108,6 +110,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 applicability=location_level(given),
                 fix=partial(portable_map_location, context, given),
             )
+
+
+def _raises(context: Context, call: ast.Call) -> bool:
+    """A Mac comes here, or would if the program did not refuse to run without CUDA."""
+    return context.worlds.breaks(call) or any(
+        event.node is call and not event.caught and refusal_before(context.worlds, event)
+        for event in context.worlds.events(Kind.LOADED)
+    )
 
 
 def _confidence(context: Context) -> Confidence:

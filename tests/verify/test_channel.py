@@ -14,6 +14,7 @@ import pytest
 from mpslint.verify import Request, verify
 from mpslint.verify.harness import channel
 from mpslint.verify.listener import Listener
+from mpslint.verify.pace import Pace
 from mpslint.verify.verdict import Basis, Stability, judge
 
 from .conftest import ended, launch
@@ -193,7 +194,7 @@ def _same(one: int, two: int) -> bool:
 
 
 def basis() -> Basis:
-    return Basis(launch("cuda"), (), lambda: Stability(True, set(), set()), lambda _: None, 3)
+    return Basis(launch("cuda"), (), lambda: Stability(True, set(), set()), lambda _: None, Pace(3))
 
 
 class TestVerdict:

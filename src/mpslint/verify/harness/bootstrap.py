@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import children, stopping
+from . import children, probes, stopping
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -129,6 +129,7 @@ def start_child() -> None:
     """Called by ``sitecustomize`` in a child process."""
     options = from_environment()
     RECORDER.trace = options.trace
+    probes.install(options.lines)
     hard_exit = os._exit
 
     def leave(code: int) -> None:
@@ -144,7 +145,7 @@ def start_child() -> None:
     os._exit = leave  # type: ignore[assignment]
     children.watch_exit_code(options)
     atexit.register(children.leave_record, options)
-    stopper = stopping.Stopper(options.steps, 0.0, stop_child)
+    stopper = stopping.Stopper(options, 0.0, stop_child)
     stopper.begun_in_child = lambda: children.announce(options, stop_child)
     stopper.in_child = True
     stopping.STOPPER = stopper

@@ -7,8 +7,8 @@ verifies each against its original on simulated mps (and on simulated cuda, wher
 the same device calls), and looks whether the reason speaks of the fault. Prints a line per program
 and a table per kind of fault; exit code 1 when a broken program passed or was rejected for another
 reason. A fault that shows after the third optimizer step is looked for in the whole run, the others
-in the first three steps, as users run it. Two idle cores need about 15 minutes for all of them with
---jobs 2.
+in the first three steps, which is enough for them. Two idle cores need about 15 minutes for all of
+them with --jobs 2.
 """
 
 from __future__ import annotations

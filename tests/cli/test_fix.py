@@ -38,6 +38,7 @@ class Verifier:
         return SimpleNamespace(
             verdict=self.verdict,
             reason=self.reason,
+            headline=f"{self.verdict} ({self.reason})",
             to_text=lambda: f"train.py: {self.verdict}",
             to_json=lambda: json.dumps({"verdict": self.verdict}),
         )
@@ -420,6 +421,61 @@ def test_no_helper_module_is_made_outside_of_the_settings_folder(
     assert ran.code == 2
     assert ran.err.startswith(f"error: helper-module {module}: is not made outside of ")
     assert [path.name for path in tmp_path.rglob("device.py")] == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "options", "code"),
+    [("ran", [], 0), ("partial", [], 3), ("partial", ["--allow-partial"], 0)],
+)
+def test_fix_writes_as_proved_what_verify_calls_a_success(
+    cli: Cli, train: Path, verifier: Verifier, verdict: str, options: list[str], code: int
+) -> None:
+    verifier.verdict, verifier.reason = verdict, "1 of 2 changed lines ran"
+    assert cli("verify", "train.py", *options).code == code
+    fixed = cli("fix", "train.py", "--require-verified", *options)
+    assert fixed.code == code
+    assert train.read_text() == (CUDA_ONLY if code else PORTABLE)
+    assert "1 of 2 changed lines ran" in fixed.out
+
+
+def test_a_partial_verdict_is_called_one_where_fix_writes(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    verifier.verdict, verifier.reason = "partial", "1 of 2 changed lines ran"
+    assert "PARTLY VERIFIED: partial (1 of 2 changed lines ran)" in cli("fix", "train.py").out
+    assert train.read_text() == PORTABLE
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["absent.py"], "no such script"),
+        (["train.py", "--steps", "many"], "wrong arguments"),
+        (["train.py", "--original", "absent.py"], "no such file"),
+    ],
+)
+def test_who_asks_for_json_gets_it_from_a_refusal(
+    cli: Cli, train: Path, verifier: Verifier, arguments: list[str], reason: str
+) -> None:
+    ran = cli("verify", *arguments, "--output-format", "json")
+    told = json.loads(ran.out)
+    assert ran.code == 2
+    assert (told["verdict"], told["script"]) == ("skipped", arguments[0])
+    assert reason in told["reason"]
+    assert ran.err.count("\n") >= 1
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("a fault"), KeyboardInterrupt()])
+def test_who_asks_for_json_gets_it_from_a_crash(
+    cli: Cli, train: Path, verifier: Verifier, error: BaseException
+) -> None:
+    def broken() -> None:
+        raise error
+
+    verifier.on_call = broken
+    ran = cli("verify", "train.py", "--output-format=json")
+    assert json.loads(ran.out)["verdict"] == "skipped"
+    assert ran.code in (2, 130)
 
 
 def test_verify_prints_the_verdict_and_exits_by_it(

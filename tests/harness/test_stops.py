@@ -114,3 +114,32 @@ def test_training_in_a_thread_ends_too(quick: Run) -> None:
     run = quick(script, "--device", "mps")
     assert (run.code, run.report["outcome"], run.out) == (0, "stopped", "joined\n")
     assert "Traceback" not in run.err
+
+
+ROLL_OUT = TRAINING + "for _ in range(40):\n    model(torch.ones(1, 2, device='mps'))\n"
+
+
+def test_a_roll_out_does_not_use_up_the_steps(quick: Run) -> None:
+    run = quick(ROLL_OUT + "while True:\n    step()\n", "--device", "mps", "--steps", "2")
+    assert (run.report["outcome"], run.report["steps"]) == ("stopped", 2)
+    assert run.report["forwards"] == 42
+
+
+def test_patience_ends_a_run_at_a_step(quick: Run) -> None:
+    script = TRAINING + "while True:\n    step()\n    print('done', flush=True)\n"
+    run = quick(script, "--device", "mps", "--steps", "0", "--patience", "0.2")
+    assert run.report["outcome"] == "stopped"
+    assert run.out == "done\n" * (run.report["steps"] - 1)
+
+
+def test_patience_lets_a_short_run_come_to_its_end(quick: Run) -> None:
+    script = TRAINING + "for _ in range(5):\n    step()\n"
+    run = quick(script, "--device", "mps", "--steps", "0", "--patience", "600")
+    assert (run.report["outcome"], run.report["steps"]) == ("finished", 5)
+
+
+def test_forward_passes_end_what_trains_nothing(quick: Run) -> None:
+    script = "import torch\nm = torch.nn.Linear(2, 1).to('mps')\nx = torch.ones(1, 2).to('mps')\n"
+    loop = "while True:\n    m(x)\n"
+    run = quick(script + loop, "--device", "mps", "--steps", "0", "--forwards", "5")
+    assert (run.report["outcome"], run.report["forwards"]) == ("stopped", 5)

@@ -15,6 +15,7 @@ import pytest
 from mpslint.verify import Request, verify
 from mpslint.verify.harness import channel, teller
 from mpslint.verify.listener import Listener
+from mpslint.verify.pace import Pace
 from mpslint.verify.verdict import Basis, Stability, judge
 
 from .conftest import ended, launch
@@ -219,7 +220,7 @@ def _same(one: int, two: int) -> bool:
 
 
 def basis() -> Basis:
-    return Basis(launch("cuda"), (), lambda: Stability(True, set(), set()), lambda _: None, 3)
+    return Basis(launch("cuda"), (), lambda: Stability(True, set(), set()), lambda _: None, Pace(3))
 
 
 class TestVerdict:

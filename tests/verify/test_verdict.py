@@ -10,6 +10,7 @@ from mpslint.verify import verdict
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Printed
 from mpslint.verify.outcome import classify, first_sentence
+from mpslint.verify.pace import Pace
 from mpslint.verify.saved import Text
 from mpslint.verify.verdict import Basis, Judgement, Stability
 
@@ -24,9 +25,12 @@ def basis(
     stability: Stability = SAME_AGAIN,
     excuse: str | None = None,
     steps: int = 3,
+    trains: bool = False,
 ) -> Basis:
     reasons = tuple(classify(run) for run in refused)
-    return Basis(reference, reasons, lambda: stability, lambda _run: excuse, steps)
+    return Basis(
+        reference, reasons, lambda: stability, lambda _run: excuse, Pace(steps), trains=trains
+    )
 
 
 def judge(patched: Launch, reference: Launch | None = None, **more: Any) -> Judgement:
@@ -100,7 +104,7 @@ def test_the_originals_own_device_error_is_not_new_on_another_device() -> None:
 def test_a_script_that_fails_on_the_plain_cpu_too_is_not_blamed_on_the_device() -> None:
     peer = launch("cpu", **raised("ValueError", "no data in train.py:3"))
     alone = launch("mps", **raised("ValueError", "no data in train.py:5", line=9))
-    judged = verdict.judge_alone(alone, peer, basis(peer), trains=True)
+    judged = verdict.judge_alone(alone, peer, basis(peer, trains=True))
     assert judged.verdict == "inconclusive"
     assert "the same on the plain CPU" in judged.reason
 
@@ -197,10 +201,10 @@ def test_an_endless_loop_fails_where_the_original_was_quick() -> None:
 
 
 @pytest.mark.parametrize("done", [{"steps": 0, "forwards": 0}, {"steps": 0, "forwards": 2}])
-def test_a_script_that_the_clock_ended_passes_only_with_work_done(done: dict[str, int]) -> None:
+def test_a_script_that_the_clock_ended_counts_only_with_work_done(done: dict[str, int]) -> None:
     patched = launch("cpu", outcome="stopped", losses=[], params_digest=[], **done)
-    judged = verdict.judge_alone(patched, None, basis(None), trains=False)
-    assert judged.verdict == ("pass" if done["forwards"] else "inconclusive")
+    judged = verdict.judge_alone(patched, None, basis(None))
+    assert judged.verdict == ("ran" if done["forwards"] else "inconclusive")
 
 
 def test_a_timeout_beside_a_slow_original_is_inconclusive() -> None:
@@ -231,16 +235,16 @@ def test_rounding_on_another_device_passes() -> None:
 def test_no_numbers_are_claimed_when_the_original_is_not_deterministic() -> None:
     shaky = Stability(values=False, unstable_lines=set(), unstable_files=set())
     judged = judge(launch("mps", losses=[0.5, 0.4, 0.3]), stability=shaky)
-    assert judged.verdict == "pass"
+    assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
-    assert any("not compared" in note for note in judged.notes)
+    assert "numbers not compared: the original's own change" in judged.reason
 
 
 def test_a_known_cause_on_another_device_is_told_and_no_numbers_are_claimed() -> None:
     judged = judge(launch("mps", losses=[0.91, 0.8, 0.7]), excuse="autocast")
-    assert judged.verdict == "pass"
+    assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
-    assert judged.notes == ("numbers not compared on simulated mps: autocast",)
+    assert judged.reason.endswith("numbers not compared: autocast")
 
 
 def test_a_known_cause_excuses_nothing_on_the_same_device() -> None:
@@ -267,7 +271,34 @@ def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:
     reference = launch("cuda", ending=ended(stdout="run 123\nloss 0.5\n"))
     patched = launch("mps", ending=ended(stdout="run 456\nloss 0.5\n"))
     shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
-    assert judge(patched, reference, stability=shaky).verdict == "pass"
+    judged = judge(patched, reference, stability=shaky)
+    assert judged.verdict == "pass"
+    assert judged.left_out == ("1 printed line that the original changes each time",)
+    assert "but for 1 printed line" in judged.reason
+
+
+def test_where_every_number_changes_from_run_to_run_none_was_compared() -> None:
+    silent = {"losses": [], "params_digest": []}
+    reference = launch("cuda", ending=ended(stdout="run 123\n"), **silent)
+    patched = launch("mps", ending=ended(stdout="run 456\n"), **silent)
+    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
+    assert judge(patched, reference, stability=shaky).verdict == "ran"
+
+
+ROLL_OUT: dict[str, Any] = {"steps": 0, "forwards": 24, "losses": [], "params_digest": []}
+
+
+def test_a_roll_out_before_the_first_step_is_not_a_pass() -> None:
+    made_an_optimizer = {**ROLL_OUT, "optimizers": 1}
+    judged = judge(launch("mps", **made_an_optimizer), launch("cuda", **made_an_optimizer))
+    assert judged.verdict == "inconclusive"
+    assert "none ran" in judged.reason
+
+
+def test_a_text_that_holds_a_step_which_did_not_run_is_not_a_pass() -> None:
+    both = launch("mps", **ROLL_OUT), launch("cuda", **ROLL_OUT)
+    assert judge(*both, trains=True).verdict == "inconclusive"
+    assert judge(*both, trains=False).verdict == "ran"
 
 
 def test_a_missing_device_call_on_cuda_fails() -> None:
@@ -291,7 +322,7 @@ def test_another_additional_device_call_on_cuda_fails() -> None:
 
 class TestWithoutAnOriginal:
     def alone(self, run: Launch, peer: Launch | None = None, trains: bool = True) -> Judgement:
-        return verdict.judge_alone(run, peer, basis(peer), trains)
+        return verdict.judge_alone(run, peer, basis(peer, trains=trains))
 
     def test_a_script_that_trains_on_the_device_passes(self) -> None:
         assert self.alone(launch("mps"), launch("cpu")).verdict == "pass"
@@ -405,6 +436,6 @@ def test_a_file_that_the_original_changes_each_time_is_left_out() -> None:
 def test_where_no_run_gave_a_number_none_is_called_the_same() -> None:
     silent = {"steps": 0, "losses": [], "params_digest": []}
     judged = judge(launch("mps", **silent), launch("cuda", **silent))
-    assert judged.verdict == "pass"
+    assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
     assert "neither gave numbers to compare" in judged.reason

@@ -60,7 +60,7 @@ def test_a_rewritten_cuda_script_passes_everywhere_and_its_broken_copy_does_not(
     assert [(run.device, run.kind) for run in report.runs] == [
         ("cuda", "simulated"), ("cpu", "real"), ("mps", "simulated"),
     ]  # fmt: skip
-    assert all("3 optimizer steps, same numbers" in run.reason for run in report.runs)
+    assert all("5 optimizer steps, to its end, same numbers" in run.reason for run in report.runs)
     assert report.control.startswith('a copy that misspells "mps" was rejected')
     assert told[0] == "original on simulated cuda"
     assert Path(path).read_text() == ON_CUDA
@@ -122,7 +122,7 @@ def test_missing_data_is_named(script: Script) -> None:
 def test_the_set_up_command_can_stand_in_for_data(script: Script) -> None:
     path = script("read.py", "import torch\nprint(open('corpus.bin').read())\n")
     report = alone(path, setup="echo 3 > corpus.bin")
-    assert report.verdict == "pass", report.to_text()
+    assert report.verdict == "ran", report.to_text()
     assert not (Path(path).parent / "corpus.bin").exists()
 
 
@@ -146,7 +146,7 @@ def test_what_a_script_writes_stays_in_the_copy(script: Script) -> None:
     text = "import os, torch\nopen('made', 'w')\nopen(os.path.expanduser('~/mpslint-made'), 'w')\n"
     path = script("write.py", text)
     report = alone(path)
-    assert report.verdict == "pass", report.to_text()
+    assert report.verdict == "ran", report.to_text()
     assert os.listdir(os.path.dirname(path)) == ["write.py"]
     assert not os.path.exists(os.path.expanduser("~/mpslint-made"))
     assert report.isolation.in_force
@@ -185,3 +185,53 @@ def test_a_script_that_sets_no_seed_is_compared_too(script: Script) -> None:
     report = alone(path, "mps", patched={path: patched.encode()})
     assert report.verdict == "pass", report.to_text()
     assert all("same numbers" in run.reason for run in report.runs)
+
+
+PROXIMAL = FIXTURES / "programs" / "proximal_policy"
+
+
+def test_a_fault_after_the_first_roll_out_does_not_pass() -> None:
+    original = str(PROXIMAL / "original.py")
+    report = alone(str(PROXIMAL / "wrong.py"), "mps", original=original, root=str(PROXIMAL))
+    assert report.verdict == "fail", report.to_text()
+    by_device = {run.device: run.reason for run in report.runs}
+    assert "float64" in by_device["mps"]
+
+
+@pytest.mark.parametrize("steps", [0, 2])
+def test_a_roll_out_and_its_update_pass_where_they_are_right(steps: int) -> None:
+    original = str(PROXIMAL / "original.py")
+    port = str(PROXIMAL / "patched.py")
+    report = alone(port, "cpu", "mps", original=original, root=str(PROXIMAL), steps=steps)
+    assert report.verdict == "pass", report.to_text()
+    done = f"{steps} optimizer steps" if steps else "6 optimizer steps, to its end"
+    assert all(run.reason.startswith(f"{done}, same numbers") for run in report.runs)
+
+
+LATE = """\
+if step == 99:
+    value = torch.zeros(1, dtype=torch.float64, device=device)
+"""
+
+
+def test_changed_lines_that_did_not_run_are_named_and_the_others_are_told_apart(
+    script: Script,
+) -> None:
+    original = script("before/train.py", ON_CUDA)
+    path = script("train.py", PORTABLE + LATE)
+    report = alone(path, "mps", original=original)
+    assert report.verdict == "partial", report.to_text()
+    assert report.headline.startswith("pass (6 of 7 changed lines ran; did not run: train.py:17)")
+    states = {line.line: (line.state, line.devices) for line in report.lines}
+    assert states[5] == ("ran and agreed", ("simulated mps",))
+    assert states[7] == ("ran and agreed", ("simulated cuda",))
+    assert states[17] == ("did not run", ())
+
+
+def test_a_changed_module_is_asked_about_like_the_script(script: Script) -> None:
+    where = script("where.py", 'import torch\n\nDEVICE = "cuda"\n')
+    path = script("train.py", "from where import DEVICE\n" + TRAINING.format(move=".to(DEVICE)"))
+    better = b"import torch\n\nDEVICE = 'mps' if torch.backends.mps.is_available() else 'cuda'\n"
+    better += b"def unused():\n    return DEVICE\n"
+    report = alone(path, "mps", patched={where: better})
+    assert report.headline == "pass (2 of 3 changed lines ran; did not run: where.py:5)"

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.verify import Report, Request
 
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
+PARTIAL, RAN = "partial", "ran"
 
 
 class NotAScript(MpslintError):
@@ -55,7 +56,17 @@ def add_verification(into: Parser, *, of_fix: bool) -> None:
         "--device", type=_devices, metavar="LIST", help="of cpu,mps,cuda (default: cpu,mps)"
     )
     group.add_argument("--python", metavar="PY", help="the Python to run with (default: found)")
-    group.add_argument("--steps", type=_number, metavar="N", help="optimizer steps per run")
+    group.add_argument(
+        "--steps",
+        type=_number,
+        metavar="N",
+        help="optimizer steps per run (default: to the end, within a fifth of --timeout)",
+    )
+    group.add_argument(
+        "--allow-partial",
+        action="store_true",
+        help="take a verdict for proof although changed lines did not run",
+    )
     group.add_argument("--timeout", type=_seconds, metavar="S", help="seconds per run")
     group.add_argument("--memory", type=_number, metavar="MB", help="memory per run")
     group.add_argument("--setup", metavar="COMMAND", help="shell command run in the copy first")
@@ -143,12 +154,16 @@ def verify_patched(
     announce(request, out)
     result = verify(request, tell)
     print(result.to_text().rstrip("\n"), file=out, flush=True)
-    may_write = result.verdict == PASS or (
-        result.verdict in (INCONCLUSIVE, SKIPPED) and not options.require_verified
-    )
-    said = _consequence(result.verdict, result.reason, may_write)
+    proved = is_proof(result.verdict, options.allow_partial)
+    may_write = proved or (result.verdict != FAIL and not options.require_verified)
+    said = _consequence(result, proved, may_write)
     print(printable(said), file=out, flush=True)
     return Outcome(result.verdict, result.reason, may_write, result)
+
+
+def is_proof(verdict: str, allow_partial: bool) -> bool:
+    """What `verify` calls a success, and `fix --require-verified` writes."""
+    return verdict in (PASS, RAN) or (verdict == PARTIAL and allow_partial)
 
 
 def tell(line: str) -> None:
@@ -164,7 +179,8 @@ def announce(request: Request, out: Any) -> None:
     from mpslint.printable import printable
 
     command = " ".join([request.interpreter, shown_path(request.script), *request.args])
-    limits = f"{request.steps} steps and {request.timeout:g} s at most"
+    steps = f"{request.steps} steps" if request.steps else "to the end of the script"
+    limits = f"{steps} and {request.timeout:g} s at most"
     print(
         f"running: {printable(command)}\n"
         f"  on {', '.join(request.devices)}; {limits} each; in a copy of its folder, without "
@@ -174,11 +190,18 @@ def announce(request: Request, out: Any) -> None:
     )
 
 
-def _consequence(verdict: str, reason: str, may_write: bool) -> str:
+def _consequence(result: Report, proved: bool, may_write: bool) -> str:
+    verdict, reason = result.verdict, result.reason
     if verdict == PASS:
         return "verified: the fixed script passed; writing it"
     if verdict == FAIL:
         return f"NOT WRITTEN: verification failed ({reason}); the original is kept"
+    if proved:
+        return f"the fixed script ran: {result.headline}; writing it"
+    if verdict == PARTIAL:
+        if may_write:
+            return f"PARTLY VERIFIED: {result.headline}; safe fixes are written anyway"
+        return f"NOT WRITTEN: {result.headline} and --require-verified is on; see --allow-partial"
     if not may_write:
         return f"NOT WRITTEN: nothing was proved ({verdict}: {reason}) and --require-verified is on"
     return f"NOT VERIFIED ({verdict}: {reason}): nothing was proved; safe fixes are written anyway"

@@ -39,8 +39,22 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def run(arguments: list[str]) -> int:
-    """Exit code 0: pass; 1: fail; 3: inconclusive or skipped."""
-    from mpslint.cli.verification import FAIL, PASS, announce, build_request, tell
+    """Exit code 0: pass or ran; 1: fail; 3: inconclusive, skipped or, without `--allow-partial`,
+    partial. Who asks for JSON gets it however this ends.
+    """
+    if not _asks_for_json(arguments):
+        return _run(arguments)
+    try:
+        return _run(arguments)
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        print(_refusal(arguments, error), flush=True)
+        raise
+
+
+def _run(arguments: list[str]) -> int:
+    from mpslint.cli.verification import FAIL, announce, build_request, is_proof, tell
     from mpslint.verify import verify
 
     options = _parse(arguments)
@@ -49,4 +63,30 @@ def run(arguments: list[str]) -> int:
     report = verify(request, tell)
     text = report.to_json() if options.output_format == "json" else report.to_text()
     print(text.rstrip("\n"))
-    return {PASS: OK, FAIL: FINDINGS}.get(report.verdict, NOT_VERIFIED)
+    if report.verdict == FAIL:
+        return FINDINGS
+    return OK if is_proof(report.verdict, options.allow_partial) else NOT_VERIFIED
+
+
+def _asks_for_json(arguments: list[str]) -> bool:
+    """Read by hand: the command line itself may be what is wrong."""
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    pairs = zip(own, [*own[1:], ""], strict=False)
+    return any(
+        one == "--output-format=json" or (one, two) == ("--output-format", "json")
+        for one, two in pairs
+    ) and not {"-h", "--help"} & set(own)
+
+
+def _refusal(arguments: list[str], error: BaseException) -> str:
+    """The report of a verification that did not come to its end."""
+    from mpslint.errors import MpslintError
+    from mpslint.verify import Report
+
+    reason = str(error) if isinstance(error, MpslintError) else type(error).__name__
+    if isinstance(error, SystemExit):
+        reason = "wrong arguments"  # argparse has said which
+    if isinstance(error, KeyboardInterrupt):
+        reason = "interrupted"
+    script = next((one for one in arguments if one.endswith(".py")), "")
+    return Report(script, (), "skipped", f"no verdict: {reason}").to_json()

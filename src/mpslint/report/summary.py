@@ -59,14 +59,18 @@ def answer(survey: Survey) -> str:
     return _answer(survey) + more + _runs(survey)
 
 
-_SAID = {"pass": "ran", "fail": "failed"}
+_SAID = {"pass": "ran", "ran": "ran", "partial": "ran in part", "fail": "failed"}
 
 
 def _runs(survey: Survey) -> str:
     """What the verdicts say that were handed over: a project that reads well may still fail."""
     said = [
         f"{os.path.basename(report.script)} {_SAID.get(report.verdict, 'could not be judged')} on "
-        + ", ".join(run.name for run in report.runs if run.verdict == report.verdict)
+        + ", ".join(
+            run.name
+            for run in report.runs
+            if run.verdict == report.verdict or report.verdict == "partial"
+        )
         for report in survey.verdicts
     ]
     shown, left = said[:_MOST_RUNS], len(said) - _MOST_RUNS

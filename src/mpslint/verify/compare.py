@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from mpslint.verify import numbers, saved
 from mpslint.verify.launch import Launch
+from mpslint.verify.pace import Pace
 
 # The same program text on the same simulated device must agree to the last bit; the margin is for
 # sums that a
@@ -25,17 +26,10 @@ class Difference(NamedTuple):
     text: str
 
 
-def stopped_by_clock(launch: Launch, steps: int) -> bool:
-    """The harness ended the run because of time, not because it had seen enough."""
-    if launch.outcome != "stopped":
-        return False
-    return steps == 0 or (launch.steps < steps and launch.forwards < 8 * steps)
-
-
-def work(reference: Launch, patched: Launch, steps: int) -> Difference | None:
+def work(reference: Launch, patched: Launch, pace: Pace) -> Difference | None:
     """Less or more training than the original: a hidden early exit shows here."""
     where = f"the original on {reference.name}"
-    slow = stopped_by_clock(reference, steps) or stopped_by_clock(patched, steps)
+    slow = pace.cut_by_clock(reference) or pace.cut_by_clock(patched)
     pairs = [("optimizer steps", reference.steps, patched.steps)]
     pairs.append(("losses", len(reference.value("losses", [])), len(patched.value("losses", []))))
     if not reference.steps:
@@ -156,12 +150,19 @@ def unstable_files(reference: Launch, again: Launch) -> set[str]:
     return saved.unstable_files(reference.saved, again.saved)
 
 
-def has_numbers(reference: Launch) -> bool:
-    """Whether the reference gave any number that another run can be held against."""
+def has_numbers(
+    reference: Launch, lines: Collection[int] = (), files: Collection[str] = ()
+) -> bool:
+    """Whether the reference gave any number that another run can be held against, but for those on
+    these printed lines and in these files.
+    """
     if reference.value("losses", []) or reference.value("params_digest", []):
         return True
-    printed_any = not reference.ended.cut and bool(numbers.of(reference.ended.stdout))
-    return printed_any or saved.has_numbers(reference.saved)
+    printed_lines = [] if reference.ended.cut else numbers.of(reference.ended.stdout)
+    if any(index not in lines for index in range(len(printed_lines))):
+        return True
+    kept = {name: found for name, found in reference.saved.items() if name not in files}
+    return saved.has_numbers(kept)
 
 
 def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:

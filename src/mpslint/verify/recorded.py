@@ -8,12 +8,23 @@ from typing import Any, TypeVar
 
 from mpslint.errors import MpslintError, reason_of
 from mpslint.files import read_regular
-from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, SKIPPED, Isolation, Report, Run
+from mpslint.verify.changed_lines import ChangedLine
+from mpslint.verify.report import (
+    FAIL,
+    INCONCLUSIVE,
+    PARTIAL,
+    PASS,
+    RAN,
+    SKIPPED,
+    Isolation,
+    Report,
+    Run,
+)
 from mpslint.verify.timeline import Event, Step
 from mpslint.verify.tracing import Line, Trace
 
 _MOST = 256 << 20
-_VERDICTS = (PASS, FAIL, INCONCLUSIVE, SKIPPED)
+_VERDICTS = (PASS, PARTIAL, RAN, FAIL, INCONCLUSIVE, SKIPPED)
 _Read = TypeVar("_Read")
 
 
@@ -53,6 +64,13 @@ def _report(data: Mapping[str, Any]) -> Report:
         control=_text(data["control"]),
         notes=_texts(data["notes"]),
         seconds=float(data["seconds"]),
+        lines=tuple(_changed_line(row) for row in data.get("changed_lines", ())),
+    )
+
+
+def _changed_line(row: Mapping[str, Any]) -> ChangedLine:
+    return ChangedLine(
+        _text(row["file"]), int(row["line"]), _text(row["state"]), _texts(row["devices"])
     )
 
 
@@ -68,6 +86,7 @@ def _run(row: Mapping[str, Any]) -> Run:
         copies=_rows(row["copies"]),
         fallbacks=_rows(row["fallbacks"]),
         notes=_texts(row["notes"]),
+        left_out=_texts(row.get("left_out", ())),
     )
 
 

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.printable import printable
+from mpslint.verify.changed_lines import AGREED, DID_NOT_RUN, ChangedLine
 
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
-_WORST_FIRST = (FAIL, INCONCLUSIVE, SKIPPED, PASS)
+RAN = "ran"  # as the original did, but no number was compared
+PARTIAL = "partial"  # pass or ran, for a part of the changed lines
+_SHOWN = 5
+_WORST_FIRST = (FAIL, INCONCLUSIVE, SKIPPED, RAN, PASS)
 SIMULATED = (
     "simulated devices compute with the CPU's arithmetic: kernel bugs, precision, memory pressure "
     "and speed of the real device are not checked"
@@ -19,7 +24,7 @@ SIMULATED = (
 @dataclass(frozen=True)
 class Run:
     """One device. kind: "simulated" or "real" (the plain CPU is real); seconds of the patched
-    script's run.
+    script's run; left_out: what is not part of the comparison.
     """
 
     device: str
@@ -32,6 +37,7 @@ class Run:
     copies: list[dict[str, Any]] = field(default_factory=list)
     fallbacks: list[dict[str, Any]] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,6 +55,7 @@ class Run:
             "copies": self.copies,
             "fallbacks": self.fallbacks,
             "notes": list(self.notes),
+            "left_out": list(self.left_out),
         }
 
 
@@ -63,7 +70,7 @@ class Isolation:
 @dataclass(frozen=True)
 class Report:
     """The verdict over all devices is the worst one; its reason is that of the first device that
-    has it.
+    has it. lines: those that the rewrite changed.
     """
 
     script: str
@@ -74,6 +81,15 @@ class Report:
     control: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
+    lines: tuple[ChangedLine, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """The verdict in words, with all that it does not cover."""
+        word = self.verdict
+        if word == PARTIAL:
+            word = PASS if all(run.verdict == PASS for run in self.runs) else RAN
+        return word + (f" ({self.reason})" if self.reason else "")
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -81,6 +97,7 @@ class Report:
             "verdict": self.verdict,
             "reason": self.reason,
             "runs": [run.to_dict() for run in self.runs],
+            "changed_lines": [line.to_dict() for line in self.lines],
             "control": self.control,
             "isolation": {
                 "in_force": list(self.isolation.in_force),
@@ -95,12 +112,16 @@ class Report:
 
     def to_text(self) -> str:
         width = max((len(run.name) for run in self.runs), default=0)
-        lines = [f"{self.script}: {self.verdict}" + (f" ({self.reason})" if self.reason else "")]
+        lines = [f"{self.script}: {self.headline}"]
         for run in self.runs:
             timing = f"  {run.seconds:.1f} s" if run.seconds else ""
             lines.append(f"  {run.name:<{width}}  {run.verdict:<12}  {run.reason}{timing}")
             lines += [f"  {'':<{width}}  {'':<12}  note: {note}" for note in run.notes]
             lines += [f"  {'':<{width}}  {'':<12}  {text}" for text in _costs(run)]
+        if self.lines:
+            ran = sum(line.state != DID_NOT_RUN for line in self.lines)
+            agreed = sum(line.state == AGREED for line in self.lines)
+            lines.append(f"  changed lines: {len(self.lines)}; {ran} ran, {agreed} and agreed")
         if self.control:
             lines.append(f"  negative control: {self.control}")
         if self.isolation.in_force:
@@ -125,3 +146,40 @@ def overall(runs: tuple[Run, ...]) -> tuple[str, str]:
             if run.verdict == verdict:
                 return verdict, "" if verdict == PASS else f"{run.name}: {run.reason}"
     return SKIPPED, "nothing was run"
+
+
+def covering(
+    judged: tuple[str, str], lines: tuple[ChangedLine, ...], left_out: tuple[str, ...]
+) -> tuple[str, str]:
+    """A verdict and its reason, with what they do not cover said in the reason."""
+    verdict, reason = judged
+    if verdict not in (PASS, RAN):
+        return judged
+    missing = [line for line in lines if line.state == DID_NOT_RUN]
+    said = [reason] if reason else []
+    if missing:
+        verdict = PARTIAL
+        counted = f"{len(lines) - len(missing)} of {len(lines)} changed lines ran"
+        said.insert(0, f"{counted}; did not run: {_places(missing)}")
+    if left_out:
+        more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
+        said.append(f"not compared: {', '.join(left_out[:_SHOWN])}{more}")
+    return verdict, "; ".join(said)
+
+
+def _places(lines: list[ChangedLine]) -> str:
+    """`train.py:4, 9-11`: rows that follow each other as one range."""
+    rows: dict[str, list[list[int]]] = {}
+    for line in lines:
+        ranges = rows.setdefault(os.path.basename(line.file), [])
+        if ranges and ranges[-1][1] == line.line - 1:
+            ranges[-1][1] = line.line
+        else:
+            ranges.append([line.line, line.line])
+    shown = [
+        f"{name}:"
+        + ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in ranges[:_SHOWN])
+        + (" ..." if len(ranges) > _SHOWN else "")
+        for name, ranges in rows.items()
+    ]
+    return "; ".join(shown)

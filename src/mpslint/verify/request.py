@@ -26,7 +26,8 @@ class Request:
     patched: absolute path -> new bytes, laid over the copy (empty: the script as it is);
     root: the folder to copy (None: found by `snapshot`);
     cwd, env: where the script runs (None: its folder), and variables beside the allowed ones;
-    steps: optimizer steps until a run is ended; timeout: seconds per run;
+    steps: optimizer steps until a run is ended (0: it goes to its own end, within a part of the
+    time); timeout: seconds per run;
     memory_mb: per run, in sum (0: chosen by the machine's size);
     setup: a shell command run in the copy first;
     torch_version: the MPS operator table to enforce;
@@ -43,7 +44,7 @@ class Request:
     root: str | None = None
     cwd: str | None = None
     env: Mapping[str, str] = field(default_factory=dict)
-    steps: int = 3
+    steps: int = 0
     timeout: float = 300.0
     memory_mb: int = 0
     setup: str | None = None

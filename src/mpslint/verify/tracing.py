@@ -13,11 +13,13 @@ from mpslint import pages
 from mpslint.files import read_regular
 from mpslint.verify import interpreter, isolation
 from mpslint.verify.outcome import classify
+from mpslint.verify.pace import Pace
 from mpslint.verify.report import Isolation
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.timeline import Event, Step, events_of, last_step
 from mpslint.verify.workshop import Workshop
 
+_STEPS = 3  # one to move the model, one to settle, one to show
 _MOST_SOURCE = 10 << 20
 
 
@@ -150,7 +152,13 @@ def trace(
     if progress:
         progress(f"{'real' if request.real else 'simulated'} {device}")
     with Workshop(request, python) as workshop:
-        launch = workshop.launch(request.patched, device, real=request.real, options=("--trace",))
+        launch = workshop.launch(
+            request.patched,
+            device,
+            real=request.real,
+            pace=Pace(request.steps or _STEPS),
+            options=("--trace",),
+        )
         outcome = classify(launch)
         step = last_step(events_of(launch.value("events", [])), ended=outcome.ok)
         steps = tuple(launch.value("step_costs", []))

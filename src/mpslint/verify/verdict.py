@@ -5,20 +5,34 @@ sentence.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mpslint.verify import compare
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify
-from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS
+from mpslint.verify.pace import Pace
+from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
 
 _QUICK = 0.25  # an original that needs less than this share of the limit makes a timeout a failure
 
 
 class Judgement(NamedTuple):
+    """left_out: what is not part of a comparison that was made."""
+
     verdict: str
     reason: str
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass
+class _Seen:
+    """What a comparison has come upon so far; `not_compared`: why no number could be."""
+
+    notes: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    not_compared: str = ""
 
 
 class Stability(NamedTuple):
@@ -37,16 +51,18 @@ class Basis(NamedTuple):
     reference: the original's run (None: it could not run, `refused` says why);
     stability: runs the reference again, called only when numbers differ;
     excuse: why numbers may differ on another device than the reference's (None: they may not);
-    steps: after how many optimizer steps the harness ends a run;
-    mixed_precision: whether the script uses autocast or a GradScaler.
+    pace: where the harness ends a run;
+    mixed_precision: whether the script uses autocast or a GradScaler;
+    trains: whether its text holds a training step.
     """
 
     reference: Launch | None
     refused: tuple[Outcome, ...]
     stability: Callable[[], Stability]
     excuse: Callable[[Launch], str | None]
-    steps: int
+    pace: Pace
     mixed_precision: bool = False
+    trains: bool = False
 
 
 _UNDECIDED = {
@@ -57,9 +73,20 @@ _UNDECIDED = {
 _NOTHING_SEEN = "the time limit came before any training step or forward pass"
 
 
-def _cut_short(launch: Launch, steps: int) -> bool:
+def _cut_short(launch: Launch, pace: Pace) -> bool:
     """Ended by the clock with nothing done: the same text would pass had it hung on purpose."""
-    return compare.stopped_by_clock(launch, steps) and not launch.steps and not launch.forwards
+    return pace.cut_by_clock(launch) and not launch.steps and not launch.forwards
+
+
+def _never_trained(launch: Launch, basis: Basis) -> bool:
+    """The program trains, by its text or by the optimizer that it made, and the run saw none of it:
+    it ended within a first roll-out, or took another way.
+    """
+    trains = basis.trains or bool(launch.value("optimizers", 0))
+    return trains and not launch.steps and not launch.value("losses", [])
+
+
+_NO_STEP = "the script holds a training step, but none ran"
 
 
 def judge(patched: Launch, basis: Basis) -> Judgement:
@@ -95,37 +122,39 @@ def _without_reference(outcome: Outcome, refused: tuple[Outcome, ...]) -> Judgem
 def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
     if patched.device != "cpu" and patched.device_ops == 0:
         return Judgement(INCONCLUSIVE, f"ran, but never used the device ({patched.name})")
-    if compare.stopped_by_clock(patched, basis.steps) and not patched.steps and reference.steps:
+    if basis.pace.cut_by_clock(patched) and not patched.steps and reference.steps:
         return Judgement(INCONCLUSIVE, "the time limit came before the first training step")
-    if _cut_short(patched, basis.steps):
+    if _cut_short(patched, basis.pace):
         return Judgement(INCONCLUSIVE, _NOTHING_SEEN)
-    if difference := compare.work(reference, patched, basis.steps):
+    if difference := compare.work(reference, patched, basis.pace):
         return Judgement(FAIL, difference.text)
+    if _never_trained(patched, basis):
+        return Judgement(INCONCLUSIVE, _NO_STEP)
     if partial := compare.device_use(reference, patched, basis.mixed_precision):
         return Judgement(INCONCLUSIVE, partial)
-    notes: list[str] = []
+    seen = _Seen()
     same_device = (patched.device, patched.kind) == (reference.device, reference.kind)
     if same_device and patched.device == "cuda":
         wrong, added = compare.device_calls(reference, patched)
         if wrong:
             return Judgement(FAIL, f"on a CUDA machine {wrong.text}")
-        notes += [added] if added else []
-    decided = _numbers(patched, reference, basis, same_device, notes)
-    decided = decided or _printed_too_much(patched, reference, notes)
-    return decided or Judgement(PASS, _what_agreed(reference, patched, notes), tuple(notes))
+        seen.notes += [added] if added else []
+    decided = _numbers(patched, reference, basis, same_device, seen)
+    decided = decided or _printed_too_much(patched, reference, seen)
+    return decided or _what_agreed(reference, patched, seen)
 
 
-def _printed_too_much(patched: Launch, reference: Launch, notes: list[str]) -> Judgement | None:
+def _printed_too_much(patched: Launch, reference: Launch, seen: _Seen) -> Judgement | None:
     """Of long outputs the middle is not kept: only that they are the same can be said of it."""
     one, two = reference.ended, patched.ended
     if not (one.cut or two.cut) or one.digest == two.digest:
         return None
     reason = "printed numbers were not compared: there is more output than is kept (2 MB)"
-    return Judgement(INCONCLUSIVE, reason, tuple(notes))
+    return Judgement(INCONCLUSIVE, reason, tuple(seen.notes))
 
 
 def _numbers(
-    patched: Launch, reference: Launch, basis: Basis, same_device: bool, notes: list[str]
+    patched: Launch, reference: Launch, basis: Basis, same_device: bool, seen: _Seen
 ) -> Judgement | None:
     tolerance = _tolerance(patched, same_device)
     on_paper = 0.0 if same_device and patched.kind != "real" else tolerance
@@ -133,24 +162,40 @@ def _numbers(
     wrong = wrong or compare.printed(reference, patched, on_paper)
     wrong = wrong or compare.files(reference, patched, on_paper)
     if wrong is None:
+        if not compare.has_numbers(reference):
+            seen.not_compared = "neither gave numbers to compare"
         return None
     stability = basis.stability()
     if not stability.values:
-        notes.append("numbers not compared: the original's own change from run to run")
+        seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
+    lines, files = stability.unstable_lines, stability.unstable_files
     wrong = compare.values(reference, patched, tolerance)
-    wrong = wrong or compare.printed(reference, patched, on_paper, stability.unstable_lines)
-    wrong = wrong or compare.files(reference, patched, on_paper, stability.unstable_files)
+    wrong = wrong or compare.printed(reference, patched, on_paper, lines)
+    wrong = wrong or compare.files(reference, patched, on_paper, files)
     if wrong is None:
+        seen.left_out += _changing(stability)
+        if not compare.has_numbers(reference, lines, files):
+            seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
     if same_device:
         return Judgement(FAIL, wrong.text)
     if excuse := basis.excuse(patched):
-        notes.append(f"numbers not compared on {patched.name}: {excuse}")
+        seen.not_compared = f"numbers not compared: {excuse}"
         return None
     return Judgement(
-        INCONCLUSIVE, f"{wrong.text} on {reference.name}; the cause was not found", tuple(notes)
+        INCONCLUSIVE,
+        f"{wrong.text} on {reference.name}; the cause was not found",
+        tuple(seen.notes),
     )
+
+
+def _changing(stability: Stability) -> list[str]:
+    """What the original makes anew each time, in words."""
+    number = len(stability.unstable_lines)
+    lines = f"{number} printed line{'s' if number > 1 else ''}"
+    said = [f"{lines} that the original changes each time"] if number else []
+    return [*said, *(f"{name} (changes each time)" for name in sorted(stability.unstable_files))]
 
 
 def _tolerance(patched: Launch, same_device: bool) -> float:
@@ -159,25 +204,19 @@ def _tolerance(patched: Launch, same_device: bool) -> float:
     return compare.SAME_DEVICE if same_device else compare.OTHER_DEVICE
 
 
-def _what_agreed(reference: Launch, patched: Launch, notes: list[str]) -> str:
-    if patched.steps:
-        done = f"{patched.steps} optimizer steps"
-    elif patched.forwards:
-        done = f"{patched.forwards} forward passes"
-    else:
-        done = "ran to its end"
-    if any(note.startswith("numbers not compared") for note in notes):
-        return f"{done}, as the original on {reference.name}"
-    if not compare.has_numbers(reference):
-        return f"{done}, as the original on {reference.name}; neither gave numbers to compare"
-    return f"{done}, same numbers as the original on {reference.name}"
+def _what_agreed(reference: Launch, patched: Launch, seen: _Seen) -> Judgement:
+    done, notes = _done(patched), tuple(seen.notes)
+    if seen.not_compared:
+        reason = f"{done}, as the original on {reference.name}; {seen.not_compared}"
+        return Judgement(RAN, reason, notes)
+    but = f", but for {', '.join(seen.left_out)}" if seen.left_out else ""
+    reason = f"{done}, same numbers as the original on {reference.name}{but}"
+    return Judgement(PASS, reason, notes, tuple(seen.left_out))
 
 
-def judge_alone(patched: Launch, peer: Launch | None, basis: Basis, trains: bool) -> Judgement:
+def judge_alone(patched: Launch, peer: Launch | None, basis: Basis) -> Judgement:
     """A script without an original: does it run, use the device, and give the plain CPU's numbers
     (`peer`)?
-
-    `trains`: its text holds a training step.
     """
     outcome = classify(patched)
     if outcome.way in _UNDECIDED or outcome.way in (Way.ENVIRONMENT, Way.TIMEOUT):
@@ -190,17 +229,21 @@ def judge_alone(patched: Launch, peer: Launch | None, basis: Basis, trains: bool
         return Judgement(FAIL, outcome.reason)
     if patched.device != "cpu" and patched.device_ops == 0:
         return Judgement(INCONCLUSIVE, f"ran, but never used the device ({patched.name})")
-    if _cut_short(patched, basis.steps):
+    if _cut_short(patched, basis.pace):
         return Judgement(INCONCLUSIVE, _NOTHING_SEEN)
-    if trains and not patched.steps and not patched.value("losses", []):
-        return Judgement(INCONCLUSIVE, "the script holds a training step, but none ran")
+    if _never_trained(patched, basis):
+        return Judgement(INCONCLUSIVE, _NO_STEP)
     if peer is not None and peer is not patched and classify(peer).ok:
         compared = _compare(patched, peer, basis)
         return compared._replace(reason=compared.reason.replace("the original", "the same script"))
-    return Judgement(PASS, _alone(patched))
+    return Judgement(RAN, f"{_done(patched)}; there was nothing to compare with")
 
 
-def _alone(patched: Launch) -> str:
-    if patched.steps:
-        return f"{patched.steps} optimizer steps"
-    return f"{patched.forwards} forward passes" if patched.forwards else "ran to its end"
+def _done(patched: Launch) -> str:
+    """How far the run went, in words."""
+    far = f"{patched.steps} optimizer steps" if patched.steps else ""
+    if patched.forwards and not far:
+        far = f"{patched.forwards} forward passes"
+    if patched.outcome == "stopped":
+        return far or "was ended before any step"
+    return f"{far}, to its end" if far else "ran to its end"

@@ -7,28 +7,30 @@ import os
 import re
 import time
 from collections.abc import Callable
-from typing import Any
 
-from mpslint.verify import compare, interpreter, isolation, mutant, verdict
+from mpslint.verify import changed_lines, compare, interpreter, isolation, mutant, pace, verdict
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.report import (
     FAIL,
     INCONCLUSIVE,
     PASS,
+    RAN,
     SIMULATED,
-    SKIPPED,
     Isolation,
     Report,
     Run,
+    covering,
     overall,
 )
 from mpslint.verify.request import Request
+from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
 from mpslint.verify.verdict import Basis, Judgement, Stability
 from mpslint.verify.workshop import Files, Workshop
 
 Progress = Callable[[str], None]
 
+_GOOD = (PASS, RAN)
 _FLOOR = 45.0  # seconds that a patched run always gets; more when the original needed more
 _TIMES = 10
 _REFERENCES = ("cuda", "cpu", "mps")
@@ -53,16 +55,9 @@ def verify(request: Request, progress: Progress | None = None) -> Report:
     began = time.monotonic()
     python = interpreter.ask(request.interpreter, request.env)
     if python.torch is None:
-        return _skipped(request, python.executable)
+        return skipped(request, python.executable)
     with Workshop(request, python) as workshop:
         return _Verification(request, workshop, tell).run(began)
-
-
-def _skipped(request: Request, executable: str) -> Report:
-    reason = f"there is no torch in {executable}; nothing was run"
-    kinds = [(device, "real" if device == "cpu" else "simulated") for device in request.devices]
-    runs = tuple(Run(device, kind, SKIPPED, reason) for device, kind in kinds)
-    return Report(request.script, runs, SKIPPED, reason)
 
 
 class _Verification:
@@ -74,6 +69,9 @@ class _Verification:
                 self.original = {request.script: file.read()}
         self.patched: Files = dict(request.patched)
         self.text = self._text()
+        self.pace = pace.asked_for(request.steps, request.timeout, self._trains())
+        self.ran: list[tuple[Launch, bool]] = []
+        self._watch_changed_lines()
         self.tried: dict[tuple[str, bool], Launch] = {}
         self.reference: Launch | None = None
         self.refused: tuple[Outcome, ...] = ()
@@ -89,19 +87,28 @@ class _Verification:
         with open(script, "rb") as file:
             return file.read()
 
+    def _watch_changed_lines(self) -> None:
+        """Which lines of which files are not those of the original."""
+        before = {os.path.realpath(path): text for path, text in self.original.items()}
+        after = {os.path.realpath(path): text for path, text in self.patched.items()}
+        if self.original:
+            after.setdefault(os.path.realpath(self.request.script), self.text)
+        self.changed = changed_lines.of_files(before, after)
+        self.workshop.watch(self.patched, self.changed)
+
     def run(self, began: float) -> Report:
         refused = self._set_up() or self._does_not_compile()
         if refused is not None:
-            return self._report([self._unrun(device, refused) for device in self._devices()], began)
+            return self._report([unrun(device, refused) for device in self._devices()], began)
         if self.request.has_original:
             self._find_reference()
             if self.refused and self.refused[0].way is Way.TIMEOUT and self.reference is None:
                 judged = Judgement(INCONCLUSIVE, f"the original {self.refused[0].reason}")
-                return self._report([self._unrun(d, judged) for d in self._devices()], began)
+                return self._report([unrun(d, judged) for d in self._devices()], began)
         runs, launches = self._run_devices()
         runs = self._real_runs(runs)
         control = ""
-        if self.request.negative_control and any(run.verdict == PASS for run in runs):
+        if self.request.negative_control and any(run.verdict in _GOOD for run in runs):
             runs, control = self._control(runs, launches)
         return self._report(runs, began, control)
 
@@ -147,10 +154,6 @@ class _Verification:
         bad = interpreter.syntax_errors(self.request.interpreter, list(inside))
         return {inside[path]: error for path, error in bad.items()}
 
-    def _unrun(self, device: str, judged: Judgement) -> Run:
-        kind = "real" if device == "cpu" else "simulated"
-        return Run(device, kind, judged.verdict, judged.reason)
-
     def _find_reference(self) -> None:
         """The original's run that all others are held against: one that uses a device, if there is
         one.
@@ -170,6 +173,8 @@ class _Verification:
             if outcome.way in _POINTLESS:
                 break
         self.reference = self.reference if self._uses_device() else idle or self.reference
+        if self.reference is not None:
+            self.pace = self.pace.after(self.reference)
         if self.reference is None and "cuda" in self._real_devices():
             # A build of torch for GPUs cannot simulate one, but it may have the real thing.
             launch = self._original_on("cuda", real=True)
@@ -184,7 +189,7 @@ class _Verification:
         if again or key not in self.tried:
             where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
             self.tell(f"original on {where}{', once more' if again else ''}")
-            launch = self.workshop.launch(self.original, device, real=real)
+            launch = self.workshop.launch(self.original, device, real=real, pace=self.pace)
             if again:
                 return launch
             self.tried[key] = launch
@@ -196,7 +201,7 @@ class _Verification:
         limit = self.request.timeout
         if self.reference is not None:
             limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
-        return self.workshop.launch(files, device, real=real, timeout=limit)
+        return self.workshop.launch(files, device, real=real, timeout=limit, pace=self.pace)
 
     def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
         launches: dict[str, Launch] = {}
@@ -205,6 +210,8 @@ class _Verification:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
         for device in devices:
             launches[device] = self._patched_on(device, self.patched, "patched script")
+            if not self.request.has_original:
+                self.pace = self.pace.after(launches[device])
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 
@@ -213,9 +220,11 @@ class _Verification:
             judged = verdict.judge(launch, self._basis(self.reference))
         else:
             peer = launches.get("cpu") if launch.device != "cpu" else None
-            judged = verdict.judge_alone(launch, peer, self._basis(peer), self._trains())
+            judged = verdict.judge_alone(launch, peer, self._basis(peer))
+            if judged.verdict == RAN and launch.device == "cpu" and len(launches) > 1:
+                return Judgement(PASS, "ran; the others are held against it", judged.notes)
         named = _SECOND_MPS.search(b"\n".join([self.text, *self.patched.values()]))
-        if named and launch.device == "mps" and judged.verdict == PASS:
+        if named and launch.device == "mps" and judged.verdict in _GOOD:
             reason = f"names {named[1].decode()}, but a Mac has one MPS device, mps:0"
             return Judgement(INCONCLUSIVE, reason, judged.notes)
         return judged
@@ -226,8 +235,9 @@ class _Verification:
             self.refused,
             lambda: self._stability(reference),
             self._excuse,
-            self.request.steps,
+            self.pace,
             re.search(rb"autocast|GradScaler", self.text) is not None,
+            self._trains(),
         )
 
     def _stability(self, reference: Launch | None) -> Stability:
@@ -269,24 +279,17 @@ class _Verification:
         return "the original's differ between cuda and cpu, too" if differ else None
 
     def _trains(self) -> bool:
-        tree = ast.parse(self.text)
+        try:
+            tree = ast.parse(self.text)
+        except (SyntaxError, ValueError):
+            return False
         return any(
             isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree)
         )
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
-        return Run(
-            device=launch.device,
-            kind="simulated" if launch.kind == "simulated" else "real",
-            verdict=judged.verdict,
-            reason=judged.reason,
-            seconds=launch.seconds,
-            error=_short(launch.error),
-            syncs=list(launch.value("syncs", [])),
-            copies=list(launch.value("copies", [])),
-            fallbacks=list(launch.value("fallbacks", [])),
-            notes=(*judged.notes, *map(str, launch.value("notes", []))),
-        )
+        self.ran.append((launch, judged.verdict == PASS))
+        return run_of(launch, judged)
 
     def _real_runs(self, runs: list[Run]) -> list[Run]:
         """Level 4: every accelerator that this Python can really use."""
@@ -314,11 +317,11 @@ class _Verification:
     def _judge_real(self, launch: Launch, reference: Launch | None) -> Judgement:
         if self.request.has_original:
             return verdict.judge(launch, self._basis(reference))
-        return verdict.judge_alone(launch, None, self._basis(None), self._trains())
+        return verdict.judge_alone(launch, None, self._basis(None))
 
     def _control(self, runs: list[Run], launches: dict[str, Launch]) -> tuple[list[Run], str]:
         """A broken copy must not pass; where it does, no pass means anything."""
-        passed = [run.device for run in runs if run.verdict == PASS and run.device in launches]
+        passed = [run.device for run in runs if run.verdict in _GOOD and run.device in launches]
         device = next((d for d in ("mps", "cuda", "cpu") if d in passed), None)
         if device is None:
             return runs, ""
@@ -326,16 +329,22 @@ class _Verification:
             files = {**self.patched, self.request.script: broken.text}
             launch = self._patched_on(device, files, f"negative control ({broken.what})")
             judged = self._judge(launch, {**launches, device: launch})
-            if judged.verdict != PASS:
+            if judged.verdict not in _GOOD:
                 return runs, f"a copy that {broken.what} was rejected ({judged.reason})"
         reason = "the check could not tell a broken script from a right one"
+        good = [run.verdict in _GOOD for run in runs]
         weak = [
-            run if run.verdict != PASS else _with_verdict(run, INCONCLUSIVE, reason) for run in runs
+            with_verdict(run, INCONCLUSIVE, reason) if passed else run
+            for run, passed in zip(runs, good, strict=True)
         ]
         return weak, "failed: a broken copy passed as well"
 
     def _report(self, runs: list[Run], began: float, control: str = "") -> Report:
-        verdict_, reason = overall(tuple(runs))
+        lines = changed_lines.judged(self.changed, self.ran)
+        left_out = dict.fromkeys(
+            [*(text for run in runs for text in run.left_out), *self.workshop.unread]
+        )
+        verdict_, reason = covering(overall(tuple(runs)), lines, tuple(left_out))
         notes = list(self.notes)
         if any(run.kind == "simulated" and run.seconds for run in runs):
             notes.append(SIMULATED)
@@ -353,6 +362,7 @@ class _Verification:
             control,
             tuple(notes),
             time.monotonic() - began,
+            lines,
         )
 
     def _isolation(self) -> Isolation:
@@ -363,15 +373,3 @@ class _Verification:
             self.workshop.processes,
             self.workshop.disk,
         )
-
-
-def _with_verdict(run: Run, verdict_: str, reason: str) -> Run:
-    from dataclasses import replace
-
-    return replace(run, verdict=verdict_, reason=reason)
-
-
-def _short(error: dict[str, Any] | None) -> dict[str, Any] | None:
-    if error is None:
-        return None
-    return {key: error.get(key) for key in ("type", "message", "file", "line")}

@@ -18,6 +18,7 @@ from mpslint.verify.harness import channel
 from mpslint.verify.interpreter import Interpreter
 from mpslint.verify.launch import Launch
 from mpslint.verify.listener import Listener
+from mpslint.verify.pace import Pace
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.sandbox import process
 
@@ -47,6 +48,8 @@ class Workshop:
         self.left_out: tuple[str, ...] = ()
         self.unread: dict[str, None] = {}
         """Files of the runs that were not looked into, each once."""
+        self.watched: Mapping[str, list[int]] = {}
+        self.watched_files: Files = {}
 
     def __enter__(self) -> Workshop:
         with contextlib.ExitStack() as stack:
@@ -97,19 +100,21 @@ class Workshop:
         device: str,
         real: bool = False,
         timeout: float | None = None,
-        steps: int | None = None,
+        pace: Pace | None = None,
         options: tuple[str, ...] = (),
     ) -> Launch:
         """Run the script on one device, in a fresh copy with `files` laid over it."""
         self._fresh(files)
         limit = timeout or self.request.timeout
         argv = [self.python.executable, "-m", "mpslint_harness", "--device", device]
-        argv += ["--steps", str(self.request.steps if steps is None else steps)]
+        argv += (pace or Pace(self.request.steps)).arguments()
         argv += ["--seconds", f"{limit * _EARLY:.1f}"]
         if real:
             argv.append("--real")
         if self.request.torch_version:
             argv += ["--torch-version", self.request.torch_version]
+        if asked := self._lines_to_watch(files):
+            argv += ["--lines", asked]
         script = [self.inside(self.script), *map(self._inside_argument, self.request.args)]
         before = saved.states(self._in("run", "project"))
         space = 0 if real else self.request.memory + _LIBRARIES
@@ -124,6 +129,20 @@ class Workshop:
         except channel.Forged as error:
             return Launch(device, kind, ended, None, left, limit, None, str(error))
         return Launch(device, kind, ended, self._outside(told.report), left, limit, told.status)
+
+    def _lines_to_watch(self, files: Files) -> str:
+        """The file that tells the harness which lines are asked about; nothing for other texts."""
+        if not self.watched or files is not self.watched_files:
+            return ""
+        path = self._in("python", "lines.json")
+        asked = {self.inside(os.path.realpath(name)): rows for name, rows in self.watched.items()}
+        with open(path, "w", encoding="utf-8") as stream:
+            json.dump(asked, stream)
+        return path
+
+    def watch(self, files: Files, lines: Mapping[str, list[int]]) -> None:
+        """Ask which of these lines run, whenever just these files are laid over the copy."""
+        self.watched_files, self.watched = files, lines
 
     processes, disk = _PROCESSES, _DISK
 

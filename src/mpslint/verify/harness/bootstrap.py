@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import children, stopping, tripwire
+from . import children, probes, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -131,6 +131,7 @@ def start_child() -> None:
     """Called by ``sitecustomize`` in a child process."""
     options = from_environment()
     RECORDER.trace = options.trace
+    probes.install(options.lines)
     tripwire.install(None, options.children)
     hard_exit = os._exit
 
@@ -147,7 +148,7 @@ def start_child() -> None:
     os._exit = leave  # type: ignore[assignment]
     children.watch_exit_code(options)
     atexit.register(children.leave_record, options)
-    stopper = stopping.Stopper(options.steps, 0.0, stop_child)
+    stopper = stopping.Stopper(options, 0.0, stop_child)
     stopper.begun_in_child = lambda: children.announce(options, stop_child)
     stopper.in_child = True
     stopping.STOPPER = stopper

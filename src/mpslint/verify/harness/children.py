@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .options import Options
+from .probes import lines_reached
 from .recorder import RECORDER
 from .report import write_json
 
@@ -182,7 +183,8 @@ def leave_record(options: Options) -> None:
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(options.children, f"{_WORKER}{os.getpid()}"))
     recorder = RECORDER
-    if not (recorder.ops or recorder.steps or recorder.limits or recorder.losses):
+    lines = lines_reached()
+    if not (recorder.ops or recorder.steps or recorder.limits or recorder.losses or lines):
         return
     path = os.path.join(options.children, f"{_RECORD}{os.getpid()}.json")
     if os.path.exists(path):
@@ -200,6 +202,8 @@ def leave_record(options: Options) -> None:
             "fallbacks": [[*key, count] for key, count in recorder.fallbacks.items()],
             "limits": dict(recorder.limits),
             "notes": dict(recorder.notes),
+            "optimizers": recorder.optimizers,
+            "lines": lines,
             "losses": recorder.losses,
             "digests": recorder.digests,
         },
@@ -225,6 +229,8 @@ def merge(options: Options) -> None:
 
 def _merge(child: Any) -> None:
     recorder = RECORDER
+    recorder.lines_of_children.extend(child["lines"])
+    recorder.optimizers += child["optimizers"]
     recorder._ops += child["ops"]
     recorder.steps += child["steps"]
     recorder.forwards += child["forwards"]
@@ -247,4 +253,5 @@ def _merge(child: Any) -> None:
     came["params_digest"] += len(child["digests"])
     came["steps"] += child["steps"]
     came["ops"] += child["ops"]
-    recorder.note("counters of child processes are included")
+    if child["ops"] or child["steps"] or child["limits"] or child["losses"]:
+        recorder.note("counters of child processes are included")

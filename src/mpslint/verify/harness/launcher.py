@@ -12,7 +12,17 @@ import types
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from . import bootstrap, channel, children, guarded, stopping, teller, tripwire, vetting
+from . import (
+    bootstrap,
+    channel,
+    children,
+    guarded,
+    probes,
+    stopping,
+    teller,
+    tripwire,
+    vetting,
+)
 from .options import EXIT_LIMIT, EXIT_NO_TORCH, EXIT_UNAVAILABLE, Options, parse, to_environment
 from .recorder import RECORDER
 from .report import ReportWriter, describe_error, without_harness
@@ -40,8 +50,7 @@ def run_as_main(script: str, args: list[str]) -> None:
     sys.modules["__main__"] = module
     sys.argv = [script, *args]
     sys.path[0] = os.path.dirname(path)
-    code = compile(source, path, "exec", dont_inherit=True)
-    exec(code, module.__dict__)
+    exec(probes.compiled(source, path), module.__dict__)
 
 
 def _exit_status(error: SystemExit) -> int:
@@ -59,7 +68,7 @@ class Run:
     def __init__(self, options: Options, send: channel.Send | None = None) -> None:
         self.options = options
         self.writer = ReportWriter(options, send)
-        self.stopper = stopping.Stopper(options.steps, options.seconds, self.finish_hard)
+        self.stopper = stopping.Stopper(options, options.seconds, self.finish_hard)
         self._real_exit: Callable[[int], NoReturn] = os._exit
 
     def execute(self) -> int:
@@ -189,6 +198,7 @@ def main(argv: list[str]) -> int:
     to_environment(options, os.path.dirname(os.path.abspath(__file__)))
     bootstrap.reach_children()
     RECORDER.trace = options.trace
+    probes.install(options.lines)
     if options.spawn:
         import multiprocessing
 

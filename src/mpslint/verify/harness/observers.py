@@ -35,6 +35,7 @@ def install(options: Options) -> None:
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     register_optimizer_step_post_hook(_after_step)
+    torch.optim.Optimizer.__init__ = _counting_init(torch.optim.Optimizer.__init__)  # type: ignore[method-assign]
     torch.nn.Module.__call__ = _counting_call(torch.nn.Module.__call__)  # type: ignore[method-assign]
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     _place_backward_passes()
@@ -86,6 +87,17 @@ def _after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Non
         RECORDER.ops += 1
     if stopping.STOPPER is not None:
         stopping.STOPPER.after_step(RECORDER.steps)
+
+
+def _counting_init(init: Callable[..., None]) -> Callable[..., None]:
+    """A program that makes an optimizer means to train: see ``Stopper.after_forward``."""
+
+    @functools.wraps(init)
+    def counted(self: torch.optim.Optimizer, *args: Any, **kwargs: Any) -> None:
+        RECORDER.optimizers += 1
+        init(self, *args, **kwargs)
+
+    return counted
 
 
 class _Depth(threading.local):

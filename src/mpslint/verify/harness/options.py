@@ -27,6 +27,9 @@ class Options(NamedTuple):
     spawn: bool = False
     trace: bool = False
     record: str | None = None
+    lines: str | None = None
+    forwards: int = 0
+    patience: float = 0.0
     script: str = ""
     args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
     children: str | None = None
@@ -83,6 +86,13 @@ def parse(argv: list[str]) -> Options:
     parser.add_argument("--spawn", action="store_true", help="start processes as macOS does")
     parser.add_argument("--trace", action="store_true", help="record every device operation")
     parser.add_argument("--record", metavar="DIR", help="where the script leaves its tensors")
+    parser.add_argument("--lines", metavar="FILE", help="tell which of these lines ran (JSON)")
+    parser.add_argument(
+        "--forwards", type=_count, default=0, help="without training: end after N forward passes"
+    )
+    parser.add_argument(
+        "--patience", type=float, default=0.0, help="end at the first step after S seconds"
+    )
     parser.add_argument("script")
     parser.add_argument("args", nargs=argparse.REMAINDER)
     values = vars(parser.parse_args(argv))

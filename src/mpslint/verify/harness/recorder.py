@@ -26,9 +26,10 @@ class Recorder(Guarded):
 
     __slots__ = (
         "_last_totals", "_ops", "calls", "copies", "digests", "events", "fallbacks", "forwards",
-        "from_children", "importing_torch", "limits", "losses", "notes",
-        "parameters_on_device", "self_test", "simulates", "started", "step_rows", "steps",
-        "switches", "syncs", "tell", "trace", "unavailable", "visible_devices",
+        "from_children", "importing_torch", "limits", "lines_of_children", "losses", "notes",
+        "optimizers", "parameters_on_device", "reached", "self_test", "simulates",
+        "started", "step_rows", "steps", "switches", "syncs", "tell",
+        "trace", "unavailable", "visible_devices",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -40,7 +41,10 @@ class Recorder(Guarded):
         self.steps = 0
         self.forwards = 0
         self.switches = 0
+        self.optimizers = 0
         self.parameters_on_device = 0
+        self.reached: set[int] = set()
+        self.lines_of_children: list[list[Any]] = []
         self.syncs: Counter[tuple[str, int, str]] = Counter()
         self.copies: dict[tuple[str, int, str], list[int]] = {}
         self.fallbacks: Counter[tuple[str, str, int]] = Counter()
@@ -207,6 +211,7 @@ class Recorder(Guarded):
         """In a forked child: the parent reports what it did itself."""
         self.tell = None
         self.forget()
+        self.reached.clear()
         self.steps = self.forwards = 0
         del self.losses[:], self.digests[:], self.step_rows[:]
 

@@ -15,6 +15,7 @@ from typing import Any
 from .channel import Send
 from .frames import traceback_location
 from .options import Options
+from .probes import lines_reached
 from .recorder import MAX_STEPS, RECORDER, Recorder
 
 SCHEMA = 1
@@ -107,6 +108,8 @@ class ReportWriter:
             "forwards": recorder.forwards,
             "device_ops": recorder.ops,
             "parameters_on_device": recorder.parameters_on_device,
+            "optimizers": recorder.optimizers,
+            "lines": [*lines_reached(), *recorder.lines_of_children],
             "losses": recorder.losses,
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,

@@ -1,4 +1,5 @@
-"""Ending a run early: after N optimizer steps, N forward passes, or S seconds.
+"""Ending a run early: after N optimizer steps, N forward passes (of a program that does not train),
+or S seconds.
 
 The way out is an exception outside the ``Exception`` hierarchy, so that ``except Exception`` in
 the script does not swallow it and ``finally`` blocks still run. A script that swallows it anyway
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 
 from .interrupting import Interruption
+from .options import Options
 from .recorder import RECORDER
 
 GRACE_SECONDS = 10.0
@@ -27,8 +29,11 @@ class StopRun(BaseException):
 class Stopper:
     """Decides when a run has lasted long enough, and ends it."""
 
-    def __init__(self, steps: int, seconds: float, finish: Callable[[], None]) -> None:
-        self.steps = steps
+    def __init__(self, options: Options, seconds: float, finish: Callable[[], None]) -> None:
+        self.steps = options.steps
+        self.forwards = options.forwards or self.steps * FORWARDS_PER_STEP
+        self.patience = options.patience
+        self._began = 0.0  # when torch was there
         self.seconds = seconds
         self.requested = False
         self._interruption = Interruption(StopRun)
@@ -66,17 +71,29 @@ class Stopper:
         """Called after each optimizer step; raises StopRun when it was the last one."""
         self._begin()
         self._steps_seen = steps_done
-        if self.requested or (self.steps and steps_done >= self.steps):
+        enough = bool(self.steps) and steps_done >= self.steps
+        if self.requested or enough or self._is_late():
             self._stop()
 
     def after_forward(self, forwards_done: int) -> None:
-        """Called after each outermost module call; counts only while no optimizer steps."""
+        """Called after each outermost module call; counts only where nothing is trained: a roll-out
+        comes before the first step.
+        """
         self._begin()
         if self.requested:
             self._stop()
-        limit = self.steps * FORWARDS_PER_STEP
-        if self.steps and not self._steps_seen and forwards_done >= limit:
+        if self._steps_seen or RECORDER.optimizers:
+            return
+        enough = bool(self.forwards) and forwards_done >= self.forwards
+        if enough or self._is_late():
             self._stop()
+
+    def _is_late(self) -> bool:
+        """Past the time after which a run ends where two runs can be compared."""
+        if not self.patience:
+            return False
+        self._began = self._began or time.monotonic()
+        return time.monotonic() - self._began > self.patience
 
     def _begin(self) -> None:
         if self.in_child and self.begun_in_child is not None:

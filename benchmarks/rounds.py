@@ -1,0 +1,56 @@
+"""Rounds of ports that were written without a look at what the verifier makes of them.
+
+    python benchmarks/rounds.py [--only WORD] [--round NAME]
+
+A folder of fixtures/verify/rounds/NAME holds an original and its ports, `right_*.py` and
+`wrong_*.py`. Each is verified as `mpslint verify PORT --original original.py` does it, but for the
+negative control. Prints a line per port and the two figures of the round: wrong ports that are
+called pass, right ones that are not. Two idle cores need about 10 minutes for all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from mpslint.verify import Report, Request, verify
+
+ROUNDS = Path(__file__).resolve().parents[1] / "fixtures" / "verify" / "rounds"
+
+
+class Row(NamedTuple):
+    name: str
+    kind: str  # "right" or "wrong"
+    report: Report
+
+
+def judge(port: Path) -> Row:
+    request = Request(str(port), original=str(port.parent / "original.py"), negative_control=False)
+    return Row(f"{port.parent.name}/{port.stem}", port.stem.partition("_")[0], verify(request))
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--only", default="", help="ports whose path holds this")
+    options.add_argument("--round", default="one")
+    options.add_argument("--jobs", type=int, default=1)
+    given = options.parse_args()
+    ports = [p for p in sorted((ROUNDS / given.round).glob("*/*_*.py")) if given.only in str(p)]
+    counted = {"right": [0, 0], "wrong": [0, 0]}
+    with ThreadPoolExecutor(given.jobs) as pool:
+        for row in pool.map(judge, ports):
+            passed = row.report.verdict == "pass"
+            counted[row.kind][0] += 1
+            counted[row.kind][1] += passed
+            shown = f"{row.report.verdict:<12} {row.report.seconds:4.0f} s  {row.report.reason}"
+            print(f"{row.name:<42} {shown}", flush=True)
+    (right, passed), (wrong, missed) = counted["right"], counted["wrong"]
+    print(f"\n{missed} of {wrong} wrong ports are called pass; {passed} of {right} right ones are")
+    return int(missed > 0 or passed < right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

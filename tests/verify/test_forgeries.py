@@ -60,4 +60,4 @@ def test_a_forgery_does_not_pass(tmp_path: Path, how: str) -> None:
 @pytest.mark.parametrize("path", sorted((FIXTURES / "innocent").iterdir()), ids=lambda p: p.stem)
 def test_an_innocent_script_is_not_suspected(tmp_path: Path, path: Path) -> None:
     report = verdict(tmp_path, path)
-    assert report.verdict == "pass", report.to_text()
+    assert report.verdict == "ran", report.to_text()  # there is no original to compare with

@@ -48,6 +48,7 @@ from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.unused import has_main
 from mpslint.semantics.value_syntax import is_main_test
 
@@ -87,7 +88,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _ends_program(context: Context, call: ast.Call) -> bool:
-    """Whether nothing follows in the program: not in a notebook, whose process stays."""
+    """Whether nothing follows in the program that works on a device: not in a notebook, whose
+    process stays."""
     if is_notebook(context.source.path):
         return False
     statement: ast.AST = context.index.statement(call)
@@ -96,7 +98,24 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
         if isinstance(parent, ast.If):
             if not is_main_test(parent.test) or parent.body[-1] is not statement:
                 return False
-        elif not isinstance(parent, ast.Module) or parent.body[-1] is not statement:
+        elif not isinstance(parent, ast.Module):
             return False
+        else:
+            behind = parent.body[parent.body.index(statement) + 1 :]  # type: ignore[arg-type]
+            if not all(_is_at_rest(context, item) for item in behind):
+                return False
         statement = parent
     return has_main(context)
+
+
+def _is_at_rest(context: Context, statement: ast.stmt) -> bool:
+    """Whether a statement at the top of a file only defines something, or uses nothing of the
+    file's: no model, no function that could run one."""
+    if isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom)):
+        return True
+    return not any(
+        isinstance(item, ast.Name)
+        and isinstance(item.ctx, ast.Load)
+        and context.names.owner(item.id, item) is not None
+        for item in ast.walk(statement)
+    )

@@ -33,6 +33,7 @@ from mpslint.semantics.worlds.values import (
     places,
     restrict,
     tested,
+    text_of,
     where,
 )
 
@@ -172,6 +173,6 @@ class Assignments(Expressions):
     def _store_item(self, target: ast.Subscript, value: Value) -> None:
         owner = one(self.eval(target.value), self.frame.mask)
         key = one(self.eval(target.slice), ALL)
-        self.kept(value, str(key.v) if key.kind == CONST else "")
+        self.kept(value, text_of(key) if key.kind == CONST else "")
         if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
             owner.v[target.slice.value] = value

@@ -274,6 +274,7 @@ class Calls(BuiltinCalls, Statements):
         if built is not None:
             self.given_to_kernel(node, [] if built == "cuda" else [*args, *keywords.values()])
             if name.startswith(_BUILDING):
+                self.call_torch(name, node, args, keywords, ref)
                 return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)

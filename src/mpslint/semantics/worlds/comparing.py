@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     UNKNOWN,
     Atom,
     cases_of,
+    text_of,
 )
 
 Answer = list[tuple[int, bool | None]]
@@ -155,7 +156,7 @@ def is_nccl(atom: Atom) -> bool:
 
 def is_cuda_type(atom: Atom) -> bool:
     """`"torch.cuda.HalfTensor"`, as `x.type()` says of a tensor on CUDA; the class itself."""
-    holder, _, last = str(atom.v).rpartition(".")
+    holder, _, last = text_of(atom).rpartition(".")
     return atom.kind in (CONST, NAME) and holder == "torch.cuda" and last in facts.TYPES
 
 

@@ -41,6 +41,7 @@ from mpslint.semantics.worlds.values import (
     lift,
     pack,
     tested,
+    text_of,
     truth,
     where,
 )
@@ -336,7 +337,7 @@ def _is_launched(operator: ast.cmpop, left: Value, right: Value) -> bool:
         isinstance(operator, ast.In)
         and left.__class__ is Atom
         and left.kind == CONST
-        and names_process(str(left.v))
+        and names_process(text_of(left))
         and right.__class__ is Atom
         and right.kind == NAME
         and right.v == "os.environ"

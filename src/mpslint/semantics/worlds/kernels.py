@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from mpslint.semantics.worlds.values import CONST, SEQUENCE, Value, cases_of
+from mpslint.semantics.worlds.values import CONST, SEQUENCE, Value, cases_of, text_of
 
 EXTENSION_LOADERS = frozenset(
     {"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"}
@@ -23,7 +23,9 @@ def needs_nvcc(call: ast.Call, args: Iterable[Value]) -> bool:
         if keyword.arg == "with_cuda" and isinstance(given, ast.Constant) and given.value:
             return True
     if any(
-        isinstance(item, ast.Constant) and str(item.value).endswith(_SOURCES)
+        isinstance(item, ast.Constant)
+        and isinstance(item.value, str)
+        and item.value.endswith(_SOURCES)
         for item in ast.walk(call)
     ):
         return True
@@ -40,6 +42,6 @@ def _lists_source(value: Value) -> bool:
     for _, atom in cases_of(value):
         if atom.kind == SEQUENCE and any(_lists_source(item) for item in atom.v):
             return True
-        if atom.kind == CONST and str(atom.v).endswith(_SOURCES):
+        if atom.kind == CONST and text_of(atom).endswith(_SOURCES):
             return True
     return False

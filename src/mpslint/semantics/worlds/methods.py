@@ -43,6 +43,7 @@ from mpslint.semantics.worlds.values import (
     lift,
     one,
     tensor,
+    text_of,
     where,
 )
 
@@ -165,7 +166,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         legacy = 0
         name = ""
         for worlds, atom in cases_of(to, self.frame.mask):
-            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
+            if atom.kind in (NAME, CONST) and text_of(atom).startswith("torch.cuda."):
                 legacy |= worlds
                 name = str(atom.v)
         if legacy:

@@ -69,7 +69,7 @@ class ProgramOptions(Placing):
         given = keywords.get("dest")
         if given is not None:
             atom = one(given, ALL)
-            return str(atom.v) if atom.kind == CONST else None
+            return atom.v if atom.v.__class__ is str else None
         short: str | None = None
         for item in node.args:
             if isinstance(item, ast.Constant) and isinstance(item.value, str):

@@ -41,6 +41,7 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
     tensor,
+    text_of,
     truth,
 )
 
@@ -172,7 +173,7 @@ class TorchCalls(Makers, Calls):
             return
         worlds = 0
         for mask, atom in cases_of(args[0], self.frame.mask):
-            if atom.kind in (NAME, CONST) and str(atom.v).startswith("torch.cuda."):
+            if atom.kind in (NAME, CONST) and text_of(atom).startswith("torch.cuda."):
                 worlds |= mask
         if worlds:
             self.emit(

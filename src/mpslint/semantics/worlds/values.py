@@ -306,6 +306,12 @@ def left_by_marks(value: Value) -> int:
     return left
 
 
+def text_of(atom: Atom) -> str:
+    """The text, or the qualified name, that an atom is; empty for anything else, such as a number
+    that is too long to be written out."""
+    return atom.v if atom.v.__class__ is str else ""
+
+
 def is_bare(value: Value) -> bool:
     """Whether this is a module with nothing in it that could be moved."""
     return all(atom.kind == MODULE and atom.v[1] == BARE for _, atom in cases_of(value))

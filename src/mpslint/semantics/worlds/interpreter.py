@@ -113,6 +113,7 @@ class Interpreter(Summaries, Methods):
             function.summaries.clear()
             function.calls.clear()
         for cls in self.classes.values():
+            cls.home = None
             cls.methods.clear()
             cls.sites.clear()
             cls.cache.clear()
@@ -220,7 +221,7 @@ class Interpreter(Summaries, Methods):
                 first_run = cls.methods.get(first)
                 if first_run is not None and first_run is not function and not function.static:
                     left = mask & self.summary(first_run)[1]
-                    if left & MACS != mask & MACS:
+                    if left & MACS != mask & MACS and first_run.home is self:
                         tests |= first_run.end_tests
                     refused |= mask & ~left
                     mask = left

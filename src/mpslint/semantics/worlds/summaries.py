@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
 
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.parameters import Parameters
-from mpslint.semantics.worlds.project import foreign, foreign_worlds
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -38,8 +37,6 @@ MAX_CONTEXTS = 4
 
 
 class Summaries(Parameters):
-    nodes: Container[object]
-    """The nodes of this file, as opposed to those of others."""
     fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""

@@ -20,7 +20,8 @@ _USES = "import torch  # on cuda\nfrom base import {name}\n\n{body}"
         (
             "class Agent:\n    def place(self):\n        self.device = torch.device('cuda')\n",
             "Agent",
-            "class Mine(Agent):\n    def place(self):\n        super().place()\n        self.net.to(self.device)\n",
+            "class Mine(Agent):\n    def place(self):\n        super().place()\n"
+            "        self.net.to(self.device)\n",
         ),
         (
             "class Agent:\n    def place(self):\n        self.device = torch.device('cuda')\n",

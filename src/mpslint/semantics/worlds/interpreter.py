@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -206,6 +207,8 @@ class Interpreter(Summaries, Methods):
             mask, tests = _narrowed(mask, tests, cls.made.values())
         outside = (cls is not None and name.startswith("__")) or name in _ENTRIES
         sites = list(function.calls.values())
+        if sites and runs_with_defaults(function, self.fixtures, script=self.is_script):
+            sites.append((ALL, NO_TESTS, {}))  # The runner's own call.
         used = [*((m, t) for m, t, _ in sites), *function.handed]
         if used and not outside and (function.handed or not function.escaped):
             before = mask

@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.parameters import Parameters
+from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -37,7 +38,6 @@ MAX_CONTEXTS = 4
 
 
 class Summaries(Parameters):
-    fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -148,7 +148,7 @@ class Summaries(Parameters):
         frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
-        frame.testing = _is_test(function)
+        frame.testing = is_test(function)
         self.recording = recording
         self.depth += 1
         function.running = True
@@ -214,10 +214,3 @@ class Summaries(Parameters):
             frame.mask, frame.tests, frame.arm = mask, tests, arm
             self.kept(value, attribute, attribute=True)
         frame.mask, frame.tests, frame.arm = saved
-
-
-def _is_test(function: Function) -> bool:
-    cls = function.cls
-    if cls is not None and any(base.endswith("TestCase") for base in cls.bases):
-        return True
-    return function.node.name.startswith("test_")

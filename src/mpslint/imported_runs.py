@@ -15,9 +15,9 @@ from mpslint.errors import MpslintError
 from mpslint.extensions import built_for_cuda
 from mpslint.facts.priors import package_worlds
 from mpslint.modules import is_foreign
+from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.semantics.worlds.project import foreign_worlds
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:

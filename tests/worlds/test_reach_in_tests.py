@@ -311,3 +311,25 @@ def test_who_calls_it_counts_where_he_names_no_device_himself() -> None:
                 step(x)
     """
     assert comes(text) == EVERYWHERE
+
+
+_SWITCHED = "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
+"""Whoever calls the function decides."""
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("class TestIt:\n    def test_it(self, cuda=False):", "none"),
+        ("def test_it(cuda=False):", "none"),
+        ("def test_it(tmp, cuda=False):", _SWITCHED),
+        ("class Trainer:\n    def test_it(self, cuda=False):", _SWITCHED),
+        ("class TestIt:\n    def make_it(self, cuda=False):", _SWITCHED),
+    ],
+)
+def test_a_runner_leaves_the_parameters_of_a_test_as_their_defaults_say(
+    function: str, expected: str
+) -> None:
+    indent = "    " * (1 + function.startswith("class"))
+    body = f"{indent}if cuda:\n{indent}    torch.zeros(3)  # here\n"
+    assert comes(f"import torch\n\n{function}\n{body}") == expected

@@ -6,6 +6,7 @@ import ast
 
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, pick, port
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.operators import arithmetic
@@ -142,7 +143,8 @@ class Assignments(Expressions):
         owner = one(self.eval(target.value), frame.mask)
         if owner.kind == INSTANCE:
             sites = owner.v.sites.setdefault(target.attr, {})
-            sites[id(target)] = restrict(value, frame.mask)
+            here = restrict(value, frame.mask)
+            sites[id(target)] = here if owner.v.home is self else foreign(here, ())
             owner.v.cache.pop(target.attr, None)
         elif owner.kind == NAMESPACE:
             old = owner.v.get(target.attr, UNK)

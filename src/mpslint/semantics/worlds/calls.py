@@ -222,11 +222,12 @@ class Calls(BuiltinCalls, Statements):
                 names = names[1:]
         given: Env = dict(zip(names, args, strict=False))
         given.update(keywords)
-        if any(isinstance(item, ast.Starred) for item in node.args) or any(
-            item.arg is None for item in node.keywords
-        ):
-            unknown = dict.fromkeys(names, UNK)
-            given = {**unknown, **{item.arg: UNK for item in arguments.kwonlyargs}, **keywords}
+        starred = any(isinstance(item, ast.Starred) for item in node.args)
+        if starred or any(item.arg is None for item in node.keywords):
+            # What is given by position, `**` cannot give.
+            known = keywords if starred else given
+            unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
+            given = {**unknown, **known}
         if function.home is self:
             function.calls[id(node)] = (*self._here(), given)
             function.callers.add(frame.function)

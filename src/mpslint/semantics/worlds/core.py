@@ -41,6 +41,8 @@ class Core:
     """State and log; the mixins add the transfer of statements, expressions and calls."""
 
     project: Project | None
+    nodes: Container[object]
+    """The nodes of this file, as opposed to those of others."""
     frame: Frame
     log: list[Event]
     recording: bool

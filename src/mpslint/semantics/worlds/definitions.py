@@ -122,7 +122,7 @@ class Definitions(Expressions):
         mask, _ = self.decorated(node)
         cls = self.classes.get(node)
         if cls is None:
-            cls = self.classes[node] = Class(node)
+            cls = self.classes[node] = Class(node, self)
         for base in node.bases:
             atom = one(self.eval(base), ALL)
             if atom.kind == CLASS:

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -113,6 +114,7 @@ class Interpreter(Summaries, Methods):
             function.summaries.clear()
             function.calls.clear()
         for cls in self.classes.values():
+            cls.home = None
             cls.methods.clear()
             cls.sites.clear()
             cls.cache.clear()
@@ -205,6 +207,8 @@ class Interpreter(Summaries, Methods):
             mask, tests = _narrowed(mask, tests, cls.made.values())
         outside = (cls is not None and name.startswith("__")) or name in _ENTRIES
         sites = list(function.calls.values())
+        if sites and runs_with_defaults(function, self.fixtures, script=self.is_script):
+            sites.append((ALL, NO_TESTS, {}))  # The runner's own call.
         used = [*((m, t) for m, t, _ in sites), *function.handed]
         if used and not outside and (function.handed or not function.escaped):
             before = mask
@@ -220,7 +224,7 @@ class Interpreter(Summaries, Methods):
                 first_run = cls.methods.get(first)
                 if first_run is not None and first_run is not function and not function.static:
                     left = mask & self.summary(first_run)[1]
-                    if left & MACS != mask & MACS:
+                    if left & MACS != mask & MACS and first_run.home is self:
                         tests |= first_run.end_tests
                     refused |= mask & ~left
                     mask = left

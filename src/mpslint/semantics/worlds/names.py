@@ -7,7 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.project import foreign
+from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -130,7 +130,7 @@ class Names(Conditions):
             function = atom.v.methods.get(name)
             if function is not None:
                 return Atom(FUNCTION, function)
-            found = atom.v.attribute(name)
+            found = self.stored(atom.v, name)
             return found if found is not None else UNK
         if kind == NAMESPACE:
             found = atom.v.get(name)
@@ -143,7 +143,7 @@ class Names(Conditions):
         function = cls.methods.get(name)
         if function is not None:
             return self.summary(function)[0] if function.prop else Atom(BOUND, function)
-        value = cls.attribute(name)
+        value = self.stored(cls, name)
         if value is not None:
             return value
         if self.project is not None:
@@ -162,8 +162,14 @@ class Names(Conditions):
         function = cls.methods.get(name)
         if function is not None:
             return self.summary(function)[0] if function.prop else Atom(BOUND, function)
+        return self.stored(cls, name)
+
+    def stored(self, cls: Class, name: str) -> Value | None:
+        """What is stored in an attribute of a class, of this file or of another."""
         value = cls.attribute(name)
-        return foreign(value, ()) if value is not None else None
+        if value is None or cls.home is self:
+            return value
+        return foreign(value, self.nodes)
 
     def named(self, qualified: str, node: ast.expr) -> Value:
         """What a qualified name of torch or another package is."""

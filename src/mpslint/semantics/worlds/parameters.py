@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -26,6 +27,9 @@ from mpslint.semantics.worlds.values import (
 
 
 class Parameters(Expressions):
+    fixtures: dict[str, Function]
+    is_script: bool
+
     def parameters(self, function: Function, sites: Iterable[tuple[int, Tests, Env]]) -> Env:
         """What parameters stand for: the callers' arguments joined, the default where one leaves
         it out or nobody is seen to call."""
@@ -47,13 +51,18 @@ class Parameters(Expressions):
         sites = list(sites)
         # What one caller gives in some worlds is not given in those of another.
         apart = len({worlds for worlds, _, _ in sites if worlds}) > 1
+        as_said = runs_with_defaults(function, self.fixtures, script=self.is_script)
         given: Env = {}
         for item in [*positional, *arguments.kwonlyargs]:
             name = item.arg
             default = defaults.get(name)
             value: Value = Atom(UNKNOWN, symbol=(function, name))
             if default is not None:
-                value = self._default(function, default, name)
+                value = (
+                    self.e_Constant(default)
+                    if as_said and isinstance(default, ast.Constant)
+                    else self._default(function, default, name)
+                )
             if sites:
                 joined: Value | None = None
                 for worlds, _, bound in sites:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.worlds.joining import join
-from mpslint.semantics.worlds.machines import ALL, NVIDIA, PARTS
-from mpslint.semantics.worlds.values import BOT, CLASS, TENSOR, UNKNOWN, Atom, Value, cases_of, pack
+from mpslint.semantics.worlds.foreign import foreign
+from mpslint.semantics.worlds.machines import ALL, NVIDIA
+from mpslint.semantics.worlds.values import CLASS, Atom, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Container
-
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.semantics.worlds.state import Class
 
@@ -50,36 +48,3 @@ class Imports:
     def _ask(self, qualified: str) -> Value | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)
         return foreign(value, ()) if value is not None else None
-
-
-def foreign(value: Value, ours: Container[object]) -> Value:
-    """A value as it comes from another file: what it hangs on there is told there, and that file's
-    switches are none of this one's. `ours`: the nodes of this file, which stay."""
-    cases: list[tuple[int, Atom]] = []
-    for machine in PARTS:
-        joined = BOT
-        for _, atom in cases_of(value, machine):
-            # A tensor that a switch leaves unknown is on that device when the switch is on.
-            kept = joined if joined.kind == TENSOR and atom.kind == UNKNOWN else None
-            if joined.kind == UNKNOWN and atom.kind == TENSOR:
-                kept = atom
-            joined = kept if kept is not None else join(joined, atom)
-        cases.append((machine, _without_places(joined, ours)))
-    return pack(cases)
-
-
-def foreign_worlds(worlds: int) -> int:
-    """Worlds as they come from another file: a machine comes back if it does with some switches."""
-    return sum(machine for machine in PARTS if worlds & machine)
-
-
-def _without_places(atom: Atom, ours: Container[object]) -> Atom:
-    if atom is BOT or not (atom.tests or atom.node is not None or atom.symbol is not None):
-        return atom
-    tests = frozenset(test for test in atom.tests if test in ours)
-    node = atom.node
-    if isinstance(node, tuple):
-        node = tuple(item for item in node if item in ours) or None
-    elif node not in ours:
-        node = None
-    return atom.but(tests=tests, node=node, symbol=None)

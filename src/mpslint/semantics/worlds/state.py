@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.semantics.worlds.events import Event
+from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import CONST, NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
@@ -82,10 +84,12 @@ class Function:
 class Class:
     """A class of a file: its methods, and what is stored in its attributes."""
 
-    __slots__ = ("bases", "cache", "made", "methods", "module", "node", "parents", "sites")
+    __slots__ = ("bases", "cache", "home", "made", "methods", "module", "node", "parents", "sites")
 
-    def __init__(self, node: ast.ClassDef) -> None:
+    def __init__(self, node: ast.ClassDef, home: Any) -> None:
         self.node = node
+        self.home = home
+        """The interpreter of the file that it stands in."""
         self.methods: dict[str, Function] = {}
         self.sites: dict[str, dict[int, Value]] = {}
         """By attribute and place: what is stored there."""
@@ -95,7 +99,7 @@ class Class:
         self.bases: list[str] = []
         """Qualified names of bases that the file imports."""
         self.parents: list[Class] = []
-        """Bases that stand in the same file."""
+        """Bases that are known, of this file or of another."""
         self.module = False
         """Whether it is a module of torch's, as far as its bases say."""
 
@@ -103,8 +107,7 @@ class Class:
         """What an attribute holds: all that is stored in it, joined."""
         if name not in self.cache or self.parents:
             value: Value | None = None
-            held = [site for parent in self.parents if (site := parent.attribute(name)) is not None]
-            for site in (*self.sites.get(name, {}).values(), *held):
+            for site in (*self.sites.get(name, {}).values(), *self._inherited(name)):
                 value = site if value is None else lift(join, value, site)
             if value is not None:
                 # A plain constant says little: another method, or a caller, may set another.
@@ -115,6 +118,15 @@ class Class:
                     value = port(value)
             self.cache[name] = value
         return self.cache[name]
+
+    def _taken_over(self, value: Value) -> Value:
+        return foreign(value, self.home.nodes if self.home is not None else ())
+
+    def _inherited(self, name: str) -> Iterator[Value]:
+        for parent in self.parents:
+            value = parent.attribute(name)
+            if value is not None:
+                yield value if parent.home is self.home else self._taken_over(value)
 
 
 @dataclass(slots=True)

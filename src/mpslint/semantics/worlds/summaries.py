@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
 
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.parameters import Parameters
-from mpslint.semantics.worlds.project import foreign, foreign_worlds
+from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -38,9 +38,6 @@ MAX_CONTEXTS = 4
 
 
 class Summaries(Parameters):
-    nodes: Container[object]
-    """The nodes of this file, as opposed to those of others."""
-    fixtures: dict[str, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -151,7 +148,7 @@ class Summaries(Parameters):
         frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
-        frame.testing = _is_test(function)
+        frame.testing = is_test(function)
         self.recording = recording
         self.depth += 1
         function.running = True
@@ -217,10 +214,3 @@ class Summaries(Parameters):
             frame.mask, frame.tests, frame.arm = mask, tests, arm
             self.kept(value, attribute, attribute=True)
         frame.mask, frame.tests, frame.arm = saved
-
-
-def _is_test(function: Function) -> bool:
-    cls = function.cls
-    if cls is not None and any(base.endswith("TestCase") for base in cls.bases):
-        return True
-    return function.node.name.startswith("test_")

@@ -1,0 +1,38 @@
+"""Which functions a runner of tests calls, and with what."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from mpslint.semantics.worlds.state import Function
+
+
+def is_test(function: Function) -> bool:
+    """Whether a function is a test, or a part of a case of unittest's."""
+    return _of_test_case(function) or function.node.name.startswith("test_")
+
+
+def runs_with_defaults(function: Function, fixtures: Container[str], *, script: bool) -> bool:
+    """Whether a runner calls a test and leaves its parameters as their defaults say: unittest
+    gives no arguments, pytest none to a parameter that has a default.
+
+    In a `script`, a function that is called `test_...` may be one of its steps.
+    """
+    name, cls = function.node.name, function.cls
+    if not name.startswith("test"):
+        return False
+    if cls is None and (script or not name.startswith("test_")):
+        return False
+    if cls is not None and not (_of_test_case(function) or cls.node.name.startswith("Test")):
+        return False
+    arguments = function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    required = positional[: len(positional) - len(arguments.defaults)]
+    if cls is not None and not function.static:
+        required = required[1:]
+    return all(item.arg in fixtures for item in required)
+
+
+def _of_test_case(function: Function) -> bool:
+    cls = function.cls
+    return cls is not None and any(base.endswith("TestCase") for base in cls.bases)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.edits import EditConflict, EditSet, origin, spliced
 from mpslint.errors import BadSource
-from mpslint.judging import Objection, Text, objections
+from mpslint.judging import Objection, Text, left_behind, objections
+from mpslint.left_behind import OPENING
 from mpslint.linter import lint
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
 from mpslint.offers import Offers
@@ -179,7 +180,14 @@ class Fixing:
             findings = self._linted(self._source, ())
             self._before = Text(self._source, findings, self._elsewhere)
         after = Text(made.source, made.findings, around)
-        return objections(self._before, after, made.passes, self._settings)
+        found = objections(self._before, after, made.passes, self._settings)
+        if any(map(_is_opening, made.applied)):
+            found += [
+                one
+                for one in left_behind(after, made.passes, self._settings, self._source)
+                if any(_is_opening(fix, is_far=one.is_far) for fix in made.applied)
+            ]
+        return found
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""
@@ -257,7 +265,9 @@ def _blamed(
     found: dict[Key, str] = {}
     for objection in against:
         mine = [one for one in applied if one.wrote_any(objection.causes)]
-        if objection.is_far:
+        if objection.is_opening:
+            mine = [one for one in applied if _is_opening(one, is_far=objection.is_far)]
+        elif objection.is_far:
             mine = [one for one in applied if one.severity is Severity.IGNORES]
         elif not mine:
             mine = [one for one in applied if one.severity >= Severity.IGNORES] or list(applied)
@@ -265,6 +275,13 @@ def _blamed(
     if not found and against and not all(objection.is_far for objection in against):
         found = {one.key: against[0].reason for one in applied}
     return found
+
+
+def _is_opening(one: Applied, *, is_far: bool = False) -> bool:
+    """Whether a fix lets tensors come to MPS. What raises on a Mac today is not made worse by what
+    raises in another file later."""
+    worst = Severity.IGNORES if is_far else Severity.BREAKS
+    return one.code.startswith(OPENING) and Severity.IGNORES <= one.severity <= worst
 
 
 def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.left_behind import OPENING, STAYS, places
 from mpslint.model import Applicability, Severity
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -24,12 +25,15 @@ if TYPE_CHECKING:
 
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
+    if not context.worlds.is_made:
+        return
+    _doubt_what_leaves_behind(context, findings)
     opening = [
         one
         for one in findings
         if one.severity is Severity.IGNORES and one.applicability is Applicability.SAFE
     ]
-    if not opening or not context.worlds.is_made:
+    if not opening:
         return
     for harm in harms(context.worlds):
         if not harm.only_once_ported or _is_mended(context, harm):
@@ -41,6 +45,28 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
                 _speaks_of(finding, row) for row in rows
             ):
                 finding.doubt(reason)
+
+
+def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> None:
+    """Fixes that let tensors come to MPS are safe together, or none of them is: neither where a
+    move of the file stays CUDA's own, nor where a module that it leads to cannot have them."""
+    moving = [one for one in findings if one.code.startswith(OPENING) and _is_safe(one)]
+    if not moving or "mps" not in context.settings.device_order:
+        return
+    for place in places(context):
+        if place.why == STAYS and not place.is_mended:
+            for one in moving:
+                one.doubt(f"{place.line}: {place.text} {place.why}")
+            return
+    widening = [one for one in moving if one.severity is Severity.IGNORES]
+    if widening and context.elsewhere is not None:
+        reason = context.elsewhere.left_behind(context, alone=False)
+        for one in widening if reason is not None else ():
+            one.doubt(str(reason))
+
+
+def _is_safe(finding: Finding) -> bool:
+    return finding.severity >= Severity.IGNORES and finding.applicability is Applicability.SAFE
 
 
 def _speaks_of(finding: Finding, row: int) -> bool:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError
 from mpslint.extensions import built_for_cuda
 from mpslint.facts.priors import package_worlds
+from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
@@ -101,6 +102,26 @@ class ImportedRuns:
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that the run of a module rests on."""
         return self._leads_to(path).files
+
+    def led_to(self, path: str, text: str) -> tuple[list[str], tuple[str, ...]]:
+        """The modules that a file of this text imports, and they in turn, nearest first, not all
+        where they are many; and the files that this rests on."""
+        found: dict[str, None] = {}
+        files: set[str] = set()
+        todo: list[str] = []
+        for module in dict.fromkeys(_imported_modules(text.encode("utf-8", "replace"))):
+            if not is_foreign(module):
+                imported, looked = self._modules.find(path, module)
+                files.update(looked)
+                todo += [imported] if imported is not None else []
+        while todo and len(found) < MOST_MODULES:
+            current = todo.pop(0)
+            if current not in found and current != path:
+                found[current] = None
+                edges = self._edges_of(current)
+                files |= edges.files
+                todo += edges.modules[current]
+        return list(found), tuple(files.union(found))
 
     def _worlds(self, path: str) -> int:
         if not self._leads_to(path).kernels:

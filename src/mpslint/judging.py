@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.edits import origin
+from mpslint.left_behind import STAYS, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.harm import harms, told_cuda
@@ -67,6 +68,8 @@ class Objection(NamedTuple):
     """A Mac that has its tensors on the GPU raises there."""
     is_far: bool = False
     """It is another file that raises."""
+    is_opening: bool = False
+    """Only what lets tensors come to MPS is to blame."""
 
 
 class Trace:
@@ -115,6 +118,29 @@ def objections(
         ]
     for context in (was, now):
         context.worlds.release()
+    return found
+
+
+def left_behind(
+    made: Text, passes: Sequence[tuple[Edit, ...]], settings: Settings, before: SourceFile
+) -> list[Objection]:
+    """What cannot have tensors on MPS and is reached by those that fixes of a text bring there: in
+    the text itself, and in the modules of the project that it leads to."""
+    if "mps" not in settings.device_order:
+        return []
+    context, trace = made.context(settings), Trace(before, passes)
+    found = []
+    for place in places(context):
+        if place.why == STAYS:
+            row = trace.row(made.source.starts[place.row - 1])
+            reason = f"line {row}: {place.text} {place.why}"
+            found.append(Objection(reason, frozenset(), row, on_mac=True, is_opening=True))
+            break
+    if not found and made.elsewhere is not None:
+        far = made.elsewhere.left_behind(context, alone=True)
+        if far is not None:
+            found.append(Objection(far, frozenset(), 0, on_mac=True, is_far=True, is_opening=True))
+    context.worlds.release()
     return found
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.facts.priors import matches
 from mpslint.imported_runs import ImportedRuns
 from mpslint.modules import Modules, is_foreign
+from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
@@ -56,6 +57,7 @@ class Neighbours:
         self.modules = modules or Modules(settings)
         self._runs = ImportedRuns(self.modules)
         self._distant = _Distant(self)
+        self._reached = Reached(self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
 
@@ -182,6 +184,11 @@ class Neighbours:
 
     def holds_back(self, path: str) -> bool:
         return False
+
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        reason, files = self._reached.left_behind(context, alone=alone)
+        self._note(files)
+        return reason
 
     def helper_import(self, context: Context) -> str | None:
         return None
@@ -335,6 +342,9 @@ class OutOfReach:
     def holds_back(self, path: str) -> bool:
         return False
 
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        return None
+
     def helper_import(self, context: Context) -> str | None:
         return None
 
@@ -396,6 +406,9 @@ class _Distant:
 
     def holds_back(self, path: str) -> bool:
         return False
+
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        return None
 
     def helper_import(self, context: Context) -> str | None:
         return None

@@ -284,11 +284,12 @@ KEEPING_ARRAYS = _words(
     """
     array asarray copy stack vstack hstack concatenate ascontiguousarray sin cos tan exp log sqrt
     abs square power clip expand_dims squeeze transpose reshape repeat tile roll flip pad cumsum
+    cumprod append maximum minimum
     """
 )
 """Functions of NumPy whose array has the dtype of what they are given first."""
 ARRAY_KEEPERS = _words(
-    "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum"
+    "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum cumprod"
 )
 """Methods of an array that keep its dtype."""
 

@@ -86,6 +86,11 @@ class Elsewhere(Protocol):
     def holds_back(self, path: str) -> bool:
         """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
 
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        """A place in the modules which the file imports, and they in turn, that its tensors may
+        come to and that cannot have them on MPS; with the reason. What a safe fix of that module
+        would mend counts only where the file is fixed `alone`."""
+
     def helper_import(self, context: Context) -> str | None:
         """The dotted module of the project's device helper as the file can import it; None
         where there is none, or the file cannot."""

@@ -27,6 +27,7 @@ class Kind(enum.Enum):
     LOADED = "a checkpoint is loaded without a place for it"
     COUNTED = "something is made of the number of CUDA's devices"
     WIDE = "a tensor has a dtype that MPS lacks"
+    SENT = "float64 follows a tensor of which it is not known where it is"
     MIXED = "tensors of the Apple GPU and of the CPU meet in one operator"
     FOREIGN = "an operator that is not built for MPS is given a tensor there"
     READ = "NumPy asks for the memory of a tensor"

@@ -139,18 +139,30 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if atom.kind == INSTANCE and not atom.v.module:
                 return base
             place = lift(lambda item: device(where(item) or "?"), place)
-            return self.on_device(base, place, dtype)
+            return self._arrived(node, base, place, dtype)
         place = self.place(place, node)
         if atom.kind in (MAPPING, SEQUENCE) or (atom.kind == INSTANCE and not atom.v.module):
             return base
-        result = self.on_device(base, place, dtype)
+        result = self._arrived(node, base, place, dtype)
         if where(one(base, MACS)) != "mps":
             array = one(base, MACS).kind == ARRAY
             self.wide(result, node, _dtype(result), array=array)
         return result
 
+    def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
+        result = self.on_device(base, place, dtype)
+        if where(one(place, MACS)) == "?":
+            self._sent(node, one(result, MACS))
+        return result
+
+    def _sent(self, node: ast.Call, atom: Atom) -> None:
+        if self.frame.mask & MACS and dtype_of(atom) == "float64" and not atom.maybe:
+            self.emit(Kind.SENT, node)
+
     def _cast(self, node: ast.Call, base: Value, dtype: str) -> Value:
         self.wide(base, node, dtype)
+        if one(base, MACS).kind == UNKNOWN:
+            self._sent(node, Atom(TENSOR, ("?", dtype)))
         return lift(
             lambda atom: (
                 Atom(atom.kind, (atom.v[0], dtype), None, atom.tests, scalar=atom.scalar)

@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import (
+    ARRAY,
     BOT,
     CONST,
     DEVICE,
@@ -69,7 +70,7 @@ class Parameters(Expressions):
                     here = bound.get(name, value)
                     if apart:
                         here = pack([*cases_of(here, worlds), (ALL & ~worlds, BOT)])
-                    joined = here if joined is None else lift(join, joined, here)
+                    joined = here if joined is None else lift(_either, joined, here)
                 value = joined if joined is not None else value
             given[name] = value
         if function.cls is not None and positional and not function.static:
@@ -97,3 +98,13 @@ class Parameters(Expressions):
             ),
             value,
         )
+
+
+def _either(one_gives: Atom, other_gives: Atom) -> Atom:
+    """What a parameter is that two callers give. One who gives an array of float64 is enough, where
+    of the other's it is not known what it is."""
+    for mine, theirs in ((one_gives, other_gives), (other_gives, one_gives)):
+        is_wide = mine.kind == ARRAY and mine.v == "float64"
+        if is_wide and theirs.kind in (ARRAY, UNKNOWN) and theirs.v is None:
+            return mine
+    return join(one_gives, other_gives)

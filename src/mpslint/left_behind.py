@@ -1,0 +1,163 @@
+"""What stays on the CPU, or raises, once tensors are on a Mac's GPU: in the modules that a file
+leads to, as far as something of it is named on the way.
+
+A selection that is opened for MPS lets tensors come to code that was never asked for it: a move
+that is made only where `is_cuda` holds, an array of float64 that follows the device of a tensor.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.model import Applicability
+from mpslint.patterns.moves import move_level
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.harm import harms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mpslint.semantics.context import Context
+
+OPENING = "MPS1"
+"""Codes of the rules about where tensors and modules go."""
+MOST_MODULES = 48
+"""So many modules are looked at for one file."""
+SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
+"""Words without which a module leaves nothing behind."""
+_MOVES = (Kind.MOVED, Kind.TYPED)
+STAYS = "is moved only where CUDA is"
+_WIDE = "would be float64 on MPS"
+_RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
+"""Methods that somebody else calls for an object of the class."""
+_MAX_TEXT = 60
+
+
+class Place(NamedTuple):
+    """Where something stays on the CPU, or raises, beside tensors on MPS."""
+
+    path: str
+    row: int
+    line: str
+    """The row as people read it; in a notebook with its cell."""
+    text: str
+    why: str
+    is_mended: bool = False
+    """A safe fix of that file will mend it, where it is fixed as well."""
+
+    @property
+    def reason(self) -> str:
+        return f"{os.path.basename(self.path)}, line {self.row}: {self.text} {self.why}"
+
+
+class Part(NamedTuple):
+    """Code that runs as a whole, by name: a function, a method, what a class or a module does."""
+
+    owner: str
+    """The class; empty: none."""
+    name: str
+    """The function; empty: none."""
+    first: int
+    last: int
+    names: frozenset[str]
+    """All names that it uses."""
+
+    def is_run(self, names: set[str]) -> bool:
+        """Whether somebody who uses these names may run it."""
+        if self.owner and self.owner not in names:
+            return False
+        by_python = self.name.startswith("__") or self.name in _RUN_BY_OTHERS
+        return not self.name or self.name in names or (bool(self.owner) and by_python)
+
+
+def places(context: Context) -> Iterator[Place]:
+    """What a file leaves behind, and no fix has mended yet."""
+    worlds = context.worlds
+    for event in worlds.without_twin:
+        if event.kind in _MOVES and event.arm and not event.on_mac and not event.caught:
+            call = event.node
+            level = move_level(context, call) if isinstance(call, ast.Call) else None
+            yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
+    for harm in harms(worlds):
+        if harm.kind is Kind.WIDE:
+            yield _place(context, harm.node, _WIDE)
+    for event in worlds.events(Kind.SENT):
+        if not event.caught:
+            yield _place(context, event.node, _WIDE)
+
+
+def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:
+    text = context.source.segment(node).splitlines()[0][:_MAX_TEXT]
+    row = context.source.position(context.source.span(node)[0])[0]
+    return Place(context.source.path, row, context.line(node), text, why, is_mended)
+
+
+def parts(tree: ast.Module) -> list[Part]:
+    """What a module is made of, but for what it does as a program."""
+    found: list[Part] = []
+    loose: list[ast.stmt] = []
+    for statement in tree.body:
+        if isinstance(statement, FUNCTIONS):
+            found.append(_part("", statement.name, statement, [statement]))
+        elif isinstance(statement, ast.ClassDef):
+            rest: list[ast.AST] = [*statement.bases, *statement.decorator_list]
+            for item in statement.body:
+                if isinstance(item, FUNCTIONS):
+                    found.append(_part(statement.name, item.name, item, [item]))
+                else:
+                    rest.append(item)
+                    found.append(_part(statement.name, "", item, [item]))
+            found.append(Part(statement.name, "", 0, 0, used(rest)))
+        elif not _is_program(statement):
+            loose.append(statement)
+    found += [Part("", "", one.lineno, one.end_lineno or 0, used([one])) for one in loose]
+    return found
+
+
+def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:
+    return Part(owner, name, node.lineno, node.end_lineno or node.lineno, used(body))
+
+
+def _is_program(statement: ast.stmt) -> bool:
+    """`if __name__ == "__main__":`, which no import runs."""
+    if not isinstance(statement, ast.If) or not isinstance(statement.test, ast.Compare):
+        return False
+    return isinstance(statement.test.left, ast.Name) and statement.test.left.id == "__name__"
+
+
+def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
+    """The names that code uses; also those in strings, by which others are looked up."""
+    found: set[str] = set()
+    for top in nodes:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.alias) and node.asname is not None:
+                found.add(node.name.rpartition(".")[2])
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                if node.value.isidentifier():
+                    found.add(node.value)
+    return frozenset(found)
+
+
+def run_by(start: frozenset[str], modules: dict[str, list[Part]]) -> dict[str, list[Part]]:
+    """Of each module the parts that a file which uses these names may run."""
+    names = set(start)
+    found: dict[str, list[Part]] = {path: [] for path in modules}
+    waiting = [(path, part) for path, known in modules.items() for part in known]
+    while True:
+        left = []
+        for path, part in waiting:
+            if part.is_run(names):
+                found[path].append(part)
+                names |= part.names
+            else:
+                left.append((path, part))
+        if len(left) == len(waiting):
+            return found
+        waiting = left

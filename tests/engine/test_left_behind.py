@@ -1,0 +1,199 @@
+"""A fix that lets tensors come to MPS is safe where all that they come to can have them there."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import FixResult, fix_source
+from mpslint.linter import lint
+from mpslint.model import Applicability
+from mpslint.project import Project
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+from mpslint.together import Job, Together
+
+DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+PROGRAM = f"""\
+import torch
+from parts import Net
+
+{DEVICE}
+net = Net().to(device)
+print(net(torch.ones(1, 2).to(device)))
+"""
+MOVED_ON_CUDA_ONLY = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        mask = torch.ones(1, 2)
+        if x.is_cuda:
+            mask = mask.cuda()
+        return x * mask
+"""
+FLOAT64_THAT_FOLLOWS = """\
+import numpy as np
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.betas = np.cumprod(np.linspace(0.1, 0.2, 9, dtype=np.float64))
+
+    def forward(self, x):
+        return taken(self.betas, x)
+
+
+def taken(array, x):
+    return torch.from_numpy(array).to(device=x.device).float()
+"""
+CAST_TO_FLOAT64 = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.cos(x.type(torch.float64)).sum()
+"""
+FOLLOWING = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x * torch.ones(1, 2).to(x.device)
+
+
+def never_called(x):
+    if x.is_cuda:
+        x = x + torch.ones(2).cuda()
+    return x
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def settings(folder: Path) -> Settings:
+    return Settings(root=str(folder))
+
+
+def fixed(folder: Path) -> FixResult:
+    path = folder / "program.py"
+    source = SourceFile(str(path), path.read_bytes())
+    return fix_source(source, settings(folder), elsewhere=Project(settings(folder)))
+
+
+def reason(folder: Path) -> str:
+    """Why the selection of the program is not opened for MPS."""
+    result = fixed(folder)
+    assert result.text == PROGRAM
+    (finding,) = result.remaining
+    assert finding.applicability is Applicability.UNSAFE
+    assert finding.fix is not None
+    return finding.fix.message
+
+
+@pytest.mark.parametrize(
+    ("module", "place"),
+    [
+        pytest.param(MOVED_ON_CUDA_ONLY, "line 9: mask.cuda()", id="a move for CUDA alone"),
+        pytest.param(FLOAT64_THAT_FOLLOWS, "line 16: torch.from_numpy(array).to(", id="an array"),
+        pytest.param(CAST_TO_FLOAT64, "line 7: x.type(torch.float64)", id="a cast"),
+    ],
+)
+def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_mps(
+    folder: Path, module: str, place: str
+) -> None:
+    (folder / "parts.py").write_text(module)
+    assert f"parts.py, {place}" in reason(folder)
+
+
+def test_what_an_imported_module_imports_is_asked_as_well(folder: Path) -> None:
+    (folder / "parts.py").write_text("from deep import Net\n")
+    (folder / "deep.py").write_text(MOVED_ON_CUDA_ONLY)
+    assert "deep.py, line 9" in reason(folder)
+
+
+def test_a_function_that_the_program_never_comes_to_is_not_asked(folder: Path) -> None:
+    (folder / "parts.py").write_text(FOLLOWING)
+    assert '"mps"' in fixed(folder).text
+
+
+def test_a_program_of_an_imported_module_is_not_run_by_the_import(folder: Path) -> None:
+    own = 'if __name__ == "__main__":\n    never_called(torch.ones(2))\n'
+    (folder / "parts.py").write_text(f"{FOLLOWING}\n\n{own}")
+    assert '"mps"' in fixed(folder).text
+
+
+def test_modules_that_import_each_other_come_to_an_end(folder: Path) -> None:
+    (folder / "parts.py").write_text(f"import deep\n{FOLLOWING}")
+    (folder / "deep.py").write_text("import parts\n")
+    assert '"mps"' in fixed(folder).text
+
+
+def test_check_foresees_what_fix_leaves(folder: Path) -> None:
+    (folder / "parts.py").write_text(MOVED_ON_CUDA_ONLY)
+    path = folder / "program.py"
+    source = SourceFile(str(path), path.read_bytes())
+    (finding,) = lint(source, settings(folder), elsewhere=Project(settings(folder)))
+    assert finding.applicability is Applicability.UNSAFE
+    assert finding.fix is not None
+    assert "parts.py, line 9" in finding.fix.message
+
+
+def test_what_is_mended_in_the_same_run_speaks_against_nothing(folder: Path) -> None:
+    moved = """
+    import torch
+
+    cuda = torch.cuda.is_available()
+
+
+    def Net():
+        net = torch.nn.Linear(2, 2)
+        if cuda:
+            net = net.cuda()
+        return net
+    """
+    (folder / "parts.py").write_text(textwrap.dedent(moved))
+    together = Together(lambda found, texts: Project(found, texts))
+    for path in sorted(folder.glob("*.py")):
+        together.add(Job(str(path), path.read_bytes(), settings(folder)))
+    plans = together.planned(unsafe=False)
+    texts = [plan.result.text for plan in plans.values() if not isinstance(plan, str)]
+    assert all("mps" in text for text in texts)
+    assert len(texts) == 2
+    assert fixed(folder).text == PROGRAM  # Alone, it would meet a network that stays.
+
+
+def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
+    text = textwrap.dedent(
+        """
+        import torch
+        from torch import nn
+
+        net = nn.Linear(2, 2).cuda()
+
+
+        def step(inputs, seen):
+            if seen.is_cuda:
+                inputs = inputs.cuda()
+            return net(inputs)
+        """
+    )
+    result = fix_source(SourceFile("program.py", text.encode()), Settings())
+    assert result.text == text
+    reasons = [one.fix.message for one in result.remaining if one.fix is not None]
+    assert any("line 10: inputs.cuda() is moved only where CUDA is" in one for one in reasons)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from rule_example import tried
 
-from mpslint.model import Applicability
+from mpslint.model import Applicability, Confidence
 from mpslint.rules.registry import Rule
 from mpslint.rules.registry import declared_rules as all_rules
 from mpslint.settings_table import schema
@@ -47,13 +47,19 @@ def fixability(rule: Rule) -> str:
     }[rule.fix]
 
 
+def state(rule: Rule) -> str:
+    """Which of its findings are there without being asked for."""
+    if not rule.default:
+        return "opt-in"
+    return "certain findings" if rule.least is Confidence.CERTAIN else "on"
+
+
 def page(rule: Rule) -> str:
     """One rule's page: its facts, then the docstring of its module."""
     summary, _, rest = rule.docs.partition("\n")
-    state = "on" if rule.default else "opt-in"
     facts = (
         f"**{rule.code}** · severity: {rule.severity.label} · fix: {fixability(rule)} · "
-        f"by default: {state}"
+        f"by default: {state(rule)}"
     )
     example = tried(rule, ROOT / "fixtures" / "rules" / rule.name)
     return f"# {rule.name} ({rule.code})\n\n{summary}\n\n{facts}\n\n{rest.strip()}\n\n{example}"
@@ -79,7 +85,7 @@ def index() -> str:
             if rule.code[3] == digit:
                 lines.append(
                     f"| {rule.code} | [{rule.name}]({rule.name}.md) | {rule.severity.label} "
-                    f"| {fixability(rule)} | {'on' if rule.default else 'opt-in'} "
+                    f"| {fixability(rule)} | {state(rule)} "
                     f"| {rule.summary} |"
                 )
         lines.append("")
@@ -107,9 +113,11 @@ MODULE = '''# ruff: noqa: E501
 from __future__ import annotations
 
 # (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
-# also, names, summary)
+# also, names, summary, least confidence by default)
 Words = tuple[bytes, ...]
-Entry = tuple[str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, str]
+Entry = tuple[
+    str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, str, int
+]
 RULES: tuple[Entry, ...] = (
 '''
 
@@ -123,7 +131,9 @@ def entry(rule: Rule) -> str:
     module = rule.module.rpartition(".")[2]
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
-    return f"    {(*known, rule.triggers, rule.also, rule.names, rule.summary)!r},\n"
+    return (
+        f"    {(*known, rule.triggers, rule.also, rule.names, rule.summary, int(rule.least))!r},\n"
+    )
 
 
 def pages() -> dict[Path, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.foreseen import cast_doubt
-from mpslint.rules.registry import UNUSED, Rule, all_rules
+from mpslint.rules.registry import UNUSED, Rule, all_rules, by_code
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.source import SourceFile
 from mpslint.suppress import Suppressions, may_be_unused, may_silence
@@ -164,4 +164,5 @@ def _found(
 
 def _counts(finding: Finding, settings: Settings) -> bool:
     """Whether a finding is at least as bad and as sure as the settings ask for."""
-    return finding.severity >= settings.severity and finding.confidence >= settings.min_confidence
+    least = settings.least_confidence(by_code(finding.code))
+    return finding.severity >= settings.severity and finding.confidence >= least

@@ -117,10 +117,11 @@ class About:
             settings = self._finder.for_file(path)
         from mpslint.rules.registry import all_rules
 
-        if all(rule.code != entry.code for rule in all_rules()):
+        rule = next((rule for rule in all_rules() if rule.code == entry.code), None)
+        if rule is None:
             return True
         told = Severity[entry.severity.upper()] >= settings.severity
-        told = told and settings.min_confidence is Confidence.INFERRED
+        told = told and settings.least_confidence(rule) is Confidence.INFERRED
         return told and entry.code in settings.enabled(path)
 
     def _covers(self, path: str) -> bool:

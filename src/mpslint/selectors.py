@@ -41,6 +41,15 @@ def enabled_codes(
     return frozenset(code for code, (_, wanted) in rank.items() if wanted and code not in off)
 
 
+@functools.lru_cache(maxsize=256)
+def asked_for(select: Selectors | None, extend_select: Selectors) -> frozenset[str]:
+    """Codes of the rules that somebody asked for, by whatever but `DEFAULT`: of these all findings
+    are wanted, of the others those that are on by default."""
+    chosen = (*(select or ()), *extend_select)
+    wanted = (selector for selector in chosen if selector.strip().upper() != "DEFAULT")
+    return frozenset(code for selector in wanted for code in resolve(selector)[1])
+
+
 def require_known(settings: Settings) -> None:
     """Raise `BadSettings` when a selector of `settings`, used or not, names no rule."""
     globs = settings.per_file_ignores + settings.extend_per_file_ignores

@@ -7,9 +7,12 @@ selectors mean is that of `selectors`.
 # No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
 # compile each of them, which is a large part of what a run on one small file costs.
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Confidence, Severity
+
+if TYPE_CHECKING:
+    from mpslint.rules.registry import Rule
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -86,6 +89,15 @@ class Settings(NamedTuple):
         globs = self.per_file_ignores + self.extend_per_file_ignores
         per_file = ignored_in_file(path, globs, self.root) if globs else ()
         return enabled_codes(self.select, self.extend_select, self.ignore, per_file, self.origin)
+
+    def least_confidence(self, rule: "Rule") -> Confidence:
+        """How sure a finding of the rule has to be. Raises `BadSettings`."""
+        if rule.least <= self.min_confidence:
+            return self.min_confidence
+        from mpslint.selectors import asked_for
+
+        asked = rule.code in asked_for(self.select, self.extend_select)
+        return self.min_confidence if asked else rule.least
 
     def may_fix(self, code: str) -> bool:
         """Whether the fixes of a rule may be offered. Raises `BadSettings`."""

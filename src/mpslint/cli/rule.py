@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from mpslint.cli import OK, fail
+from mpslint.model import Confidence
 
 if TYPE_CHECKING:
     from mpslint.cli.parsing import Parser
@@ -62,6 +63,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "summary": rule.summary,
         "severity": rule.severity.label,
         "default": rule.default,
+        "default_confidence": rule.least.label,
         "fix": rule.fix.label if rule.fix is not None else None,
         "url": rule.url,
         "explanation": rule.docs,
@@ -69,7 +71,9 @@ def as_data(rule: Rule) -> dict[str, Any]:
 
 
 def _line(rule: Rule) -> str:
-    state = "" if rule.default else " (off by default)"
+    state = " (off by default)"
+    if rule.default:
+        state = " (by default: certain findings)" if rule.least is Confidence.CERTAIN else ""
     return f"{rule.code}  {rule.severity.label:<7}  {rule.name}: {rule.summary}{state}"
 
 
@@ -77,5 +81,7 @@ def page(rule: Rule) -> str:
     """The rule's page as `mpslint rule` prints it."""
     fix = f"{rule.fix.label} fix" if rule.fix is not None else "no fix"
     state = "on by default" if rule.default else "off by default"
+    if rule.least is Confidence.CERTAIN:
+        state += " for findings that are certain"
     facts = f"Severity: {rule.severity.label}; {fix}; {state}."
     return f"# {rule.code} {rule.name}\n\n{facts}\n\n{rule.docs}\n\n{rule.url}"

@@ -9,6 +9,10 @@ Loaders give tensors on the CPU. A model whose weights are elsewhere raises at i
 `Expected all tensors to be on the same device`, on MPS also
 `Placeholder storage has not been allocated on MPS device!`.
 
+## Why is it opt-in?
+Whether a batch is on the CPU hangs on the data set, which another file or another cell may have
+made of tensors that are on the device. On code that nobody had looked at its findings were wrong.
+
 ## Example
 ```python
 model.to(device)
@@ -23,6 +27,8 @@ for x, y in DataLoader(data):
 ```
 
 ## What is not flagged
+Loaders over a `TensorDataset` of which a tensor is not known to be on the CPU: its batches are
+where its tensors are.
 Batches that anything in the loop moves or hands to a function; loaders with a `collate_fn`, and
 other iterables than `DataLoader`; files that use accelerate, Lightning, ignite, a Trainer,
 `DataParallel` (they move batches themselves), `set_default_device` or a device map; models of this
@@ -46,7 +52,7 @@ from mpslint.patterns.insertion import insert_before
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.batches import Batch
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind
+from mpslint.semantics.value import CPU_ONLY, Kind
 
 _MOVERS = (
     "accelerate",
@@ -73,6 +79,7 @@ _MOVING_CALLS = (
     "batch-not-moved",
     severity=Severity.BREAKS,
     triggers=(b"DataLoader",),
+    default=False,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -107,12 +114,22 @@ def _may_matter(context: Context) -> bool:
 
 def _plain_loader(context: Context, batch: Batch) -> bool:
     """A `DataLoader` of this file without a collate function that could move."""
-    if context.values.of(batch.source).kind is not Kind.LOADER:
+    if context.values.of(batch.source).kind is not Kind.LOADER or _of_tensors(context):
         return False
     return not any(
         keyword.arg == "collate_fn"
         for call in context.calls_of("torch.utils.data.DataLoader")
         for keyword in call.keywords
+    )
+
+
+def _of_tensors(context: Context) -> bool:
+    """Whether the file makes a data set of tensors of which some may be on the device."""
+    return any(
+        context.values.of(tensor.value if isinstance(tensor, ast.Starred) else tensor).devices
+        != CPU_ONLY
+        for call in context.calls_of("torch.utils.data.TensorDataset")
+        for tensor in call.args
     )
 
 

@@ -4,11 +4,11 @@
 Flags `.numpy()`, `np.asarray(t)` and `np.array(t)` of a tensor that is known to come from a
 device that is not the CPU: the output of a model that was moved, a tensor that went through
 `.to(device)`, or what is computed from these. Also flags `.numpy()` of a value that this code
-copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a file
-that moves things to a device, because only the output of a model needs the `detach`. Also of what
-is computed from an argument of a call whose result is copied to the CPU in the same function
-(`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And of the
-tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
+copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a
+function that moves things to a device, because only the output of a model needs the `detach`.
+Also of what is computed from an argument of a call whose result is copied to the CPU in the same
+function (`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And
+of the tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
 
 ## Why is this bad?
 NumPy arrays share their memory with the tensor, which must be in main memory:
@@ -25,6 +25,8 @@ prediction = model(x.to(device)).argmax(1).cpu().numpy()
 ```
 
 ## What is not flagged
+A program that places nothing itself (`device=x.device` only follows); what no Mac comes to; the
+arm in which the device is the CPU; what is brought back to the device of its input.
 `x.numpy(force=True)`; a copy for CUDA only in a file whose only GPU is CUDA (there the other arm
 is the CPU's); a chain that holds `.cpu()` or `.to("cpu")`; tensors of datasets, loaders
 and `from_numpy`; values of which nothing is known, because most `.numpy()` calls in real code are
@@ -48,6 +50,7 @@ from typing import NamedTuple
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
 from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.array_reads import Read, read_of
 from mpslint.semantics.context import Context
 from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
@@ -75,16 +78,16 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):
         if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
             tensor = call.func.value
-            if in_cpu_arm(context, call):
+            if has_host_copy(tensor) or in_cpu_arm(context, call):
                 continue
-            reason = None if has_host_copy(tensor) else _reason(context, tensor)
+            reason = _reason(context, tensor, call)
             if reason is not None:
                 start, end = context.name_token(call.func)
                 yield _finding(context, rule, start, end, tensor, start, reason)
     for call in context.calls_of(*_ARRAY_FUNCTIONS):
         if call.args and not has_host_copy(call.args[0]):
             tensor = call.args[0]
-            if _is_tensor(context, tensor) and context.placement.on_accelerator(tensor):
+            if _is_tensor(context, tensor) and _on_gpu(context, tensor, read_of(context, call)):
                 start, end = context.source.span(tensor)
                 yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
 
@@ -115,13 +118,24 @@ def _finding(
     )
 
 
-def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
+def _on_gpu(context: Context, tensor: ast.expr, read: Read) -> bool:
+    """Whether the tensor is known to be on the GPU, or was seen to come from a device."""
+    placement = context.placement
+    if read is Read.OPEN:
+        return placement.file_uses_devices and placement.on_accelerator(tensor)
+    return read is Read.ON_GPU
+
+
+def _reason(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:
     placement = context.placement
     value = context.values.of(tensor)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return None
-    if placement.on_accelerator(tensor):
+    read = read_of(context, call)
+    if _on_gpu(context, tensor, read):
         return _Reason("on a tensor")
+    if read is Read.ON_HOST:
+        return None
     if value.devices is None or not value.on_cpu:
         copy = placement.copied_only_on_cuda(tensor)
         if copy is not None and not only_gpu_is_cuda(context):
@@ -130,14 +144,16 @@ def _reason(context: Context, tensor: ast.expr) -> _Reason | None:
         return None
     if not context.worlds.on_mps(tensor):
         return None
-    call = copied_beside(context, tensor)
-    if call is not None:
-        return _Reason("on a tensor", call, "computes with it, and its result is copied to the CPU")
+    beside = copied_beside(context, tensor)
+    if beside is not None:
+        return _Reason(
+            "on a tensor", beside, "computes with it, and its result is copied to the CPU"
+        )
     if offloaded(context, tensor) is not None:
         return _Reason("on a tensor")
-    if not _detached(tensor):
+    if not _detached(tensor) or not placement.used_in(context.index.function(tensor)):
         return None
-    return _Reason("on a model's output") if placement.file_uses_devices else None
+    return _Reason("on a model's output")
 
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:

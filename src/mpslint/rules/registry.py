@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -41,6 +41,8 @@ class Rule(NamedTuple):
     fix: Applicability | None
     """The best level at which the rule offers a fix, None for report only."""
     module: str
+    least: Confidence = Confidence.INFERRED
+    """Findings less sure than this are opt-in, as a rule can be."""
 
     @property
     def check(self) -> Check:
@@ -109,6 +111,7 @@ def rule(
     default: bool = True,
     unnamed: bool = False,
     fix: Applicability | None = None,
+    least: Confidence = Confidence.INFERRED,
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
@@ -132,6 +135,7 @@ def rule(
             unnamed,
             fix,
             check.__module__,
+            least,
         )
         _declared[code] = (known, check)
         return check
@@ -157,6 +161,7 @@ def all_rules() -> tuple[Rule, ...]:
             unnamed,
             None if fix is None else Applicability(fix),
             f"{__package__}.{module}",
+            Confidence(least),
         )
         for (
             code,
@@ -170,8 +175,19 @@ def all_rules() -> tuple[Rule, ...]:
             also,
             names,
             summary,
+            least,
         ) in RULES
     )
+
+
+def by_code(code: str) -> Rule:
+    """The rule with this code. Raises `KeyError`."""
+    return _by_code()[code]
+
+
+@functools.lru_cache(maxsize=1)
+def _by_code() -> dict[str, Rule]:
+    return {rule.code: rule for rule in all_rules()}
 
 
 def declared_rules() -> tuple[Rule, ...]:

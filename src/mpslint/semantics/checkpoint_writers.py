@@ -22,6 +22,8 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
     a function that it has called: by `torch.save`, or as the copy of a file."""
     function = context.index.function(call)
     source = source_of(call)
+    if source is not None and _best_of_fit(context, source, call):
+        return True
     place = _place(context, source) if source is not None else None
     for writer, target in _writers(context):
         if _place(context, target) != place:
@@ -34,6 +36,28 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         ):
             return True
     return False
+
+
+def _best_of_fit(context: Context, source: ast.expr, call: ast.Call) -> bool:
+    """`callback.best_model_path` after `trainer.fit(...)`: Lightning's callback has it written."""
+    return _names_best(context, source) and any(
+        context.index.function(fit) is context.index.function(call)
+        and _precedes(context, fit, call)
+        for fit in context.index.calls.get("fit", ())
+        if isinstance(fit.func, ast.Attribute)
+    )
+
+
+def _names_best(context: Context, source: ast.expr) -> bool:
+    if isinstance(source, ast.Name):
+        values = [binding.value for binding in context.flow.reaching(source)]
+        return bool(values) and all(isinstance(v, ast.Attribute) and _is_best(v) for v in values)
+    return isinstance(source, ast.Attribute) and _is_best(source)
+
+
+def _is_best(source: ast.Attribute) -> bool:
+    # Fact: `lightning.pytorch.callbacks.ModelCheckpoint` has these two.
+    return source.attr in ("best_model_path", "last_model_path")
 
 
 def _precedes(context: Context, step: ast.Call, call: ast.Call) -> bool:
@@ -51,7 +75,7 @@ def _in_body(context: Context, test: ast.If, node: ast.AST) -> bool:
 
 def _writers(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
     """What writes a file as a whole, with the place that it writes."""
-    for saved in context.calls_of("torch.save"):
+    for saved in context.calls_of("torch.save", "torch.jit.save"):
         if (target := _argument(saved, 1, "f")) is not None:
             yield saved, target
     for copied in context.calls_of(*_COPIES):

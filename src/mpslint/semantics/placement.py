@@ -22,6 +22,7 @@ from mpslint.semantics.values import Values
 _ACCELERATORS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "xla"})
 _ON_CPU_FACTS = frozenset({"cpu", "no-accelerator", "no-mps"})
 _CUDA_FACTS = frozenset({"cuda", "asked-cuda"})
+_OF_TENSORS = frozenset({"dtype", "shape", "size", "ndim", "dim", "new_zeros", "new_tensor"})
 
 
 class Placement:
@@ -30,7 +31,7 @@ class Placement:
         self._flow = flow
         self._guards = guards
         self._values = values
-        self._moves: bool | None = None
+        self._uses: list[ast.Call] | None = None
 
     def on_accelerator(self, node: ast.expr) -> bool:
         """Whether the value of `node` is known to come from a device that is not only the CPU.
@@ -48,9 +49,16 @@ class Placement:
     @property
     def file_uses_devices(self) -> bool:
         """Whether this file moves anything to a device, or creates anything on one."""
-        if self._moves is None:
-            self._moves = any(True for _ in self._device_uses())
-        return self._moves
+        return bool(self._all_uses())
+
+    def used_in(self, function: ast.AST | None) -> bool:
+        """Whether `function` (None: the top of the file) does so itself."""
+        return any(self._index.function(call) is function for call in self._all_uses())
+
+    def _all_uses(self) -> list[ast.Call]:
+        if self._uses is None:
+            self._uses = list(self._device_uses())
+        return self._uses
 
     def _device_uses(self) -> Iterator[ast.Call]:
         for name in ("set_default_device", "set_default_tensor_type"):
@@ -70,12 +78,31 @@ class Placement:
                 yield parent
 
     def _names_accelerator(self, node: ast.expr) -> bool:
+        if self._follows(node):
+            return False
         value = self._values.of(node)
         if value.kind is Kind.UNKNOWN:
             return names_device(last_name(node))
         if value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
         return value.devices is None or not value.devices.isdisjoint(_ACCELERATORS)
+
+    def _follows(self, node: ast.expr) -> bool:
+        """`x.device` of a tensor: what goes there is beside `x`, wherever that is."""
+        if not isinstance(node, ast.Attribute) or node.attr != "device":
+            return False
+        base = node.value
+        if self._values.of(base).kind is Kind.TENSOR:
+            return self._values.of(base).devices is None
+        if not isinstance(base, ast.Name):
+            return False
+        # Options have a device; what has a device and a dtype or a shape is a tensor.
+        return any(
+            isinstance(parent := self._index.parents[use], ast.Attribute)
+            and parent.attr in _OF_TENSORS
+            and self._index.function(use) is self._index.function(node)
+            for use in self._index.names.get(base.id, ())
+        )
 
     # copies to the CPU on CUDA only
 

@@ -202,6 +202,9 @@ class TorchCalls(Makers, Calls):
         for worlds, atom in cases_of(enabled, self.frame.mask):
             if truth(atom) is False:
                 off |= worlds
+        dtype = one(keywords.get("dtype", args[1] if len(args) > 1 and not spread else UNK), ALL)
+        if kind is Kind.AUTOCAST and dtype.kind == NAME and facts.DTYPES.get(dtype.v) == "float32":
+            off = self.frame.mask  # What is float32 stays so: nothing is cast.
         worlds = self.frame.mask & ~off
         if self.frame.casting and not worlds and kind is Kind.AUTOCAST:
             kind, worlds = Kind.UNCAST, self.frame.mask

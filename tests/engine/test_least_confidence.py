@@ -1,0 +1,58 @@
+"""A rule says how sure its findings have to be, unless somebody asks for the rule."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mpslint.cli import run
+from mpslint.linter import lint
+from mpslint.model import Confidence
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+INFERRED = "import torch\n\n\ndef load(model, path):\n    model.load_state_dict(torch.load(path))\n"
+CERTAIN = INFERRED + "\n\ndef save(model, path):\n    torch.save(model.cuda().state_dict(), path)\n"
+
+
+def codes(text: str, settings: Settings) -> list[str]:
+    return [finding.code for finding in lint(SourceFile("net.py", text.encode()), settings)]
+
+
+def test_a_certain_finding_is_there_by_default() -> None:
+    assert "MPS413" in codes(CERTAIN, Settings())
+
+
+def test_one_that_is_only_inferred_is_not() -> None:
+    assert codes(INFERRED, Settings()) == []
+
+
+@pytest.mark.parametrize("selector", ["MPS413", "load-map-location", "MPS4", "ALL"])
+@pytest.mark.parametrize("key", ["select", "extend_select"])
+def test_it_is_there_where_somebody_asks_for_the_rule(key: str, selector: str) -> None:
+    assert "MPS413" in codes(INFERRED, Settings(**{key: (selector,)}))  # type: ignore[arg-type]
+
+
+def test_to_ask_for_the_default_rules_or_for_another_is_not_to_ask_for_it() -> None:
+    assert codes(INFERRED, Settings(select=("default",), extend_select=("MPS603",))) == []
+
+
+def test_who_wants_certain_findings_alone_gets_no_others_of_a_rule_by_name() -> None:
+    asked = Settings(extend_select=("MPS413",), min_confidence=Confidence.CERTAIN)
+    assert codes(INFERRED, asked) == []
+
+
+def test_a_comment_that_silences_such_a_finding_is_of_use() -> None:
+    silenced = INFERRED.replace("(path))", "(path))  # noqa: MPS413")
+    assert codes(silenced, Settings(select=("DEFAULT", "MPS900"))) == []
+
+
+def test_the_page_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["rule", "MPS413"])
+    assert "on by default for findings that are certain." in capsys.readouterr().out
+
+
+def test_and_so_does_its_data(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["rule", "MPS413", "--output-format", "json"])
+    assert json.loads(capsys.readouterr().out)["default_confidence"] == "certain"

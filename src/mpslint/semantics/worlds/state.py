@@ -107,13 +107,17 @@ class Class:
         """What an attribute holds: all that is stored in it, joined."""
         if name not in self.cache or self.parents:
             value: Value | None = None
-            for site in (*self.sites.get(name, {}).values(), *self._inherited(name)):
+            for site in self.sites.get(name, {}).values():
                 value = site if value is None else lift(join, value, site)
             if value is not None:
                 # A plain constant says little: another method, or a caller, may set another.
                 value = lift(
                     lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
                 )
+            # What is left of those that others store has passed this already, with its tests.
+            for taken in self._inherited(name):
+                value = taken if value is None else lift(join, value, taken)
+            if value is not None:
                 if value.__class__ is Cases:
                     value = port(value)
             self.cache[name] = value

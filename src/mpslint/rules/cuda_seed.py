@@ -21,7 +21,9 @@ torch.manual_seed(seed)
 
 ## What is not flagged
 The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong. Code behind a
-test for CUDA or about CUDA, and stand-ins for `torch.manual_seed` itself.
+test for CUDA or about CUDA; behind another library's function that by its name seeds all
+(`seed_everything`, `set_random_seed`, `set_deterministic`); and stand-ins for `torch.manual_seed`
+itself.
 
 ## Fix safety
 Unsafe: `torch.manual_seed` also seeds the CPU's generator, which changes the numbers drawn there.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer, is_environment, kernels_of
+from mpslint.facts.priors import helper_answer, is_environment, kernels_of, matches
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
@@ -284,6 +284,9 @@ class Calls(BuiltinCalls, Statements):
         if name in facts.EFFECTS:
             self.effect_of(name, node, ref)
             return UNK
+        if "." in name and matches("seeding-functions", name):
+            # As `lightning.seed_everything`, whose text is not at hand either.
+            self.emit(Kind.EFFECT, node, name="torch.manual_seed")
         if name in facts.ERRORS:
             return TRUE
         if name.startswith(facts.LOOKING_MODULES):

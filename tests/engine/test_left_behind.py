@@ -132,6 +132,14 @@ def test_a_function_that_the_program_never_comes_to_is_not_asked(folder: Path) -
     assert '"mps"' in fixed(folder).text
 
 
+def test_a_function_outside_of_modules_may_be_given_tensors_of_the_cpu(folder: Path) -> None:
+    metric = "def score(x):\n    return x.double().mean()\n"
+    (folder / "parts.py").write_text(f"{FOLLOWING}\n\n{metric}")
+    asking = f"import parts\n{PROGRAM}print(parts.score(net.weight.cpu()))\n"
+    (folder / "program.py").write_text(asking)
+    assert '"mps"' in fixed(folder).text
+
+
 def test_a_program_of_an_imported_module_is_not_run_by_the_import(folder: Path) -> None:
     own = 'if __name__ == "__main__":\n    never_called(torch.ones(2))\n'
     (folder / "parts.py").write_text(f"{FOLLOWING}\n\n{own}")

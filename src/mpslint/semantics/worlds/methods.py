@@ -161,7 +161,9 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
     def _cast(self, node: ast.Call, base: Value, dtype: str) -> Value:
         self.wide(base, node, dtype)
-        if one(base, MACS).kind == UNKNOWN:
+        cls = self.frame.function.cls if self.frame.function is not None else None
+        # What a plain function is given, a metric say, was often brought to the CPU before.
+        if one(base, MACS).kind == UNKNOWN and cls is not None and cls.module:
             self._sent(node, Atom(TENSOR, ("?", dtype)))
         return lift(
             lambda atom: (

@@ -256,6 +256,9 @@ class _Behind:
     def value(self, qualified: str) -> Value | None:
         return None
 
+    def may_hold(self, qualified: str) -> bool:
+        return False
+
     def base(self, qualified: str) -> Class | None:
         return None
 

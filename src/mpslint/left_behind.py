@@ -81,9 +81,8 @@ def places(context: Context) -> Iterator[Place]:
             call = event.node
             level = move_level(context, call) if isinstance(call, ast.Call) else None
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
-    for harm in harms(worlds):
-        if harm.kind is Kind.WIDE:
-            yield _place(context, harm.node, _WIDE)
+    for harm in harms(worlds, (Kind.WIDE,)):
+        yield _place(context, harm.node, _WIDE)
     for event in worlds.events(Kind.SENT):
         if not event.caught:
             yield _place(context, event.node, _WIDE)

@@ -23,6 +23,8 @@ from mpslint.semantics.context import Context
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
 
@@ -195,13 +197,27 @@ class Modules:
         """The meaning of the module at `path`, for one who keeps nothing of it."""
         return self._parsed(path, elsewhere)
 
+    def tree(self, path: str) -> ast.Module | None:
+        """The tree of the module at `path`; None where it cannot be read, or says nothing."""
+        source = self._source(path)
+        return source[1] if source is not None else None
+
     def _parsed(self, path: str, elsewhere: Elsewhere) -> Context | None:
+        known = self._source(path)
+        if known is None:
+            return None
+        try:
+            return Context(*known, self._settings, elsewhere)
+        except RecursionError:
+            return None
+
+    def _source(self, path: str) -> tuple[SourceFile, ast.Module] | None:
         data = self._read(path)
         if data is None or (b"torch" not in data and b"import" not in data and b"=" not in data):
             return None
         try:
             source = SourceFile(path, data)
-            return Context(source, source.parse(), self._settings, elsewhere)
+            return source, source.parse()
         except (MpslintError, RecursionError):
             return None
 

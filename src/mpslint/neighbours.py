@@ -100,6 +100,20 @@ class Neighbours:
             path, qualified = found, str(value.v)
         return None
 
+    def may_hold(self, path: str, qualified: str) -> bool:
+        path = os.path.abspath(path)
+        found, looked = self.modules.find(path, qualified)
+        self._note(looked)
+        if found is not None:
+            return True
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        self._note(looked)
+        if found is None or found == path or not name:
+            return False
+        return self.modules.may_say(found, name, _HELD)
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
             return None
@@ -297,6 +311,10 @@ class OutOfReach:
         self._note(qualified)
         return None
 
+    def may_hold(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if may_be_device(qualified):
             self._note(qualified)
@@ -373,6 +391,9 @@ class _Distant:
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         return None
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        return False
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         return self._neighbours.device(path, qualified, called=called)

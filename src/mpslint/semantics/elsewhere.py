@@ -49,6 +49,10 @@ class Elsewhere(Protocol):
         """What the name holds in each world, where its text speaks of machines at all; that of a
         class only where `classes` are asked for."""
 
+    def may_hold(self, path: str, qualified: str) -> bool:
+        """Whether the name may hold anything that `held` tells of, or is that of a module of the
+        project, which may."""
+
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""
 

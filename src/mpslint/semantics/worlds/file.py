@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,11 +13,14 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
 from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.spelled import may_call, may_name_gpu
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
+_ON_A_GPU = frozenset({Kind.WIDE, Kind.MIXED})
+"""What needs a tensor on a GPU."""
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Project
@@ -35,6 +38,8 @@ class Worlds:
         self._project = project
         self._entered: dict[Function, int] = {}
         """By function: the worlds in which somebody calls it."""
+        self.is_asked = False
+        """Whether somebody has asked already, be it that the text alone could answer."""
 
     def _made(self) -> Interpreter:
         callers: dict[str, list[ast.AST]] = {}
@@ -84,6 +89,7 @@ class Worlds:
     @cached_property
     def run(self) -> Interpreter:
         """The file, run with all of its functions."""
+        self.is_asked = True
         interpreter = self._made()
         # Code nested too deep for the stack is generated; what was told before stands.
         with contextlib.suppress(RecursionError):
@@ -115,10 +121,15 @@ class Worlds:
         if interpreter is not None:
             interpreter.release()
 
-    @property
-    def is_made(self) -> bool:
-        """Whether somebody has asked already."""
-        return "run" in self.__dict__
+    @cached_property
+    def may_name_gpu(self) -> bool:
+        """Whether anything of the file may be on a GPU, as far as its text says."""
+        return may_name_gpu(self._index, self._text, self._project)
+
+    def spells(self, words: Iterable[str]) -> bool:
+        """Whether one of these words stands in the text of the file."""
+        self.is_asked = True
+        return any(word.encode() in self._text for word in words)
 
     @cached_property
     def by_kind(self) -> dict[Kind, list[Event]]:
@@ -129,12 +140,18 @@ class Worlds:
 
     def events(self, *kinds: Kind) -> list[Event]:
         """What the file does of these kinds, in the order in which it was met."""
+        self.is_asked = True
+        if _ON_A_GPU.issuperset(kinds) and not self.may_name_gpu:
+            return []
         if len(kinds) == 1:
             return self._narrowed(self.by_kind.get(kinds[0], []))
         return self._narrowed([event for event in self.run.log if event.kind in kinds])
 
     def calls(self, names: Collection[str]) -> Iterator[Event]:
         """Calls of these functions of torch, under whatever name, in source order."""
+        self.is_asked = True
+        if not any(may_call(self._index, self._text, name) for name in names):
+            return
         wanted = frozenset(names)
         called = self.by_kind.get(Kind.CALLED, ())
         found = self._narrowed([event for event in called if event.name in wanted])
@@ -212,6 +229,9 @@ class Worlds:
     def without_twin(self) -> list[Event]:
         """What CUDA's device is told, and MPS's is not: waits, releases, seeds, moves, casts. The
         two are compared at the end of each function; "has a twin" is no pattern of an `if`."""
+        self.is_asked = True
+        if not self.may_name_gpu:
+            return []
         self.events(*TOLD)
         return unmatched(self.run)
 

@@ -19,7 +19,6 @@ from mpslint.modules import is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -165,7 +164,7 @@ class ImportedRuns:
         if data is None:
             return None
         try:
-            tree = SourceFile(path, data).parse()
+            tree = self._modules.trees.read(path, data)[1]
             interpreter = Interpreter(tree, data, {}, project=_Behind(self, path))
             interpreter.settle()
         except (MpslintError, RecursionError):

@@ -45,7 +45,9 @@ class Text(NamedTuple):
     """Who tells of the other files of the project, as they are then."""
 
     def context(self, settings: Settings) -> Context:
-        return Context(self.source, self.source.parse(), settings, self.elsewhere)
+        around = self.elsewhere
+        tree = self.source.parse() if around is None else around.tree(self.source)
+        return Context(self.source, tree, settings, around)
 
     def breaking(self, trace: Trace) -> dict[tuple[str, int], Finding]:
         """What raises, by code and row of the text as it was."""

@@ -32,7 +32,10 @@ class Screen:
 
     def __init__(self, codes: frozenset[str]) -> None:
         self.rules = [rule for rule in all_rules() if rule.code in codes]
-        self.demands = [Demand(rule.names, (*rule.also, rule.triggers)) for rule in self.rules]
+        self.demands = [
+            Demand(rule.names, (*rule.also, rule.triggers), called=rule.called)
+            for rule in self.rules
+        ]
         self.words = sorted({word for demand in self.demands for word in demand.words()})
 
     def about(self, data: bytes) -> list[Rule]:
@@ -99,7 +102,7 @@ def lint(
 
     index = None
     if tree is None:
-        tree = source.parse()
+        tree = source.parse() if elsewhere is None else elsewhere.tree(source)
     elif callable(tree):
         index = tree(source)
         tree = index.tree

@@ -30,14 +30,19 @@ from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import NAME, Atom
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
 _DEPTH = 4
 """So many re-exports are followed."""
+_MOST_LOOKED_AT = 20_000
+"""So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"double", b"float64")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
@@ -60,18 +65,31 @@ class Neighbours:
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
+        self._signed: dict[str, Consulted] = {}
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
         paths = sorted(self._heard[0])
         self._heard = [set()]
-        return tuple(Consulted(path, *self.modules.sign(path)) for path in paths)
+        known = self._signed
+        for path in paths:
+            if path not in known:
+                known[path] = Consulted(path, *self.modules.sign(path))
+        return tuple([known[path] for path in paths])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that a run over many projects had better begin anew."""
+        return self.modules.looked_at > _MOST_LOOKED_AT
 
     def context(self, path: str) -> Context | None:
         """The meaning of the file at the absolute `path`; None where it cannot be read."""
         return self.modules.context(path, self._distant)
 
     # semantics.elsewhere.Elsewhere
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return self.modules.trees.of(source)
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._definition(os.path.abspath(path), qualified, ())
@@ -293,11 +311,16 @@ class OutOfReach:
     def __init__(self) -> None:
         self.asked = False
 
+    is_full = False
+
     def consulted(self) -> tuple[Consulted, ...]:
         return ()
 
     def _note(self, qualified: str) -> None:
         self.asked = self.asked or not is_foreign(qualified)
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return source.parse()
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         self._note(qualified)
@@ -382,6 +405,9 @@ class _Distant:
 
     def __init__(self, neighbours: Neighbours) -> None:
         self._neighbours = neighbours
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return self._neighbours.tree(source)
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._neighbours.definition(path, qualified)

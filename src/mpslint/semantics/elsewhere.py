@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.values import Value as WorldValue
+    from mpslint.source import SourceFile
 
 _LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps", "nccl"})
 """What is said of one file's code, or by the names that it gives things. A file that leaves its
@@ -38,6 +39,9 @@ class Definition(NamedTuple):
 class Elsewhere(Protocol):
     """The rest of the project. A name is given as the file at `path` imports it: qualified, with
     leading dots where the import is relative."""
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        """The tree of a file, which others may have asked for before. Raises `BadSource`."""
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         """What defines `qualified`; None: not known."""

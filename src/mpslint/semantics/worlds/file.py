@@ -12,7 +12,7 @@ from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
-from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_call, may_name_gpu
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
@@ -63,13 +63,18 @@ class Worlds:
             self._project,
             self._index.parents,
             self._leading(callers),
+            self._lines,
         )
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self._text)
 
     def _leading(self, callers: dict[str, list[ast.AST]]) -> frozenset[ast.AST]:
         """The functions that call a function which can matter, or give it to others, themselves or
         by way of others: whoever leaves them out does not know where that runs."""
         found: set[ast.AST] = set()
-        lines = lines_with_words(self._text)
+        lines = self._lines.speaking()
         todo: list[ast.AST] = [
             node for kind in FUNCTIONS for node in self._index.of(kind) if matters(node, lines)
         ]

@@ -165,7 +165,7 @@ def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
 def _checked(job: Job, with_fixes: bool) -> Done:
     around = _around
     if job.data is not None:
-        from mpslint.neighbours import OutOfReach
+        from mpslint.out_of_reach import OutOfReach
 
         around = {job.target.settings: OutOfReach()}
     return check_job(job, digest=True, with_fixes=with_fixes, around=around)

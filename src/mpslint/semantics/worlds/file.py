@@ -13,7 +13,7 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
 from mpslint.semantics.worlds.relevance import Lines, matters
-from mpslint.semantics.worlds.spelled import may_call, may_name_gpu
+from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 
@@ -21,6 +21,9 @@ _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
 _ON_A_GPU = frozenset({Kind.WIDE, Kind.MIXED})
 """What needs a tensor on a GPU."""
+_WIDE = frozenset({Kind.WIDE, Kind.SENT})
+"""What needs a tensor of float64."""
+_QUOTES = "\"'"
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Project
@@ -131,10 +134,23 @@ class Worlds:
         """Whether anything of the file may be on a GPU, as far as its text says."""
         return may_name_gpu(self._index, self._text, self._project)
 
-    def spells(self, words: Iterable[str]) -> bool:
-        """Whether one of these words stands in the text of the file."""
+    @cached_property
+    def may_be_wide(self) -> bool:
+        """Whether anything of the file may have a dtype that MPS lacks, as far as its text says."""
+        return may_be_wide(self._index, self._text, self._project)
+
+    def writes(self, devices: Iterable[str]) -> bool:
+        """Whether a text of the file begins with the name of one of these devices."""
         self.is_asked = True
-        return any(word.encode() in self._text for word in words)
+        return any(
+            (quote + device).encode() in self._text for device in devices for quote in _QUOTES
+        )
+
+    def _may_tell(self, kind: Kind) -> bool:
+        """Whether the text of the file lets an event of this kind be."""
+        if kind in _ON_A_GPU and not self.may_name_gpu:
+            return False
+        return kind not in _WIDE or self.may_be_wide
 
     @cached_property
     def by_kind(self) -> dict[Kind, list[Event]]:
@@ -146,7 +162,7 @@ class Worlds:
     def events(self, *kinds: Kind) -> list[Event]:
         """What the file does of these kinds, in the order in which it was met."""
         self.is_asked = True
-        if _ON_A_GPU.issuperset(kinds) and not self.may_name_gpu:
+        if not any(map(self._may_tell, kinds)):
             return []
         if len(kinds) == 1:
             return self._narrowed(self.by_kind.get(kinds[0], []))
@@ -229,6 +245,13 @@ class Worlds:
         """Whether the file looks at an attribute of this name."""
         uses = self._index.attributes.get(attribute, ())
         return any(isinstance(use.ctx, ast.Load) for use in uses)
+
+    @property
+    def moves_without_twin(self) -> list[Event]:
+        """Those of `without_twin` that are moves by CUDA's own names."""
+        if not may_move(self._index, self._text, self._project):
+            return []
+        return [event for event in self.without_twin if event.kind in (Kind.MOVED, Kind.TYPED)]
 
     @cached_property
     def without_twin(self) -> list[Event]:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.file import Worlds
 
 
-_QUOTES = "\"'"
-
-
 def honest(worlds: int) -> int:
     """Of the machines without MPS those that say so, whatever they are asked."""
     return worlds & ~MACS & ~HOLLOW
@@ -50,7 +47,7 @@ def replaces_cuda(worlds: Worlds, event: Event) -> list[ast.expr]:
 def named(worlds: Worlds, backends: Iterable[str]) -> Iterator[Event]:
     """Where devices of these types are written out, each once."""
     wanted, seen = frozenset(backends), set()
-    if not worlds.spells(quote + name for name in wanted for quote in _QUOTES):
+    if not worlds.writes(wanted):
         return
     for event in worlds.events(Kind.NAMED):
         if event.name in wanted and event.node not in seen:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SETTLED = 24
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
+_LASTING = 12
+"""So many of them outlast the file that asked for them."""
 _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
 _AGAIN = 4
@@ -97,6 +99,14 @@ class ImportedRuns:
                 gone.release()
         self._settled[path] = self._run(path)
         return self._settled[path]
+
+    def trim(self) -> None:
+        """Lets go of runs that nobody has asked for lately. Between files alone: who is being
+        checked may hold functions of them."""
+        while len(self._settled) > _LASTING:
+            gone = self._settled.pop(next(iter(self._settled)))
+            if gone is not None:
+                gone.release()
 
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that the run of a module rests on."""

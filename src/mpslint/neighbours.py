@@ -70,6 +70,7 @@ class Neighbours:
         """What the answers since the last call rest on: the files, as they were then."""
         paths = sorted(self._heard[0])
         self._heard = [set()]
+        self._runs.trim()
         known = self._signed
         for path in paths:
             if path not in known:

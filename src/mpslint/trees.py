@@ -13,8 +13,8 @@ from mpslint.source import SourceFile
 if TYPE_CHECKING:
     import ast
 
-_MOST_BYTES = 300_000
-"""Of text: some ten megabytes of trees, the modules of a package that import each other."""
+_MOST_BYTES = 150_000
+"""Of text: some five megabytes of trees, the modules of a package that import each other."""
 
 
 class Trees:

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from mpslint.verify import verdict
+from mpslint.verify.contents import Text
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Printed
 from mpslint.verify.outcome import classify, first_sentence
 from mpslint.verify.pace import Pace
-from mpslint.verify.saved import Text
 from mpslint.verify.verdict import Basis, Judgement, Stability
 
 from .conftest import LIMIT, ended, launch, raised
 
-SAME_AGAIN = Stability(values=True, unstable_lines=set(), unstable_files=set())
+SAME_AGAIN = Stability(values=True, unstable_lines=set(), unstable_files={})
 
 
 def basis(
@@ -233,7 +233,7 @@ def test_rounding_on_another_device_passes() -> None:
 
 
 def test_no_numbers_are_claimed_when_the_original_is_not_deterministic() -> None:
-    shaky = Stability(values=False, unstable_lines=set(), unstable_files=set())
+    shaky = Stability(values=False, unstable_lines=set(), unstable_files={})
     judged = judge(launch("mps", losses=[0.5, 0.4, 0.3]), stability=shaky)
     assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
@@ -270,18 +270,27 @@ def test_a_line_that_names_the_device_is_compared_without_the_name(device: str) 
 def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:
     reference = launch("cuda", ending=ended(stdout="run 123\nloss 0.5\n"))
     patched = launch("mps", ending=ended(stdout="run 456\nloss 0.5\n"))
-    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
+    shaky = Stability(values=True, unstable_lines={(0, None)}, unstable_files={})
     judged = judge(patched, reference, stability=shaky)
     assert judged.verdict == "pass"
-    assert judged.left_out == ("1 printed line that the original changes each time",)
-    assert "but for 1 printed line" in judged.reason
+    assert judged.left_out == ("numbers on 1 printed line that the original changes each time",)
+    assert "but for numbers on 1 printed line" in judged.reason
+
+
+def test_beside_a_number_that_changes_each_time_the_rest_of_its_line_is_compared() -> None:
+    reference = launch("cuda", ending=ended(stdout="run 123 of 9 gave 0.5\n"))
+    shaky = Stability(values=True, unstable_lines={(0, 0)}, unstable_files={})
+    right = launch("mps", ending=ended(stdout="run 456 of 9 gave 0.5\n"))
+    wrong = launch("mps", ending=ended(stdout="run 456 of 9 gave 0.7\n"))
+    assert judge(right, reference, stability=shaky).verdict == "pass"
+    assert judge(wrong, reference, stability=shaky).verdict == "inconclusive"
 
 
 def test_where_every_number_changes_from_run_to_run_none_was_compared() -> None:
     silent = {"losses": [], "params_digest": []}
     reference = launch("cuda", ending=ended(stdout="run 123\n"), **silent)
     patched = launch("mps", ending=ended(stdout="run 456\n"), **silent)
-    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
+    shaky = Stability(values=True, unstable_lines={(0, None)}, unstable_files={})
     assert judge(patched, reference, stability=shaky).verdict == "ran"
 
 
@@ -428,7 +437,7 @@ def test_a_file_with_other_numbers_fails_on_the_device_of_the_original() -> None
 
 
 def test_a_file_that_the_original_changes_each_time_is_left_out() -> None:
-    shaky = Stability(values=True, unstable_lines=set(), unstable_files={"w.json"})
+    shaky = Stability(values=True, unstable_lines=set(), unstable_files={"w.json": None})
     judged = judge(saving(launch("mps"), 1.5), saving(launch("cuda"), 1.0), stability=shaky)
     assert judged.verdict == "pass"
 

@@ -108,13 +108,13 @@ def _same_update(
 
 
 def printed(
-    reference: Launch, patched: Launch, tolerance: float, unstable: set[int] | None = None
+    reference: Launch, patched: Launch, tolerance: float, unstable: Collection[numbers.Spot] = ()
 ) -> Difference | None:
     """Numbers on standard output, but for lines about time, memory and the machine."""
     if reference.ended.cut or patched.ended.cut:
         return None
     one, two = numbers.of(reference.ended.stdout), numbers.of(patched.ended.stdout)
-    found = numbers.different_line(one, two, tolerance, unstable or set())
+    found = numbers.different_line(one, two, tolerance, unstable)
     if found is None:
         return None
     left, right = _shown(*found)
@@ -132,37 +132,34 @@ def _shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
     return one, two
 
 
-def unstable_lines(reference: Launch, again: Launch) -> set[int]:
-    return numbers.unstable_lines(
-        numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout)
-    )
+def unstable_lines(reference: Launch, again: Launch) -> set[numbers.Spot]:
+    return numbers.unstable(numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout))
 
 
 def files(
-    reference: Launch, patched: Launch, tolerance: float, unstable: Collection[str] = ()
+    reference: Launch, patched: Launch, tolerance: float, unstable: saved.Unstable | None = None
 ) -> Difference | None:
-    """Numbers in the files that were written, but for files that the original changes each time."""
+    """Numbers in the files that were written, but for what the original changes each time."""
     found = saved.difference(reference.saved, patched.saved, tolerance, unstable)
     return Difference(True, found) if found else None
 
 
-def unstable_files(reference: Launch, again: Launch) -> set[str]:
+def unstable_files(reference: Launch, again: Launch) -> saved.Unstable:
     return saved.unstable_files(reference.saved, again.saved)
 
 
 def has_numbers(
-    reference: Launch, lines: Collection[int] = (), files: Collection[str] = ()
+    reference: Launch,
+    lines: Collection[numbers.Spot] = (),
+    files: saved.Unstable | None = None,
 ) -> bool:
-    """Whether the reference gave any number that another run can be held against, but for those on
-    these printed lines and in these files.
+    """Whether the reference gave any number that another run can be held against, but for these
+    printed ones and those in these files.
     """
     if reference.value("losses", []) or reference.value("params_digest", []):
         return True
     printed_lines = [] if reference.ended.cut else numbers.of(reference.ended.stdout)
-    if any(index not in lines for index in range(len(printed_lines))):
-        return True
-    kept = {name: found for name, found in reference.saved.items() if name not in files}
-    return saved.has_numbers(kept)
+    return numbers.spared(printed_lines, lines) or saved.has_numbers(reference.saved, files)
 
 
 def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:

@@ -4,15 +4,17 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mpslint.verify import compare
 from mpslint.verify.launch import Launch
+from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.pace import Pace
 from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
+from mpslint.verify.saved import Unstable, uncomparable
 
 _QUICK = 0.25  # an original that needs less than this share of the limit makes a timeout a failure
 
@@ -41,8 +43,8 @@ class Stability(NamedTuple):
     """
 
     values: bool
-    unstable_lines: set[int]
-    unstable_files: set[str]
+    unstable_lines: Collection[Spot]
+    unstable_files: Unstable
 
 
 class Basis(NamedTuple):
@@ -156,6 +158,7 @@ def _printed_too_much(patched: Launch, reference: Launch, seen: _Seen) -> Judgem
 def _numbers(
     patched: Launch, reference: Launch, basis: Basis, same_device: bool, seen: _Seen
 ) -> Judgement | None:
+    seen.left_out += uncomparable(reference.saved, patched.saved)
     tolerance = _tolerance(patched, same_device)
     on_paper = 0.0 if same_device and patched.kind != "real" else tolerance
     wrong = compare.values(reference, patched, tolerance)
@@ -192,10 +195,13 @@ def _numbers(
 
 def _changing(stability: Stability) -> list[str]:
     """What the original makes anew each time, in words."""
-    number = len(stability.unstable_lines)
-    lines = f"{number} printed line{'s' if number > 1 else ''}"
+    number = len({index for index, _ in stability.unstable_lines})
+    lines = f"numbers on {number} printed line{'s' if number > 1 else ''}"
     said = [f"{lines} that the original changes each time"] if number else []
-    return [*said, *(f"{name} (changes each time)" for name in sorted(stability.unstable_files))]
+    for name, spots in sorted(stability.unstable_files.items()):
+        what = name if spots is None else f"numbers in {name}"
+        said.append(f"{what} (changes each time)")
+    return said
 
 
 def _tolerance(patched: Launch, same_device: bool) -> float:

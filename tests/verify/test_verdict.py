@@ -448,3 +448,53 @@ def test_where_no_run_gave_a_number_none_is_called_the_same() -> None:
     assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
     assert "neither gave numbers to compare" in judged.reason
+
+
+def working(*rows: tuple[str, float, float]) -> Any:
+    return {"placement": [list(row) for row in rows]}
+
+
+def test_a_model_that_is_left_on_the_cpu_is_told_by_its_name() -> None:
+    before = working(("Big.trunk", 9.0, 0.0), ("Big.head", 1.0, 0.0), ("Small", 10.0, 0.0))
+    after = working(("Big.trunk", 0.0, 9.0), ("Big.head", 0.0, 1.0), ("Small", 10.0, 0.0))
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.verdict == "inconclusive"
+    assert "Big runs on the CPU (50 % of the work of all models)" in judged.reason
+
+
+def test_a_part_that_is_left_on_the_cpu_is_told_by_its_own_name() -> None:
+    before = working(("Big.trunk.0", 9.0, 0.0), ("Big.trunk.1", 9.0, 0.0), ("Big.head", 2.0, 0.0))
+    after = working(("Big.trunk.0", 0.0, 9.0), ("Big.trunk.1", 0.0, 9.0), ("Big.head", 2.0, 0.0))
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.reason.startswith("Big.trunk runs on the CPU (90 %")
+
+
+def test_what_the_original_has_on_the_cpu_may_stay_there() -> None:
+    rows = working(("Big", 0.0, 9.0), ("Small", 1.0, 0.0))
+    assert judge(launch("mps", **rows), launch("cuda", **rows)).verdict == "pass"
+
+
+def test_next_to_no_work_on_the_cpu_is_only_noted() -> None:
+    before, after = (working(("Big", 999.0, 0.0), ("Tiny", *tiny)) for tiny in [(1, 0), (0, 1)])
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.verdict == "pass"
+    assert any("Tiny runs on the CPU" in note for note in judged.notes)
+
+
+SILENT: dict[str, Any] = {"steps": 0, "losses": [], "params_digest": []}
+
+
+def test_a_result_that_is_only_logged_is_compared() -> None:
+    one = launch("cuda", logged=["accuracy 0.5 in 3 ms"], **SILENT)
+    same = launch("mps", logged=["accuracy 0.5 in 9 ms"], **SILENT)
+    other = launch("mps", logged=["accuracy 0.7 in 3 ms"], **SILENT)
+    assert judge(same, one).verdict == "pass"
+    assert "it logs 0.7 where the original logs 0.5" in judge(other, one).reason
+
+
+def test_another_copy_to_the_host_on_a_cuda_machine_is_noted() -> None:
+    calls = [["move", "cuda:0"]]
+    reference = launch("cuda", device_calls=calls)
+    judged = judge(launch("cuda", device_calls=[*calls, ["move", "cpu"]]), reference)
+    assert judged.verdict == "pass"
+    assert judged.notes == ("the patched script copies 1 more tensors to the host",)

@@ -110,15 +110,30 @@ def _same_update(
 def printed(
     reference: Launch, patched: Launch, tolerance: float, unstable: Collection[numbers.Spot] = ()
 ) -> Difference | None:
-    """Numbers on standard output, but for lines about time, memory and the machine."""
+    """Numbers on standard output, but for those about time, memory and the machine."""
     if reference.ended.cut or patched.ended.cut:
         return None
     one, two = numbers.of(reference.ended.stdout), numbers.of(patched.ended.stdout)
-    found = numbers.different_line(one, two, tolerance, unstable)
+    return _other_line("print", numbers.different_line(one, two, tolerance, unstable))
+
+
+def logged(
+    reference: Launch, patched: Launch, tolerance: float, unstable: Collection[numbers.Spot] = ()
+) -> Difference | None:
+    """The same for what is logged."""
+    one, two = _logged(reference), _logged(patched)
+    return _other_line("log", numbers.different_line(one, two, tolerance, unstable))
+
+
+def _logged(launch: Launch) -> list[numbers.Line]:
+    return numbers.of("\n".join(map(str, launch.value("logged", []))))
+
+
+def _other_line(verb: str, found: tuple[numbers.Line, numbers.Line] | None) -> Difference | None:
     if found is None:
         return None
     left, right = _shown(*found)
-    return Difference(True, f"it prints {right} where the original prints {left}")
+    return Difference(True, f"it {verb}s {right} where the original {verb}s {left}")
 
 
 def _shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
@@ -134,6 +149,10 @@ def _shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
 
 def unstable_lines(reference: Launch, again: Launch) -> set[numbers.Spot]:
     return numbers.unstable(numbers.of(reference.ended.stdout), numbers.of(again.ended.stdout))
+
+
+def unstable_logs(reference: Launch, again: Launch) -> set[numbers.Spot]:
+    return numbers.unstable(_logged(reference), _logged(again))
 
 
 def files(
@@ -152,6 +171,7 @@ def has_numbers(
     reference: Launch,
     lines: Collection[numbers.Spot] = (),
     files: saved.Unstable | None = None,
+    logs: Collection[numbers.Spot] = (),
 ) -> bool:
     """Whether the reference gave any number that another run can be held against, but for these
     printed ones and those in these files.
@@ -159,6 +179,8 @@ def has_numbers(
     if reference.value("losses", []) or reference.value("params_digest", []):
         return True
     printed_lines = [] if reference.ended.cut else numbers.of(reference.ended.stdout)
+    if numbers.spared(_logged(reference), logs):
+        return True
     return numbers.spared(printed_lines, lines) or saved.has_numbers(reference.saved, files)
 
 
@@ -166,8 +188,9 @@ def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None,
     """The device oracle: calls that the original makes and the patched script does not, or in
     another order.
 
-    Additional waits (a clock that now reads after the device is done) are told, not held against
-    it.
+    Additional waits (a clock that now reads after the device is done) and copies to the host are
+    told, not held against it: what is then computed there instead shows in the numbers and in the
+    work that is left for the device.
     """
     one = [_call(row) for row in reference.value("device_calls", [])]
     two = [_call(row) for row in patched.value("device_calls", [])]
@@ -177,12 +200,17 @@ def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None,
         added = _added(one, two)
         if all(name.endswith("synchronize") for name in added):
             return None, f"the patched script waits for the device {len(added)} more times"
+        if all(name == _BACK for name in added):
+            return None, f"the patched script copies {len(added)} more tensors to the host"
         return Difference(
             False, f"it makes a device call that the original does not: {added[0]}"
         ), None
     pairs = itertools.zip_longest(one, two, fillvalue="nothing")
     number, (left, right) = next((i, p) for i, p in enumerate(pairs, 1) if p[0] != p[1])
     return Difference(False, f"device call {number} is {right}, the original's {left}"), None
+
+
+_BACK = "move(cpu)"
 
 
 def _call(row: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mpslint.verify import compare
+from mpslint.verify import compare, placed
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
@@ -45,6 +45,7 @@ class Stability(NamedTuple):
     values: bool
     unstable_lines: Collection[Spot]
     unstable_files: Unstable
+    unstable_logs: Collection[Spot] = ()
 
 
 class Basis(NamedTuple):
@@ -132,9 +133,14 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(FAIL, difference.text)
     if _never_trained(patched, basis):
         return Judgement(INCONCLUSIVE, _NO_STEP)
+    seen = _Seen()
+    if patched.device != "cpu" and (behind := placed.left_behind(reference, patched)):
+        said, share = behind
+        if not placed.is_little(share):
+            return Judgement(INCONCLUSIVE, said)
+        seen.notes.append(said)
     if partial := compare.device_use(reference, patched, basis.mixed_precision):
         return Judgement(INCONCLUSIVE, partial)
-    seen = _Seen()
     same_device = (patched.device, patched.kind) == (reference.device, reference.kind)
     if same_device and patched.device == "cuda":
         wrong, added = compare.device_calls(reference, patched)
@@ -163,6 +169,7 @@ def _numbers(
     on_paper = 0.0 if same_device and patched.kind != "real" else tolerance
     wrong = compare.values(reference, patched, tolerance)
     wrong = wrong or compare.printed(reference, patched, on_paper)
+    wrong = wrong or compare.logged(reference, patched, on_paper)
     wrong = wrong or compare.files(reference, patched, on_paper)
     if wrong is None:
         if not compare.has_numbers(reference):
@@ -173,12 +180,14 @@ def _numbers(
         seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
     lines, files = stability.unstable_lines, stability.unstable_files
+    logs = stability.unstable_logs
     wrong = compare.values(reference, patched, tolerance)
     wrong = wrong or compare.printed(reference, patched, on_paper, lines)
+    wrong = wrong or compare.logged(reference, patched, on_paper, logs)
     wrong = wrong or compare.files(reference, patched, on_paper, files)
     if wrong is None:
         seen.left_out += _changing(stability)
-        if not compare.has_numbers(reference, lines, files):
+        if not compare.has_numbers(reference, lines, files, logs):
             seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
     if same_device:
@@ -198,6 +207,8 @@ def _changing(stability: Stability) -> list[str]:
     number = len({index for index, _ in stability.unstable_lines})
     lines = f"numbers on {number} printed line{'s' if number > 1 else ''}"
     said = [f"{lines} that the original changes each time"] if number else []
+    if stability.unstable_logs:
+        said.append("logged numbers that the original changes each time")
     for name, spots in sorted(stability.unstable_files.items()):
         what = name if spots is None else f"numbers in {name}"
         said.append(f"{what} (changes each time)")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import os
-import re
 import time
 from collections.abc import Callable
 
-from mpslint.verify import changed_lines, compare, interpreter, isolation, mutant, pace, verdict
+from mpslint.verify import (
+    changed_lines,
+    compare,
+    interpreter,
+    isolation,
+    mutant,
+    pace,
+    precision,
+    verdict,
+)
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.report import (
@@ -25,6 +32,7 @@ from mpslint.verify.report import (
 )
 from mpslint.verify.request import Request
 from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
+from mpslint.verify.texts import Texts
 from mpslint.verify.verdict import Basis, Judgement, Stability
 from mpslint.verify.workshop import Files, Workshop
 
@@ -35,12 +43,6 @@ _FLOOR = 45.0  # seconds that a patched run always gets; more when the original 
 _TIMES = 10
 _REFERENCES = ("cuda", "cpu", "mps")
 _POINTLESS = {Way.ENVIRONMENT, Way.NO_TORCH, Way.TIMEOUT, Way.RESOURCES, Way.BROKEN}
-_LOW_PRECISION = re.compile(
-    rb"autocast|GradScaler|\bhalf\b|b?float16|\bfp16|\bbf16|float64|\bdouble\b|complex128|allow_tf32|matmul_precision"
-)
-
-# PyTorch takes the index and hands out mps:0, so no run can show that the name is wrong.
-_SECOND_MPS = re.compile(rb"""["'](mps:[1-9]\d*)["']""")
 
 
 def verify(request: Request, progress: Progress | None = None) -> Report:
@@ -63,38 +65,20 @@ def verify(request: Request, progress: Progress | None = None) -> Report:
 class _Verification:
     def __init__(self, request: Request, workshop: Workshop, tell: Progress) -> None:
         self.request, self.workshop, self.tell = request, workshop, tell
-        self.original: Files = {}
-        if request.original is not None:
-            with open(request.original, "rb") as file:
-                self.original = {request.script: file.read()}
-        self.patched: Files = dict(request.patched)
-        self.text = self._text()
-        self.pace = pace.asked_for(request.steps, request.timeout, self._trains())
+        self.texts = Texts(request)
+        self.original: Files = self.texts.original
+        self.patched: Files = self.texts.patched
+        self.text = self.texts.script
+        self.pace = pace.asked_for(request.steps, request.timeout, self.texts.trains())
         self.ran: list[tuple[Launch, bool]] = []
-        self._watch_changed_lines()
+        self.changed = self.texts.changed()
+        workshop.watch(self.patched, self.changed)
         self.tried: dict[tuple[str, bool], Launch] = {}
         self.reference: Launch | None = None
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
         self._real: list[str] | None = None
         self._stabilities: dict[tuple[str, str], Stability] = {}
-
-    def _text(self) -> bytes:
-        script = os.path.realpath(self.request.script)
-        for path, data in self.patched.items():
-            if os.path.realpath(path) == script:
-                return data
-        with open(script, "rb") as file:
-            return file.read()
-
-    def _watch_changed_lines(self) -> None:
-        """Which lines of which files are not those of the original."""
-        before = {os.path.realpath(path): text for path, text in self.original.items()}
-        after = {os.path.realpath(path): text for path, text in self.patched.items()}
-        if self.original:
-            after.setdefault(os.path.realpath(self.request.script), self.text)
-        self.changed = changed_lines.of_files(before, after)
-        self.workshop.watch(self.patched, self.changed)
 
     def run(self, began: float) -> Report:
         refused = self._set_up() or self._does_not_compile()
@@ -223,11 +207,8 @@ class _Verification:
             judged = verdict.judge_alone(launch, peer, self._basis(peer))
             if judged.verdict == RAN and launch.device == "cpu" and len(launches) > 1:
                 return Judgement(PASS, "ran; the others are held against it", judged.notes)
-        named = _SECOND_MPS.search(b"\n".join([self.text, *self.patched.values()]))
-        if named and launch.device == "mps" and judged.verdict in _GOOD:
-            reason = f"names {named[1].decode()}, but a Mac has one MPS device, mps:0"
-            return Judgement(INCONCLUSIVE, reason, judged.notes)
-        return judged
+        wrong = self.texts.wrong_on(launch.device) if judged.verdict in _GOOD else None
+        return Judgement(INCONCLUSIVE, wrong, judged.notes) if wrong else judged
 
     def _basis(self, reference: Launch | None) -> Basis:
         return Basis(
@@ -236,8 +217,8 @@ class _Verification:
             lambda: self._stability(reference),
             self._excuse,
             self.pace,
-            re.search(rb"autocast|GradScaler", self.text) is not None,
-            self._trains(),
+            precision.is_mixed(self.text),
+            self.texts.trains(),
         )
 
     def _stability(self, reference: Launch | None) -> Stability:
@@ -251,6 +232,7 @@ class _Verification:
                 same,
                 compare.unstable_lines(reference, again),
                 compare.unstable_files(reference, again),
+                compare.unstable_logs(reference, again),
             )
         return self._stabilities[key]
 
@@ -264,8 +246,8 @@ class _Verification:
         """Why the numbers may differ from the reference's although the rewrite is right."""
         if "real" in (patched.kind, self.reference.kind if self.reference else ""):
             return "a real device draws other random numbers and rounds otherwise"
-        if found := _LOW_PRECISION.search(self.text):
-            return f"the script chooses its precision ({found[0].decode()})"
+        if found := precision.chosen(self.text):
+            return f"the script chooses its precision ({found})"
         reference = self.reference
         if reference is None or not self.request.has_original or reference.device == "cpu":
             return None
@@ -277,15 +259,6 @@ class _Verification:
             return "they are those of the original on the CPU" if same else None
         differ = compare.values(reference, plain, compare.OTHER_DEVICE)
         return "the original's differ between cuda and cpu, too" if differ else None
-
-    def _trains(self) -> bool:
-        try:
-            tree = ast.parse(self.text)
-        except (SyntaxError, ValueError):
-            return False
-        return any(
-            isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree)
-        )
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
         self.ran.append((launch, judged.verdict == PASS))

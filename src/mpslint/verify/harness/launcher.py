@@ -17,7 +17,9 @@ from . import (
     channel,
     children,
     guarded,
+    log_lines,
     probes,
+    seeding,
     stopping,
     teller,
     tripwire,
@@ -199,6 +201,8 @@ def main(argv: list[str]) -> int:
     bootstrap.reach_children()
     RECORDER.trace = options.trace
     probes.install(options.lines)
+    log_lines.install()
+    seeding.install_early()
     if options.spawn:
         import multiprocessing
 

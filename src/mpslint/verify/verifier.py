@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
 from mpslint.verify import (
     changed_lines,
     compare,
+    compiling,
     interpreter,
     isolation,
     mutant,
     pace,
     precision,
+    side_by_side,
     verdict,
 )
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.report import (
-    FAIL,
     INCONCLUSIVE,
     PASS,
     RAN,
@@ -81,7 +81,8 @@ class _Verification:
         self._stabilities: dict[tuple[str, str], Stability] = {}
 
     def run(self, began: float) -> Report:
-        refused = self._set_up() or self._does_not_compile()
+        refused = self._set_up()
+        refused = refused or compiling.refused(self.request, self.workshop, self.texts)
         if refused is not None:
             return self._report([unrun(device, refused) for device in self._devices()], began)
         if self.request.has_original:
@@ -118,25 +119,6 @@ class _Verification:
         return Judgement(
             INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {first_sentence(last)}"
         )
-
-    def _does_not_compile(self) -> Judgement | None:
-        """Level 0. A script that did not compile before the rewrite either is not the rewrite's
-        fault.
-        """
-        paths = [self.request.script, *self.patched]
-        bad = self._syntax_errors({self.request.script: self.text, **self.patched}, paths)
-        if not bad:
-            return None
-        path, (kind, message, line) = next(iter(bad.items()))
-        reason = f"does not compile: {kind}: {message} ({path}:{line})"
-        before = self._syntax_errors(self.original, paths) if self.request.has_original else {}
-        return Judgement(INCONCLUSIVE if path in before else FAIL, reason)
-
-    def _syntax_errors(self, files: Files, paths: list[str]) -> dict[str, tuple[str, str, int]]:
-        self.workshop.lay_out(files)
-        inside = {self.workshop.inside(os.path.realpath(path)): path for path in paths}
-        bad = interpreter.syntax_errors(self.request.interpreter, list(inside))
-        return {inside[path]: error for path, error in bad.items()}
 
     def _find_reference(self) -> None:
         """The original's run that all others are held against: one that uses a device, if there is
@@ -179,23 +161,42 @@ class _Verification:
             self.tried[key] = launch
         return self.tried[key]
 
-    def _patched_on(self, device: str, files: Files, what: str, real: bool = False) -> Launch:
+    def _patched_on(
+        self,
+        device: str,
+        files: Files,
+        what: str,
+        real: bool = False,
+        workshop: Workshop | None = None,
+    ) -> Launch:
         where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
         self.tell(f"{what} on {where}")
         limit = self.request.timeout
         if self.reference is not None:
             limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
-        return self.workshop.launch(files, device, real=real, timeout=limit, pace=self.pace)
+        where_to = workshop or self.workshop
+        return where_to.launch(files, device, real=real, timeout=limit, pace=self.pace)
 
     def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
         launches: dict[str, Launch] = {}
         devices = self._devices()
         if not self.request.has_original and "cpu" in devices:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
-        for device in devices:
-            launches[device] = self._patched_on(device, self.patched, "patched script")
-            if not self.request.has_original:
-                self.pace = self.pace.after(launches[device])
+        first = self.reference
+        if not self.request.has_original:
+            first = launches[devices[0]] = self._patched_on(
+                devices[0], self.patched, "patched script"
+            )
+            self.pace = self.pace.after(first)
+        rest = [device for device in devices if device not in launches]
+        width = side_by_side.width(len(rest), first, self.request.memory)
+        ran = side_by_side.launched(
+            self.workshop,
+            rest,
+            lambda room, one: self._patched_on(one, self.patched, "patched script", workshop=room),
+            width,
+        )
+        launches.update(zip(rest, ran, strict=True))
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 

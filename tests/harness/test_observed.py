@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from .conftest import Run
@@ -143,3 +145,54 @@ def test_a_copy_to_the_host_that_nobody_waited_for_is_not_there_on_mps(quick: Ru
 
 def test_to_memory_that_is_not_pinned_cuda_waits_by_itself(quick: Run) -> None:
     assert quick(LATE.format(device="cuda"), "--device", "cuda").out.split() == ["3.0", "3.0"]
+
+
+NCCL = """
+import torch
+import torch.distributed as dist
+dist.init_process_group("nccl", init_method="file://{file}", rank=0, world_size=1)
+"""
+
+
+def test_nccl_is_a_limit_of_the_simulation_and_no_fault_of_the_script(
+    quick: Run, tmp_path: Path
+) -> None:
+    report = quick(NCCL.format(file=tmp_path / "store"), "--device", "cuda").report
+    assert report["outcome"] == "limit"
+    assert report["limits"] == ["NCCL is not simulated"]
+
+
+COMPILED = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def forward(self, x):
+        {inside}
+        return x * 2
+
+model = torch.compile(Model(), {options})
+print("result", model(torch.ones(2, device="{device}")).sum().item())
+"""
+
+
+def test_a_model_that_must_be_one_graph_is_traced_on_the_cpu(quick: Run) -> None:
+    script = COMPILED.format(inside="x = x + 1", options="fullgraph=True", device="cpu")
+    assert "result 8.0" in quick(script, "--device", "cpu").out
+
+
+def test_what_no_graph_can_hold_is_an_error_on_the_cpu(quick: Run) -> None:
+    script = COMPILED.format(inside="print(x.sum().item())", options="fullgraph=True", device="cpu")
+    assert quick(script, "--device", "cpu").report["error"]["type"] == "Unsupported"
+
+
+def test_a_graph_that_may_break_is_not_traced(quick: Run) -> None:
+    script = COMPILED.format(inside="print(x.sum().item())", options="dynamic=False", device="cpu")
+    assert "result 4.0" in quick(script, "--device", "cpu").out
+
+
+def test_graphs_of_cuda_are_refused_on_mps_alone(quick: Run) -> None:
+    ways = {"inside": "pass", "options": "backend='cudagraphs'"}
+    on_mps = quick(COMPILED.format(device="mps", **ways), "--device", "mps")
+    assert "cudagraphs" in on_mps.report["error"]["message"]
+    assert "result 4.0" in quick(COMPILED.format(device="cuda", **ways), "--device", "cuda").out

@@ -40,7 +40,7 @@ def install(options: Options) -> None:
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     _place_backward_passes()
     if options.kind != "real":
-        eager_compile.install()
+        eager_compile.install(options)
         lazy_dynamo.install()
     if options.kind == "simulated" and options.device == "mps" and not options.spawn:
         spawning.install()

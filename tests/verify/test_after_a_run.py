@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy
 import pytest
 
 from mpslint.verify import Request, contents, numbers, saved, snapshot, storages, tracing, verify
@@ -114,7 +115,7 @@ def test_an_archive_that_both_numpy_and_torch_write_is_read(tmp_path: Path) -> N
 def test_all_files_together_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved, "_MOST_ALL", 3000)
     for number in range(5):
-        (tmp_path / f"{number}.npy").write_bytes(bytes(1000))
+        numpy.save(tmp_path / f"{number}.npy", numpy.zeros(872, "uint8"))
     found = saved.collect(str(tmp_path), {})
     assert [isinstance(file, contents.Unread) for file in found.values()] == [False] * 2 + [
         True

@@ -161,3 +161,10 @@ def test_of_an_unknown_kind_of_file_only_the_same_can_be_said() -> None:
     assert not saved.has_numbers({"out": one})
     assert saved.uncomparable({"out": one}, {"out": one}) == []
     assert saved.uncomparable({"out": one}, {"out": two}) == ["out (an unknown kind of file)"]
+
+
+def test_of_very_many_files_it_is_said_where_the_comparison_ends(tmp_path: Path) -> None:
+    for number in range(502):
+        (tmp_path / f"{number:03}").write_text("0.5")
+    found = saved.collect(str(tmp_path), {})
+    assert saved.unread(found) == ["500 (and all after it: more than 500 files)"]

@@ -32,6 +32,12 @@ def test_as_many_run_as_the_memory_holds(peak: int, fits: int) -> None:
 
 
 @pytest.mark.usefixtures("processors")
+def test_long_runs_do_not_take_each_other_the_processors() -> None:
+    before = launch("cuda", ending=ended()._replace(peak_memory=GIGABYTE, seconds=90.0))
+    assert side_by_side.width(3, before, 8 * GIGABYTE) == 1
+
+
+@pytest.mark.usefixtures("processors")
 def test_without_a_run_to_go_by_they_run_one_after_the_other() -> None:
     assert side_by_side.width(3, None, 8 * GIGABYTE) == 1
 

@@ -26,7 +26,7 @@ from mpslint.verify.contents import (
 )
 from mpslint.verify.numbers import Spot
 
-_MOST_FILES = 50
+_MOST_FILES = 500
 _MOST_LISTED = 100_000
 _MOST_BYTES = contents.MOST_BYTES
 _MOST_ALL = 256 << 20  # of all files of a run, unpacked
@@ -50,6 +50,7 @@ def collect(folder: str, before: Mapping[str, tuple[int, int]]) -> dict[str, Sav
         if before.get(path) == state or not state[0]:
             continue
         if len(found) >= _MOST_FILES:
+            found[path] = Unread(f"and all after it: more than {_MOST_FILES} files")
             break
         if read_so_far > _MOST_ALL:
             found[path] = Unread(f"all together larger than {_MOST_ALL:,} bytes")

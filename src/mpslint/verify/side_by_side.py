@@ -11,6 +11,8 @@ from mpslint.verify.launch import Launch
 from mpslint.verify.workshop import Workshop
 
 _What = TypeVar("_What")
+_LONG = 20.0  # seconds
+_THREADS = 4  # of a run: see `environment`
 _MORE = 1.5  # a simulated device may need more memory than the run that was measured
 
 
@@ -19,7 +21,10 @@ def width(wanted: int, before: Launch | None, memory: int) -> int:
     if before is None or wanted < 2:
         return 1
     each = max(before.ended.peak_memory, 1) * _MORE
-    return max(1, min(wanted, _processors(), int(memory / each)))
+    processors = _processors()
+    if before.seconds > _LONG:  # no longer the start of torch, which is one thread's work
+        processors //= min(processors, _THREADS)
+    return max(1, min(wanted, processors, int(memory / each)))
 
 
 def _processors() -> int:

@@ -14,6 +14,7 @@ from mpslint.verify import (
     mutant,
     pace,
     precision,
+    progress,
     side_by_side,
     verdict,
 )
@@ -45,14 +46,14 @@ _REFERENCES = ("cuda", "cpu", "mps")
 _POINTLESS = {Way.ENVIRONMENT, Way.NO_TORCH, Way.TIMEOUT, Way.RESOURCES, Way.BROKEN}
 
 
-def verify(request: Request, progress: Progress | None = None) -> Report:
+def verify(request: Request, hears: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
 
-    `progress` hears a line before each run. Raises BadRequest (one line) for a request that cannot
-    be started. Nothing outside a temporary folder is written, and every process that was started
+    `hears` is told each run as it begins, and a long one from time to time. Raises BadRequest (one
+    line) for a request that cannot be started. Nothing outside a temporary folder is written, and every process that was started
     has ended when this returns.
     """
-    tell = progress or (lambda _line: None)
+    tell = hears or (lambda _line: None)
     request.checked()
     began = time.monotonic()
     python = interpreter.ask(request.interpreter, request.env)
@@ -154,8 +155,9 @@ class _Verification:
         key = (device, real)
         if again or key not in self.tried:
             where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
-            self.tell(f"original on {where}{', once more' if again else ''}")
-            launch = self.workshop.launch(self.original, device, real=real, pace=self.pace)
+            what = f"original on {where}{', once more' if again else ''}"
+            with progress.told(what, self.tell):
+                launch = self.workshop.launch(self.original, device, real=real, pace=self.pace)
             if again:
                 return launch
             self.tried[key] = launch
@@ -170,12 +172,12 @@ class _Verification:
         workshop: Workshop | None = None,
     ) -> Launch:
         where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
-        self.tell(f"{what} on {where}")
         limit = self.request.timeout
         if self.reference is not None:
             limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
-        where_to = workshop or self.workshop
-        return where_to.launch(files, device, real=real, timeout=limit, pace=self.pace)
+        room = workshop or self.workshop
+        with progress.told(f"{what} on {where}", self.tell):
+            return room.launch(files, device, real=real, timeout=limit, pace=self.pace)
 
     def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
         launches: dict[str, Launch] = {}
@@ -184,9 +186,8 @@ class _Verification:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
         first = self.reference
         if not self.request.has_original:
-            first = launches[devices[0]] = self._patched_on(
-                devices[0], self.patched, "patched script"
-            )
+            first = self._patched_on(devices[0], self.patched, "patched script")
+            launches[devices[0]] = first
             self.pace = self.pace.after(first)
         rest = [device for device in devices if device not in launches]
         width = side_by_side.width(len(rest), first, self.request.memory)

@@ -117,9 +117,8 @@ def test_all_files_together_have_an_end(tmp_path: Path, monkeypatch: pytest.Monk
     for number in range(5):
         numpy.save(tmp_path / f"{number}.npy", numpy.zeros(872, "uint8"))
     found = saved.collect(str(tmp_path), {})
-    assert [isinstance(file, contents.Unread) for file in found.values()] == [False] * 2 + [
-        True
-    ] * 3
+    unread = [isinstance(file, contents.Unread) for file in found.values()]
+    assert unread == [False] * 2 + [True] * 3
     assert saved.unread(found)[0] == "2.npy (all together larger than 3,000 bytes)"
 
 

@@ -50,8 +50,8 @@ def verify(request: Request, hears: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
 
     `hears` is told each run as it begins, and a long one from time to time. Raises BadRequest (one
-    line) for a request that cannot be started. Nothing outside a temporary folder is written, and every process that was started
-    has ended when this returns.
+    line) for a request that cannot be started. Nothing outside a temporary folder is written, and
+    every process that was started has ended when this returns.
     """
     tell = hears or (lambda _line: None)
     request.checked()

@@ -43,6 +43,20 @@ def test_the_same_steps_and_losses_pass() -> None:
     assert "same numbers" in judged.reason
 
 
+def test_a_late_loss_counts_on_the_device_of_the_original() -> None:
+    late = [0.5] * 300
+    reference = launch("cuda", losses=late)
+    assert judge(launch("cuda", losses=[*late[:-1], 0.6]), reference).verdict == "fail"
+    # elsewhere rounding has grown by then
+    assert judge(launch("mps", losses=[*late[:-1], 0.5001]), reference).verdict == "pass"
+
+
+def test_what_was_compared_is_counted() -> None:
+    printed = ended(stdout="accuracy 0.5 of 9\n")
+    judged = judge(launch("mps", ending=printed), launch("cuda", ending=printed))
+    assert "(3 losses, 2 states of the weights, 2 printed numbers)" in judged.reason
+
+
 def test_a_patched_script_that_raises_where_the_original_ran_fails() -> None:
     judged = judge(launch("mps", **raised("ValueError", "no")))
     assert judged.verdict == "fail"

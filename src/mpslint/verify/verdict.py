@@ -227,7 +227,8 @@ def _what_agreed(reference: Launch, patched: Launch, seen: _Seen) -> Judgement:
         reason = f"{done}, as the original on {reference.name}; {seen.not_compared}"
         return Judgement(RAN, reason, notes)
     but = f", but for {', '.join(seen.left_out)}" if seen.left_out else ""
-    reason = f"{done}, same numbers as the original on {reference.name}{but}"
+    compared = compare.amount(reference)
+    reason = f"{done}, same numbers as the original on {reference.name} ({compared}){but}"
     return Judgement(PASS, reason, notes, tuple(seen.left_out))
 
 

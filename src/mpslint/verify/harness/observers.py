@@ -13,7 +13,7 @@ import torch
 from . import device_calls, eager_compile, lazy_dynamo, placement, spawning, stopping
 from .frames import waiting_for_autograd
 from .options import Options
-from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
+from .recorder import MAX_LOSSES, RECORDER, is_looked_at
 
 HostView = Callable[[torch.Tensor], torch.Tensor]
 
@@ -78,7 +78,7 @@ def _record_parameters(optimizer: torch.optim.Optimizer) -> None:
     RECORDER.parameters_on_device = max(
         RECORDER.parameters_on_device, _on_device(_parameters(optimizer))
     )
-    if len(RECORDER.digests) < MAX_DIGESTS:
+    if is_looked_at(RECORDER.steps):
         RECORDER.digest(digest(_parameters(optimizer), RECORDER.steps))
 
 

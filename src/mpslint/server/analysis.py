@@ -171,7 +171,9 @@ class Analyst:
             try:
                 with warm.asking(path) as neighbours:
                     tree = self._tree(path).index if type(source) is SourceFile else None
-                    findings = lint(source, settings, tree, elsewhere=neighbours, pause=pause)
+                    findings = lint(
+                        source, settings, tree, elsewhere=neighbours, levels=False, pause=pause
+                    )
                 for finding in findings:
                     finding.drop_fix()  # It would be made from a tree that the next edit changes.
             finally:

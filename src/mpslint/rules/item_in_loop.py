@@ -32,7 +32,8 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`), of the rank or of a
 verbosity switch, in an error path, behind `if step % n: continue`; after the loop; once per epoch;
 in evaluation loops, where nothing is trained and results must be read at some time; tensors known
-to be on the CPU and files that never use another device; values that are no tensors of torch
+to be on the CPU and programs that never use another device (a file that trains what its callers
+hand it says nothing of that); values that are no tensors of torch
 (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step
 (`synchronize`); in a forward pass, a read outside loops (a length that a shape needs), arms for
 predictions alone (`if not self.training`), what is known to lie on the CPU.

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.value import Kind
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.model import Label
@@ -150,6 +151,8 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
     """Whether `node` is a tensor that kernels of a device fill."""
+    if _is_of_old_torch(context, node):
+        return False
     value = context.values.of(node)
     if value.kind is not Kind.TENSOR or not (value.computed or value.loss):
         return False
@@ -159,13 +162,26 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
     return context.placement.on_accelerator(node)
 
 
+def _is_of_old_torch(context: Context, node: ast.expr) -> bool:
+    """`loss.data[0]`: a loss has no dimensions since torch 0.4, and an index of it raises."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "data"
+        and context.values.of(node.value.value).loss
+    )
+
+
 def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
     """Steps in source order, those with no device work between them together.
 
-    Only the first of these has to wait; the others find the queue empty.
+    Only the first of these has to wait; the others find the queue empty. No Mac waits in a loop
+    that it never comes to.
     """
     group: list[Step] = []
     for step in sorted(steps, key=lambda s: (s.node.lineno, s.node.col_offset)):
+        if not context.worlds.reach(step.node) & MACS:
+            continue
         if group and not follows(context, group[-1], step):
             yield group
             group = []

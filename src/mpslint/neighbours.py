@@ -43,7 +43,7 @@ _DEPTH = 4
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"double", b"float64")
+_HELD = (*_MACHINE, b"double", b"float64", b"import_module")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})

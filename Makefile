@@ -6,12 +6,14 @@ VENV ?= .venv
 PIP_ARGS ?=
 WORKERS ?= 2
 FUZZ_EXAMPLES ?= 50000
+CHECKOUTS ?= ../checkouts
+BEFORE ?=
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit fuzz dask browser docs site bench clean
+.PHONY: demo test lint unit fuzz dask browser docs site bench hard ecosystem clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -52,6 +54,15 @@ site: docs
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/bench.py
+
+# Many files, killed runs, full disks, damaged caches and projects that mean harm; hours on two cores.
+# HARD_CORPORA and HARD_PYTHONS name more folders and interpreters, parted by colons.
+hard: $(VENV)/.test
+	$(BIN)/python benchmarks/hard
+
+# Which findings and fixes on public code a change adds and takes away.
+ecosystem: $(VENV)/.test
+	$(BIN)/python benchmarks/ecosystem $(CHECKOUTS) $(if $(BEFORE),--before $(BEFORE))
 
 clean:
 	rm -rf $(VENV) build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

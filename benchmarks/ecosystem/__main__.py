@@ -58,8 +58,8 @@ class Compared(NamedTuple):
         return bool(self.gone or self.new or self.patch or self.errors)
 
 
-def listed() -> list[Listed]:
-    lines = LISTED.read_text(encoding="utf-8").splitlines()
+def listed(path: Path) -> list[Listed]:
+    lines = path.read_text(encoding="utf-8").splitlines()
     return [Listed(*line.split()) for line in lines if line and not line.startswith("#")]
 
 
@@ -194,6 +194,7 @@ def _details(one: Compared) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("checkouts", type=Path)
+    parser.add_argument("--repositories", type=Path, default=LISTED, help="another list")
     parser.add_argument("--before", help="a commit of this repository")
     parser.add_argument("--after", help="another one; default: the files as they are")
     parser.add_argument("--only", default="", help="repositories whose name holds this")
@@ -205,7 +206,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="ecosystem-") as folder:
         work = Path(folder)
         versions = [version(before, work), version(options.after, work)]
-        for repository in listed():
+        for repository in listed(options.repositories):
             if options.only not in repository.name:
                 continue
             place = checkout(options.checkouts.resolve(), repository)
@@ -220,7 +221,7 @@ def main() -> int:
             one = results[-1]
             print(f"{repository.name}: +{len(one.new)} -{len(one.gone)}", file=sys.stderr)
     if not results:
-        sys.exit(f"{options.checkouts}: holds no folder `owner+name` of {LISTED.name}")
+        sys.exit(f"{options.checkouts}: holds no folder `owner+name` of {options.repositories}")
     lines = markdown(results, absent, before, options.after or "the files as they are")
     text = "\n".join(lines) + "\n"
     if options.output:

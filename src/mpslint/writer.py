@@ -63,7 +63,7 @@ def replace(path: str, before: bytes, after: bytes) -> None:
             with contextlib.suppress(OSError, AttributeError):
                 os.chown(temporary, status.st_uid, status.st_gid)
             os.chmod(temporary, stat.S_IMODE(status.st_mode))
-            if not _take_place(temporary, real, before, after):
+            if not _take_place(temporary, real, before, after) and read_regular(real) != after:
                 raise CannotWrite(path, _CHANGED)
     except OSError as error:
         raise CannotWrite(path, f"cannot be written: {reason_of(error)}") from None

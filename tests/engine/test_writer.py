@@ -124,6 +124,18 @@ def test_a_file_that_another_run_has_changed_in_the_same_way_is_left_alone(file:
     assert (file.read_bytes(), file.stat().st_ino) == (AFTER, inode)
 
 
+@pytest.mark.parametrize("step", ["fsync", "chmod"])
+def test_a_file_that_another_run_changes_in_the_same_way_meanwhile_is_left_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setattr(writer, "_sync_folder", lambda _: None)
+    monkeypatch.setattr(os, step, lambda *_: file.write_bytes(AFTER))
+    inode = file.stat().st_ino
+    replace(str(file), BEFORE, AFTER)
+    assert (file.read_bytes(), file.stat().st_ino) == (AFTER, inode)
+    assert listing(file.parent) == ["train.py"]
+
+
 def test_a_temporary_file_that_another_run_clears_before_it_is_locked_is_made_again(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -37,6 +37,7 @@ _WORDS = tuple(
         "exit(",
         "seed",
         "skip",
+        "import_module",
     ]
 )
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from conftest import PORTABLE
 from hostile_project import CUDA_ONLY, TRAPS, Trap, mark_where_run, obeyed
 
 ENDLESS = 120
@@ -71,3 +72,12 @@ def test_a_link_that_leads_out_is_not_written_through(project: Path) -> None:
     done = ran(project, ["-m", "mpslint", "fix", "--no-verify", "--no-cache", "."])
     assert "lies outside of what was named" in done.stderr
     assert (project.parent / "outside.py").read_text() == CUDA_ONLY
+
+
+@pytest.mark.parametrize("trap", ["a name that is no text", "a name with an escape"])
+def test_a_file_with_an_odd_name_is_fixed_like_any_other(project: Path, trap: str) -> None:
+    TRAPS[trap].make(project)
+    done = ran(project, ["-m", "mpslint", "fix", "--no-verify", "--no-cache", "."])
+    assert (done.returncode, done.stderr) == (0, "")
+    (file,) = project.iterdir()
+    assert file.read_text() == PORTABLE

@@ -19,14 +19,14 @@ from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,
-    entered_from,
     exported_device,
     implied_by_base,
     implied_by_import,
     settled_by_import,
 )
-from mpslint.semantics.facts_known import NONE, common
+from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.users import Users
 
 if TYPE_CHECKING:
     import ast
@@ -45,9 +45,6 @@ _MOST_LOOKED_AT = 20_000
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"double", b"float64", b"import_module")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
-_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
-_LASTING = frozenset({"cuda", "no-mps"})
-"""What is still so in a function that is called where it holds."""
 _Answer = TypeVar("_Answer")
 
 
@@ -62,6 +59,7 @@ class Neighbours:
         self._runs = ImportedRuns(self.modules)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
+        self._users = Users(self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -177,7 +175,9 @@ class Neighbours:
         path = os.path.abspath(path)
 
         def ask(_: str) -> Facts:
-            return self._entered(path, name)
+            facts, files = self._users.entered(path, name)
+            self._note(files)
+            return facts
 
         return self._answer(path, ("entered", path, name), ask, NONE)
 
@@ -226,35 +226,6 @@ class Neighbours:
         return None
 
     # inside
-
-    def _entered(self, path: str, name: str) -> Facts:
-        folder, stem = os.path.split(path.removesuffix(".py"))
-        own = stem if stem != "__init__" else os.path.basename(folder)
-        self._note((folder,))
-        sites: list[Facts] = []
-        beside = self.modules.beside(path)
-        self._note(tuple(beside))
-        both = {_bytes(own), _bytes(name)}
-        users = [other for other in beside if both <= self.modules.words(other)]
-        # Who speaks of no machine asks for none.
-        if any(_ASKING.isdisjoint(self.modules.words(other)) for other in users):
-            return NONE
-        for other in users:
-            context = self.context(other)
-            if context is None:
-                return NONE
-
-            def imported(qualified: str, other: str = other) -> bool:
-                body = qualified.lstrip(".")
-                head, _, last = body.rpartition(".")
-                module = qualified[: len(qualified) - len(body)] + head
-                return last == name and self.modules.find(other, module)[0] == path
-
-            # A file that has both words and no mention that can be followed may use it somehow.
-            sites += entered_from(context, imported) or [NONE]
-            if sites and not common(sites):
-                return NONE
-        return common(sites) & _LASTING
 
     def _answer(
         self,

@@ -107,20 +107,23 @@ class Worlds:
     def _narrowed(self, events: list[Event]) -> list[Event]:
         """Takes away the worlds in which nobody calls a function, where only others do. These are
         looked at for functions in which something is asked about."""
-        if self._project is None:
-            return events
-        known = self._entered
         for event in events:
-            function = event.function
-            if not isinstance(function, Function):
-                continue
-            if function not in known:
-                cls = function.cls
-                used_here = cls.made if cls is not None else function.calls
-                name = (cls or function).node.name
-                known[function] = ALL if used_here else self._project.entered(name)
-            event.worlds &= known[function]
+            if isinstance(event.function, Function):
+                event.worlds &= self._used(event.function)
         return events
+
+    def _used(self, function: Function) -> int:
+        """The worlds in which somebody calls a function."""
+        if self._project is None:
+            return ALL
+        known = self._entered.get(function)
+        if known is None:
+            cls = function.cls
+            used_here = cls.made if cls is not None else function.calls
+            name = (cls or function).node.name
+            known = ALL if used_here else self._project.entered(name)
+            self._entered[function] = known
+        return known
 
     def release(self) -> None:
         """Takes the analysis apart, whose parts know each other: a run over many files does not
@@ -196,18 +199,20 @@ class Worlds:
     def reach(self, node: ast.AST) -> int:
         """The worlds in which control comes to a node. A statement from which all ways lead to what
         only CUDA has is CUDA's own as well."""
-        worlds = self._reach(node)
-        if worlds & MACS and self._ends_on_cuda(self._index.function(node)):
+        worlds, run = self._reach(node), self.run
+        if not worlds & MACS:
+            return worlds
+        around = self._index.function(node)
+        if around is None:
+            own, function = run.frame.own, None
+        else:
+            function = run.functions.get(around)
+            if function is None:
+                return worlds
+            own = function.own
+        if own and not run.ends.get(function, MACS) & MACS:
             return worlds & ~MACS
-        return worlds
-
-    def _ends_on_cuda(self, around: ast.AST | None) -> bool:
-        run = self.run
-        function = run.functions.get(around) if around is not None else None  # type: ignore[call-overload]
-        if around is not None and function is None:
-            return False
-        own = function.own if function is not None else run.frame.own
-        return own and not run.ends.get(function, MACS) & MACS
+        return worlds & self._used(function) if function is not None else worlds
 
     def _reach(self, node: ast.AST) -> int:
         reach = self.run.reach

@@ -27,10 +27,10 @@ OPENING = "MPS1"
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
 SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
-"""Words without which a module leaves nothing behind."""
+"""Words without which a module leaves nothing behind, beside those of what is wide by itself."""
 _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
-_WIDE = "would be float64 on MPS"
+WIDE = "would be float64 on MPS"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
@@ -47,6 +47,8 @@ class Place(NamedTuple):
     why: str
     is_mended: bool = False
     """A safe fix of that file will mend it, where it is fixed as well."""
+    is_sent: bool = False
+    """It goes where a tensor is of which nothing more is known."""
 
     @property
     def reason(self) -> str:
@@ -83,10 +85,10 @@ def places(context: Context) -> Iterator[Place]:
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
     for harm in harms(worlds):
         if harm.kind is Kind.WIDE:
-            yield _place(context, harm.node, _WIDE)
+            yield _place(context, harm.node, WIDE)
     for event in worlds.events(Kind.SENT):
         if not event.caught:
-            yield _place(context, event.node, _WIDE)
+            yield _place(context, event.node, WIDE)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

@@ -275,3 +275,35 @@ def test_a_file_that_stays_on_the_cpu_keeps_those_that_import_it_there(tmp_path:
     texts = together(tmp_path, "parts.py", "use.py")
     assert '"mps"' not in texts["parts.py"]
     assert '"mps"' not in texts["use.py"]
+
+
+ON_THE_DEVICE_GIVEN = """\
+import torch
+
+
+def doubled(x, device):
+    if torch.cuda.is_available():
+        x = x.cuda()
+    return x * 2
+
+
+def pick():
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device({})
+
+
+print(doubled(torch.zeros(3), pick()))
+"""
+
+
+def test_no_machine_is_asked_for_a_device_that_it_lacks() -> None:
+    result = fixed(ON_THE_DEVICE_GIVEN.format('"cuda"'), unsafe=True)
+    (applied,) = [one for one in result.applied if one.code == "MPS102"]
+    assert applied.applicability is Applicability.UNSAFE
+    assert "x.to(device) would ask for cuda on a CPU" in applied.message
+
+
+def test_a_device_that_every_machine_has_is_used() -> None:
+    choice = '"cuda" if torch.cuda.is_available() else "cpu"'
+    assert "    x = x.to(device)\n" in fixed(ON_THE_DEVICE_GIVEN.format(choice)).text

@@ -81,6 +81,7 @@ class Interpreter(Summaries, Methods):
         self.held = set()
         self.saves = []
         self.default_device = None
+        self.default_dtype = None
         self.ends = {}
         self._ended: tuple[int, ast.expr | None] = 0, None
         """The worlds that end with the module in an error, and the condition that says so."""

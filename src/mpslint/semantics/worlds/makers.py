@@ -79,6 +79,8 @@ class Makers(Placing):
             dtype = dtype or dtype_of(one(source, MACS))
         elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
             made = Atom(UNKNOWN, scalar=True)
+        elif dtype is None and short in facts.FLOAT_FACTORIES and "dtype" not in keywords:
+            dtype = self.default_dtype
         result = self.on_device(made, where_to, None if from_array else dtype)
         self.wide(result, node, dtype, array=from_array)
         return result
@@ -100,13 +102,15 @@ class Makers(Placing):
             return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
         if place is not None and not is_none(place):
             placed = self.place(place, node)
-            return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+            made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", self.default_dtype)), placed)
+            self.wide(made, node, self.default_dtype)
+            return made
         if last in facts.MIXING_LOSSES:
             return UNK
         loss = last.endswith("Loss")
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
         bare = bare and not (loss and args) and not _spreads(node)
-        return Atom(MODULE, ("cpu", BARE if bare else None), scalar=loss)
+        return Atom(MODULE, ("cpu", BARE if bare else self.default_dtype), scalar=loss)
 
     def dtype_of(self, value: Value | None) -> str | None:
         """The dtype that an argument names, as a Mac would have it."""

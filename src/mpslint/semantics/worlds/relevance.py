@@ -6,6 +6,8 @@ import ast
 import bisect
 from collections.abc import Iterable
 
+from mpslint.facts.priors import wide_words
+
 # A function without any of these words can neither do anything here nor tell the worlds apart.
 _WORDS = tuple(
     word.encode()
@@ -50,7 +52,8 @@ def lines_with_words(text: bytes, names: Iterable[str] = ()) -> list[int]:
         starts.append(position)
         position = text.find(b"\n", position) + 1
     lower, size = text.lower(), len(text)
-    words = (*_WORDS, *(name.lower().encode() for name in names))
+    wide = (word.lower() for word in wide_words())
+    words = (*_WORDS, *wide, *(name.lower().encode() for name in names))
     lines: set[int] = set()
     for word in words:
         position = lower.find(word)

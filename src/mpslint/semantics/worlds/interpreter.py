@@ -129,14 +129,14 @@ class Interpreter(Summaries, Methods):
         """What the names of the module are; without telling of anything. Other files ask this."""
         if not self._settled:
             self._settled = True
-            self.block(self.tree.body)
+            self._module()
         return self.frame.env
 
     def run(self) -> None:
         """Runs the file and all of its functions, and tells what they do."""
         self._settled = True
         self.recording = True
-        self.block(self.tree.body)
+        self._module()
         frame = self.frame
         end, tests = frame.mask, frame.tests
         self._ended = frame.refused, frame.gate
@@ -155,6 +155,14 @@ class Interpreter(Summaries, Methods):
         for key, value in frame.env.items():
             if "." not in key and key not in self.global_reads:
                 self.kept(value, key, use=self.tree)
+
+    def _module(self) -> None:
+        """Runs what stands at the top. Its functions see what the names are in the end, not what
+        they were in front of the first branch behind the function."""
+        self.block(self.tree.body)
+        for function in self.functions.values():
+            if function.up:
+                function.up = [*function.up[:-1], self.frame.env]
 
     # its functions
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.left_behind import OPENING, STAYS, places
+from mpslint.left_behind import OPENING, STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -54,6 +54,11 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     if not moving or "mps" not in context.settings.device_order:
         return
     widening = [one for one in moving if one.severity is Severity.IGNORES]
+    for one in findings:
+        if lacks_kernel(one) and one.applicability is not Applicability.SAFE:
+            for wide in widening:
+                wide.doubt(f"line {one.row}: {one.message}")
+            break
     for place in places(context):
         doubted = moving if place.why == STAYS else widening if place.is_sent else []
         if doubted and not place.is_mended:

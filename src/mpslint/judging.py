@@ -11,7 +11,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.edits import origin
-from mpslint.left_behind import STAYS, places
+from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.harm import harms, misplaced, told_cuda
@@ -144,6 +144,14 @@ def left_behind(
                     is_far=place.is_sent,
                     is_opening=True,
                 )
+            )
+            break
+    for one in made.findings if not found else ():
+        if lacks_kernel(one):
+            row = trace.row(_start(made.source, one))
+            reason = f"line {row}: {one.message}"
+            found.append(
+                Objection(reason, frozenset(), row, on_mac=True, is_far=True, is_opening=True)
             )
             break
     if not found and made.elsewhere is not None:

@@ -99,7 +99,7 @@ class Makers(Placing):
         self.emit(Kind.OPERATOR, node, name=last)
         place = keywords.get("device")
         if last in ("Parameter", "Module"):
-            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+            return self.parameter(args)
         if place is not None and not is_none(place):
             placed = self.place(place, node)
             made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", self.default_dtype)), placed)
@@ -111,6 +111,14 @@ class Makers(Placing):
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
         bare = bare and not (loss and args) and not _spreads(node)
         return Atom(MODULE, ("cpu", BARE if bare else self.default_dtype), scalar=loss)
+
+    def parameter(self, args: list[Value]) -> Value:
+        """`nn.Parameter(tensor)`; one of a module goes where the module goes."""
+        first = one(args[0], ALL) if args else UNK
+        if first.kind != TENSOR:
+            return UNK
+        cls = self.frame.function.cls if self.frame.function is not None else None
+        return tensor("?", first.v[1]) if cls is not None and cls.module else args[0]
 
     def dtype_of(self, value: Value | None) -> str | None:
         """The dtype that an argument names, as a Mac would have it."""

@@ -135,7 +135,7 @@ class TorchCalls(Makers, Calls):
         if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
             return self.make_module(last, node, args, keywords)
         if last == "Parameter":
-            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+            return self.parameter(args)
         return self._other(name, short, node, args, keywords)
 
     # torch.cuda

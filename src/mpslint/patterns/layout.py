@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
+from mpslint.patterns.conventions import conventions
 from mpslint.patterns.text import holds_comment, indent_unit, line_limit, quote, replace_span
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def broken_arms(source: SourceFile, parts: list[str], inner: str) -> str:
         else:
             together.append(part)
     fits = all(len(inner.expandtabs()) + len(line) <= line_limit(source) for line in together)
-    by_hand = quote(source) == "'" and fits
+    by_hand = fits and quote(source) == "'" and not conventions(source.path).formatted
     return f"{source.newline}{inner}".join(together if by_hand else parts)
 
 

@@ -324,3 +324,21 @@ def test_a_library_that_computes_in_float64_keeps_the_device(
     tmp_path: Path, strategy: str, fixed: list[str]
 ) -> None:
     assert files_fixed(tmp_path, model=STRATEGY.format(strategy=strategy)) == fixed
+
+
+IN_MODEL = f"import torch\nfrom torch import nn\n\n{DEVICE}net = nn.Linear(2, 2).to(device)\n"
+IN_USE = "import torch\nfrom model import net\n\n{}print(net(torch.zeros(1, 2){}))\n"
+
+
+@pytest.mark.parametrize(
+    ("selection", "move", "fixed"),
+    [
+        pytest.param("", "", [], id="what one leaves on the CPU keeps the other there"),
+        pytest.param(DEVICE, ".to(device)", ["model", "use"], id="both move"),
+    ],
+)
+def test_what_meets_in_two_files_changes_in_both_or_in_none(
+    tmp_path: Path, selection: str, move: str, fixed: list[str]
+) -> None:
+    use = IN_USE.format(selection, move)
+    assert files_fixed(tmp_path, model=IN_MODEL, use=use) == fixed

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.edits import origin
+from mpslint.edits import first_origin, origin
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
@@ -80,9 +80,7 @@ class Trace:
         self._passes = passes
 
     def offset(self, offset: int) -> int:
-        for edits in reversed(self._passes):
-            offset = origin(offset, edits)
-        return offset
+        return first_origin(offset, self._passes)
 
     def row(self, offset: int) -> int:
         return self._source.position(self.offset(offset))[0]

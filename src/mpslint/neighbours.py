@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _DEPTH = 4
 """So many re-exports are followed."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"double", b"float64")
+_HELD = (*_MACHINE, b"double", b"float64", b"import_module")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})

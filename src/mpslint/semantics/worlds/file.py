@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
 from mpslint.semantics.worlds.relevance import lines_with_words, matters
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
@@ -156,7 +156,22 @@ class Worlds:
         return False
 
     def reach(self, node: ast.AST) -> int:
-        """The worlds in which control comes to a node."""
+        """The worlds in which control comes to a node. A statement from which all ways lead to what
+        only CUDA has is CUDA's own as well."""
+        worlds = self._reach(node)
+        if worlds & MACS and self._ends_on_cuda(self._index.function(node)):
+            return worlds & ~MACS
+        return worlds
+
+    def _ends_on_cuda(self, around: ast.AST | None) -> bool:
+        run = self.run
+        function = run.functions.get(around) if around is not None else None  # type: ignore[call-overload]
+        if around is not None and function is None:
+            return False
+        own = function.own if function is not None else run.frame.own
+        return own and not run.ends.get(function, MACS) & MACS
+
+    def _reach(self, node: ast.AST) -> int:
         reach = self.run.reach
         current: ast.AST | None = node
         while current is not None:
@@ -189,9 +204,11 @@ class Worlds:
             current = self._index.parents.get(current)
         return False
 
-    def breaks(self, node: ast.AST) -> bool:
-        """Whether a Mac comes to `node`, and what it raises ends the program."""
-        return bool(self.reach(node) & MAC) and not self.is_caught(node)
+    def breaks(self, node: ast.AST, *, on_any_way: bool = False) -> bool:
+        """Whether a Mac comes to `node`, and what it raises ends the program; `on_any_way`: be it
+        on a way to what only CUDA has."""
+        worlds = self._reach(node) if on_any_way else self.reach(node)
+        return bool(worlds & MAC) and not self.is_caught(node)
 
     def on_mps(self, node: ast.AST) -> bool:
         """Whether a Mac comes to `node` today, and also once the choices before it ask for MPS:

@@ -167,10 +167,14 @@ class Interpreter(Summaries, Methods):
     # its functions
 
     def _run_constructors(self) -> None:
-        """What `__init__` leaves on `self`, before other methods look at it."""
+        """What `__init__` leaves on `self`, and what methods for CUDA machines alone do, before
+        other methods look at it."""
         for function in list(self.functions.values()):
             if function.cls is not None and function.node.name == "__init__":
                 self.summary(function)
+            elif function.cls is not None and not function.mask & MACS and function.relevant:
+                given = self.parameters(function, ())
+                self.enter(function, function.mask, NO_TESTS, given, recording=False)
 
     def _visit(self, function: Function, done: set[Function], end: int, tests: Tests) -> None:
         """Runs a function after those that call it."""

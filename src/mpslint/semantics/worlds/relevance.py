@@ -39,6 +39,7 @@ _WORDS = tuple(
         "exit(",
         "seed",
         "skip",
+        "import_module",
     ]
 )
 

@@ -1,4 +1,4 @@
-"""A simulated ``mps`` or ``cuda`` device on a CPU build of torch.
+"""A simulated ``mps`` or ``cuda`` device, in place of whatever devices this torch was built for.
 
 Tensors are genuine: real dispatch keys, real autograd, autocast, views and errors. Only memory and
 arithmetic are the CPU's.
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import torch
 
-from .. import optable
+from .. import absent, optable
 from ..bootstrap import Unavailable
 from ..recorder import RECORDER
-from . import accelerator_names, generator, native, registry, retag, selftest, storage
+from . import accelerator_names, generator, legacy_types, native, registry, retag, selftest, storage
 from .memory import TRACKER
 from .state import SIM, SPECS
 
@@ -20,23 +20,12 @@ def _describe(version: optable.Version) -> str:
     return ".".join(map(str, version))
 
 
-def _refuse_real_devices() -> None:
-    if torch.backends.mps.is_built():
-        raise Unavailable("this torch is built for MPS; use --real, or a CPU build to simulate")
-    if torch.version.cuda or torch.version.hip:
-        raise Unavailable(
-            f"torch {torch.__version__} is built for a GPU; "
-            "simulation needs the CPU build of torch (or use --real)"
-        )
-
-
 def install(device: str, torch_version: str | None, fallback: bool) -> None:
     """Install the device into this process; raises Unavailable when it does not hold.
 
     ``torch_version`` selects the operator table (mps only), ``fallback`` is what
     PYTORCH_ENABLE_MPS_FALLBACK said while torch was being loaded.
     """
-    _refuse_real_devices()
     SIM.name = device
     SIM.spec = SPECS[device]
     SIM.device = torch.device(device, 0)
@@ -57,6 +46,8 @@ def install(device: str, torch_version: str | None, fallback: bool) -> None:
         from . import mps_names
 
         mps_names.install()
+        if "cuda" in absent.BUILT_FOR:
+            legacy_types.leave_out()
     else:
         from . import cuda_names
 

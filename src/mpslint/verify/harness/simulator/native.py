@@ -1,9 +1,9 @@
 """Makes libtorch believe that the device exists: its guard and its hooks.
 
-Two objects are touched. The device guard registry gets a guard of our device type, made by torch's
-own Python guard class. The hooks object (which a CPU build answers "not built" from) gets a copy of
-its vtable in which such questions point at tiny functions of the CPU guard: return 0, return 1, do
-nothing.
+Two objects are touched, after those of real devices have been taken away (``absent``). The device
+guard registry gets a guard of our device type, made by torch's own Python guard class. The hooks
+object (which a CPU build answers "not built" from) gets a copy of its vtable in which such
+questions point at tiny functions of the CPU guard: return 0, return 1, do nothing.
 """
 
 from __future__ import annotations
@@ -14,16 +14,11 @@ from typing import Any, NamedTuple
 
 import torch
 
+from .. import absent
+from ..vtables import library, replace_slots, slot, virtual_functions
 from .state import SIM
-from .vtables import library, replace_slots, slot, virtual_functions
 
-_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
-_REGISTRY_LENGTH = 21
-_CPU_TYPE, _META_TYPE, _PRIVATE_TYPE = 0, 14, 20
-_HOOK_GETTERS = {
-    "mps": "_ZN2at6detail11getMPSHooksEv",
-    "cuda": "_ZN2at6detail12getCUDAHooksEv",
-}
+_PRIVATE_TYPE = 20
 _CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
 
 _ANSWER_ONE = (
@@ -48,13 +43,6 @@ class _Tiny(NamedTuple):
     zero: int
     one: int
     nothing: int
-
-
-def _registry() -> Any:
-    array = (ctypes.c_void_p * _REGISTRY_LENGTH).in_dll(library("libc10.so"), _REGISTRY)
-    if not array[_CPU_TYPE] or not array[_META_TYPE]:
-        raise RuntimeError("the device guard registry of this torch has another layout")
-    return array
 
 
 def _tiny_functions(cpu_guard: int, names: list[str]) -> _Tiny:
@@ -82,10 +70,6 @@ def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
         type_ = itertools.repeat(kind).__next__
 
     index = SIM.spec.device_type
-    if registry[index]:
-        raise RuntimeError(f"this torch has a real {SIM.name} device guard")
-    if registry[_PRIVATE_TYPE]:
-        raise RuntimeError("a privateuse1 device guard is registered already")
     guard = Guard()
     _guards.append(guard)
     torch._C._acc.register_python_privateuseone_device_guard(guard)
@@ -110,8 +94,6 @@ def _hook_slots() -> dict[str, int]:
 
 
 def _install_hooks(tiny: _Tiny) -> None:
-    getter = getattr(library("libtorch_cpu.so"), _HOOK_GETTERS[SIM.name])
-    getter.restype = ctypes.c_void_p
     slots = _hook_slots()
     functions: dict[int, int] = {}
     for names, target in (
@@ -120,9 +102,9 @@ def _install_hooks(tiny: _Tiny) -> None:
         (_DO_NOTHING, tiny.nothing),
     ):
         functions.update({slots[name]: target for name in names if name in slots})
-    allocator = ctypes.cast(getattr(library("libc10.so"), _CPU_ALLOCATOR), ctypes.c_void_p)
+    allocator = ctypes.cast(getattr(library("c10"), _CPU_ALLOCATOR), ctypes.c_void_p)
     functions[slots["getPinnedMemoryAllocator"]] = int(allocator.value or 0)
-    replace_slots(getter(), len(slots) + 2, functions)
+    replace_slots(absent.hooks(SIM.name), len(slots) + 2, functions)
 
 
 def install() -> None:
@@ -132,7 +114,8 @@ def install() -> None:
     names = virtual_functions(
         "c10/core/impl/DeviceGuardImplInterface.h", "DeviceGuardImplInterface"
     )
-    registry = _registry()
-    tiny = _tiny_functions(registry[_CPU_TYPE], names)
+    absent.without_devices()
+    registry = absent.guards()
+    tiny = _tiny_functions(registry[absent.CPU_TYPE], names)
     _install_guard(registry, names, tiny)
     _install_hooks(tiny)

@@ -113,6 +113,14 @@ class TestOverlay:
         overlay.prepared(python("2.11.0+cu130"), lambda line: None)
         assert "torch==2.11.0+cpu" in asked[0]
 
+    def test_a_release_that_is_too_old_gives_way_to_one_that_holds(
+        self, asked: list[list[str]]
+    ) -> None:
+        said: list[str] = []
+        overlay.prepared(python("2.8.0"), said.append)
+        assert "torch==2.9.1+cpu" in asked[0]
+        assert "2.8.0 is too old" in said[0]
+
     def test_it_is_said_before_it_is_installed(self, asked: list[list[str]]) -> None:
         said: list[tuple[str, int]] = []
         overlay.prepared(python(), lambda line: said.append((line, len(asked))))

@@ -21,6 +21,7 @@ from mpslint.verify.request import BadRequest, Request
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 _RELEASE = re.compile(r"\d+(\.\d+)+")
 _MINUTES = 30
+_OLDEST, _FIRST_THAT_HOLDS = (2, 9), "2.9.1"
 
 Progress = Callable[[str], None]
 
@@ -57,16 +58,20 @@ def prepared(python: interpreter.Interpreter, tell: Progress) -> str:
             f"{python.executable}: which torch it has is not known ({python.torch}), so --torch "
             "cpu cannot choose one; install the CPU build yourself and name its Python (--python)"
         )
+    release = version[0]
+    if tuple(map(int, release.split(".")[:2])) < _OLDEST:
+        tell(f"torch {release} is too old for simulated mps: {_FIRST_THAT_HOLDS} in its place")
+        release = _FIRST_THAT_HOLDS
     if sys.platform == "darwin":
         raise BadRequest("--torch cpu: there is no CPU build for Macs; leave the option out")
     kept = builds()
     if kept is None:
         raise BadRequest("--torch cpu needs a cache folder; name one with MPSLINT_CACHE_DIR")
     tag = f"cp{python.version[0]}{python.version[1]}"
-    folder = os.path.join(kept, f"{version[0]}-cpu-{tag}")
+    folder = os.path.join(kept, f"{release}-cpu-{tag}")
     if os.path.isdir(os.path.join(folder, "torch")):
         return folder
-    _install(python.executable, version[0], folder, tell)
+    _install(python.executable, release, folder, tell)
     return folder
 
 

@@ -15,6 +15,8 @@ from . import accelerator_names, generator, legacy_types, native, registry, reta
 from .memory import TRACKER
 from .state import SIM, SPECS
 
+_OLDEST_FOR_MPS = (2, 9)  # before, DLPack's import refuses Metal
+
 
 def _describe(version: optable.Version) -> str:
     return ".".join(map(str, version))
@@ -36,6 +38,11 @@ def install(device: str, torch_version: str | None, fallback: bool) -> None:
         raise Unavailable(str(error)) from error
     SIM.version = table.version
     RECORDER.simulates = _describe(table.version)
+    if SIM.is_mps and optable.parse_version(torch.__version__) < _OLDEST_FOR_MPS:
+        raise Unavailable(
+            f"torch {torch.__version__} cannot take memory for MPS tensors from elsewhere; "
+            f"{_describe(_OLDEST_FOR_MPS)} or newer is needed"
+        )
     retag.check_capsule_layout()
     native.install()
     registry.install(table)

@@ -19,7 +19,6 @@ from mpslint.modules import is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 
 _SETTLED = 24
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
+_LASTING = 12
+"""So many of them outlast the file that asked for them."""
 _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
 _AGAIN = 4
@@ -99,6 +100,14 @@ class ImportedRuns:
         self._settled[path] = self._run(path)
         return self._settled[path]
 
+    def trim(self) -> None:
+        """Lets go of runs that nobody has asked for lately. Between files alone: who is being
+        checked may hold functions of them."""
+        while len(self._settled) > _LASTING:
+            gone = self._settled.pop(next(iter(self._settled)))
+            if gone is not None:
+                gone.release()
+
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that the run of a module rests on."""
         return self._leads_to(path).files
@@ -165,7 +174,7 @@ class ImportedRuns:
         if data is None:
             return None
         try:
-            tree = SourceFile(path, data).parse()
+            tree = self._modules.trees.read(path, data)[1]
             interpreter = Interpreter(tree, data, {}, project=_Behind(self, path))
             interpreter.settle()
         except (MpslintError, RecursionError):
@@ -255,6 +264,9 @@ class _Behind:
 
     def value(self, qualified: str) -> Value | None:
         return None
+
+    def may_hold(self, qualified: str) -> bool:
+        return False
 
     def base(self, qualified: str) -> Class | None:
         return None

@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from mpslint.facts.priors import matches
 from mpslint.imported_runs import ImportedRuns
-from mpslint.modules import Modules, is_foreign
+from mpslint.modules import Modules
+from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.screening import names_in
@@ -26,20 +26,24 @@ from mpslint.semantics.elsewhere import (
     settled_by_import,
 )
 from mpslint.semantics.facts_known import NONE, common
-from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.values import NAME, Atom
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
 _DEPTH = 4
 """So many re-exports are followed."""
+_MOST_LOOKED_AT = 20_000
+"""So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"double", b"float64")
+_HELD = (*_MACHINE, b"double", b"float64", b"import_module")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})
@@ -56,22 +60,36 @@ class Neighbours:
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self.modules = modules or Modules(settings)
         self._runs = ImportedRuns(self.modules)
-        self._distant = _Distant(self)
+        self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
+        self._signed: dict[str, Consulted] = {}
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
         paths = sorted(self._heard[0])
         self._heard = [set()]
-        return tuple(Consulted(path, *self.modules.sign(path)) for path in paths)
+        self._runs.trim()
+        known = self._signed
+        for path in paths:
+            if path not in known:
+                known[path] = Consulted(path, *self.modules.sign(path))
+        return tuple([known[path] for path in paths])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that a run over many projects had better begin anew."""
+        return self.modules.looked_at > _MOST_LOOKED_AT
 
     def context(self, path: str) -> Context | None:
         """The meaning of the file at the absolute `path`; None where it cannot be read."""
         return self.modules.context(path, self._distant)
 
     # semantics.elsewhere.Elsewhere
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return self.modules.trees.of(source)
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._definition(os.path.abspath(path), qualified, ())
@@ -99,6 +117,20 @@ class Neighbours:
                 return value
             path, qualified = found, str(value.v)
         return None
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        path = os.path.abspath(path)
+        found, looked = self.modules.find(path, qualified)
+        self._note(looked)
+        if found is not None:
+            return True
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        self._note(looked)
+        if found is None or found == path or not name:
+            return False
+        return self.modules.may_say(found, name, _HELD)
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
@@ -273,142 +305,5 @@ class Neighbours:
         return None
 
 
-class OutOfReach:
-    """Stands for neighbours that this machine cannot see, and notes whether anybody asked."""
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def consulted(self) -> tuple[Consulted, ...]:
-        return ()
-
-    def _note(self, qualified: str) -> None:
-        self.asked = self.asked or not is_foreign(qualified)
-
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        self._note(qualified)
-        return None
-
-    def imports_on(self, path: str, module: str) -> int:
-        self._note(module)
-        return ALL
-
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        self._note(qualified)
-        return None
-
-    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
-        if may_be_device(qualified):
-            self._note(qualified)
-        return None
-
-    def settled(self, path: str, qualified: str) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
-        if may_be_device(attribute):
-            self._note(qualified)
-        return None
-
-    def entered(self, path: str, name: str) -> Facts:
-        self.asked = True
-        return NONE
-
-    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        for module in modules:
-            self._note(module)
-        return False
-
-    def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        self.asked = True
-        return False
-
-    def develops(self, path: str, package: str) -> bool:
-        self.asked = True
-        return False
-
-    def is_imported(self, path: str) -> bool:
-        return False
-
-    def holds_back(self, path: str) -> bool:
-        return False
-
-    def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
-        return None
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-def may_be_device(qualified: str) -> bool:
-    """Whether a name is that of a device, or of a function that selects one."""
-    return matches("device-words", qualified.rpartition(".")[2])
-
-
-class _Distant:
-    """What a neighbour is told of its own neighbours: devices, but not what else they make sure
-    of, which would make an answer hang on the order of the questions."""
-
-    def __init__(self, neighbours: Neighbours) -> None:
-        self._neighbours = neighbours
-
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        return self._neighbours.definition(path, qualified)
-
-    def imports_on(self, path: str, module: str) -> int:
-        return ALL
-
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        return None
-
-    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
-        return self._neighbours.device(path, qualified, called=called)
-
-    def settled(self, path: str, qualified: str) -> Facts:
-        return NONE
-
-    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
-        return NONE
-
-    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
-        return NONE
-
-    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
-        return None
-
-    def entered(self, path: str, name: str) -> Facts:
-        return NONE
-
-    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        return False
-
-    def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        return False
-
-    def develops(self, path: str, package: str) -> bool:
-        return False
-
-    def is_imported(self, path: str) -> bool:
-        return False
-
-    def holds_back(self, path: str) -> bool:
-        return False
-
-    def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
-        return None

@@ -23,6 +23,7 @@ from .state import SIM, limit
 
 CAPABILITY = (8, 0)
 CUDA_VERSION = "12.6"
+COMPILED_VERSION = 12060
 CUDNN_VERSION = 90100
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -120,6 +121,7 @@ def _c_functions() -> dict[str, Any]:
         "_CudaDeviceProperties": DeviceProperties,
         "_cuda_getDeviceCount": _device_count,
         "_cuda_init": lambda: None,
+        "_cuda_getCompiledVersion": lambda: COMPILED_VERSION,
         "_cuda_getDevice": lambda: 0,
         "_cuda_setDevice": _require,
         "_cuda_exchangeDevice": _exchange,

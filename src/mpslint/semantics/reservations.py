@@ -33,7 +33,7 @@ def may_hold_back(data: bytes) -> bool:
 
 def holds_back(context: Context) -> bool:
     """Whether MPS is opt-in in the project of this file, or not for its modules."""
-    sparse = context.settings.min_torch < _SPARSE_SINCE and has_sparse_buffer(context)
+    sparse = context.settings.oldest_torch < _SPARSE_SINCE and has_sparse_buffer(context)
     return sparse or allows_on_request(context)
 
 

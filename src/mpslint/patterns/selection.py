@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import styles
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
+from mpslint.patterns.in_use import follows_machine as follows_machine
+from mpslint.patterns.in_use import is_of_module, named_in_use
 from mpslint.patterns.place import Place, comes_before, device_places, find_place
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
 from mpslint.semantics.ranks import is_ranked
-from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
     from mpslint.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
@@ -127,19 +127,17 @@ def reference(
     """
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and (type_only or _same_gpu(context, at_hand.indexed, index))
+    used = named_in_use(context, node, torch_name(context, node), type_only=type_only)
     if at_hand is not None and fits and follows_machine(context, at_hand):
-        return Reference(at_hand.text, at_hand.is_string, ())
+        # A selection of the module says what is there, an object on what its tensors are.
+        if used is None or not type_only or not is_of_module(context, at_hand):
+            return Reference(at_hand.text, at_hand.is_string, ())
+    if used is not None:
+        return Reference(used[0], used[1], (), used[2])
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
     return added
-
-
-def follows_machine(context: Context, device: DeviceName) -> bool:
-    """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
-    if device.attribute is not None:
-        return assigned_cuda(context, device.attribute)
-    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)
 
 
 def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:

@@ -6,12 +6,15 @@ VENV ?= .venv
 PIP_ARGS ?=
 WORKERS ?= 2
 FUZZ_EXAMPLES ?= 50000
+COVERED ?= tests/semantics tests/patterns tests/output tests/styles tests/notebook
+CHECKOUTS ?= ../checkouts
+BEFORE ?=
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit fuzz dask browser docs site bench clean
+.PHONY: demo test lint unit fuzz dask browser docs site bench coverage hard ecosystem clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -26,6 +29,11 @@ lint: $(VENV)/.test
 
 unit: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup
+
+# By line and branch, of a part of the tests: tracing costs 2.6 times the CPU, too much for all of them.
+coverage: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m coverage run -m pytest -q $(COVERED)
+	$(BIN)/python -m coverage report --skip-covered
 
 # Many more odd files and settings than `test` tries, new ones each time.
 fuzz: $(VENV)/.test
@@ -52,6 +60,15 @@ site: docs
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/bench.py
+
+# Many files, killed runs, full disks, damaged caches and projects that mean harm; hours on two cores.
+# HARD_CORPORA and HARD_PYTHONS name more folders and interpreters, parted by colons.
+hard: $(VENV)/.test
+	$(BIN)/python benchmarks/hard
+
+# Which findings and fixes on public code a change adds and takes away.
+ecosystem: $(VENV)/.test
+	$(BIN)/python benchmarks/ecosystem $(CHECKOUTS) $(if $(BEFORE),--before $(BEFORE))
 
 clean:
 	rm -rf $(VENV) build *.egg-info src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -107,6 +107,12 @@ def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
     return table(title, interleaved(commands, rounds), "ruff, default rules")
 
 
+def by_part(corpus: Path) -> str:
+    """Where the time of a cold check goes, in a process of its own."""
+    command = [PYTHON, str(HERE / "phases.py"), str(corpus)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def beside_others(corpus: Path, work: Path, rounds: int, every: int) -> str:
     """TorchFix and flake8 are slow: every `every`-th file."""
     tree = work / "sample"
@@ -238,6 +244,7 @@ def main() -> None:
         for measure in (
             lambda: starting(work, arguments.script.resolve(), arguments.rounds),
             lambda: over_a_corpus(corpus, work, arguments.rounds),
+            lambda: by_part(corpus),
             lambda: beside_others(corpus, work, arguments.rounds, arguments.sample),
             lambda: growing(corpus, work),
             lambda: one_huge_file(work),

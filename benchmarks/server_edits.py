@@ -16,6 +16,7 @@ import ast
 import contextlib
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -30,7 +31,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from server.model import Buffer
 from server.typing_session import FIXTURES, real_sized, session
 
-SERVERS = {"mpslint": [sys.executable, "-m", "mpslint", "server"], "ruff": ["ruff", "server"]}
+# The ruff that this project is checked with lies beside the Python of its environment.
+RUFF = shutil.which("ruff", path=str(Path(sys.executable).parent)) or "ruff"
+SERVERS = {"mpslint": [sys.executable, "-m", "mpslint", "server"], "ruff": [RUFF, "server"]}
 
 
 class Client:

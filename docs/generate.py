@@ -113,10 +113,10 @@ MODULE = '''# ruff: noqa: E501
 from __future__ import annotations
 
 # (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
-# also, names, summary, least confidence by default)
+# also, names, whether these are called, summary, least confidence by default)
 Words = tuple[bytes, ...]
 Entry = tuple[
-    str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, str, int
+    str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int
 ]
 RULES: tuple[Entry, ...] = (
 '''
@@ -131,9 +131,8 @@ def entry(rule: Rule) -> str:
     module = rule.module.rpartition(".")[2]
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
-    return (
-        f"    {(*known, rule.triggers, rule.also, rule.names, rule.summary, int(rule.least))!r},\n"
-    )
+    words = (rule.triggers, rule.also, rule.names, rule.called)
+    return f"    {(*known, *words, rule.summary, int(rule.least))!r},\n"
 
 
 def pages() -> dict[Path, str]:

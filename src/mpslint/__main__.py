@@ -17,5 +17,17 @@ def main() -> int:
     return run(arguments)
 
 
+def _leave_out_the_current_folder() -> None:
+    """`python -m` looks for modules first where it is started: a `json.py` of the project that is
+    checked would be run in place of Python's own. (The command `mpslint` never looks there.)"""
+    import os
+
+    first = sys.path[0]
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if first in ("", os.getcwd()) and os.path.abspath(first) != ours:
+        del sys.path[0]
+
+
 if __name__ == "__main__":
+    _leave_out_the_current_folder()
     sys.exit(main())

@@ -1,6 +1,6 @@
 """What earlier runs found, so that an unchanged file is not even read.
 
-One JSON file per set of settings and folder, in the user's own cache (`cache_folder`): what a
+One file per set of settings and folder, in the user's own cache (`cache_folder`): what a
 project brings is no memory of ours. A file is known by its modification time and size, else by the
 hash of its content. The key holds the settings, the folder, the Python version and the state of
 mpslint's own files, so that neither an upgrade nor an edited rule can show old findings. It is an
@@ -137,7 +137,7 @@ class Cache:
         merged = {**_entries(folder, self._file), **self._fresh}
         if len(merged) > _MAX_ENTRIES:
             merged = dict(list(merged.items())[-_MAX_ENTRIES:])
-        folder.write(self._file, json.dumps(merged, separators=(",", ":")).encode())
+        folder.write(self._file, packed(merged))
 
     def _name(self, path: str) -> str:
         plain = not os.path.isabs(path) and ".." not in path
@@ -221,11 +221,26 @@ def _own_state() -> str:
     return " ".join(sorted(parts))
 
 
+def packed(entries: dict[str, Any]) -> bytes:
+    """Entries as they are kept: a line with the digest of what follows, so that what a disk or a
+    program has changed since is not believed."""
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    return b"%b\n%b" % (digest_of(text).encode(), text)
+
+
+def unpacked(data: bytes) -> dict[str, Any]:
+    """Raises `ValueError` for what `packed` has not made."""
+    digest, _, text = data.partition(b"\n")
+    entries = json.loads(text) if digest == digest_of(text).encode() else None
+    if not isinstance(entries, dict):
+        raise ValueError("not as it was written")
+    return entries
+
+
 def _entries(folder: CacheFolder | None, name: str) -> dict[str, Any]:
     if folder is None:
         return {}
     try:
-        entries = json.loads(folder.read(name))
+        return unpacked(folder.read(name))
     except (OSError, ValueError, RecursionError):
         return {}
-    return entries if isinstance(entries, dict) else {}

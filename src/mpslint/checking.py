@@ -12,7 +12,8 @@ from mpslint.screening import speaks_of_torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mpslint.neighbours import Neighbours, OutOfReach
+    from mpslint.neighbours import Neighbours
+    from mpslint.out_of_reach import OutOfReach
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
 

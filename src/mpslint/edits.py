@@ -91,6 +91,13 @@ def origin(offset: int, edits: Sequence[Edit]) -> int:
     return offset - shift
 
 
+def first_origin(offset: int, passes: Sequence[Sequence[Edit]]) -> int:
+    """Where `offset` of the text after all these passes was before the first of them."""
+    for edits in reversed(passes):
+        offset = origin(offset, edits)
+    return offset
+
+
 def _overlap(one: Edit, two: Edit) -> bool:
     """Whether two different edits contradict each other.
 

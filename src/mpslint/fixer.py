@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.edits import EditConflict, EditSet, origin, spliced
+from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, left_behind, objections
 from mpslint.left_behind import OPENING
@@ -20,7 +20,7 @@ from mpslint.offers import Offers
 from mpslint.opening import located, position
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
@@ -96,14 +96,7 @@ def fix_source(
     fixed nor said to remain.
     """
     fixing = Fixing(source, settings, elsewhere, hidden)
-    made = fixing.to_fixed_point()
-    for _ in range(MAX_TRIALS):
-        against = fixing.judged(made, elsewhere)
-        if not against:
-            break
-        fixing.bar(made, against)
-        made = fixing.to_fixed_point()
-    return fixing.result(made, elsewhere, unsafe=unsafe)
+    return fixing.result(fixing.settled(), elsewhere, unsafe=unsafe)
 
 
 class Made(NamedTuple):
@@ -127,17 +120,44 @@ class Fixing:
         settings: Settings,
         elsewhere: Elsewhere | None,
         hidden: Hidden,
+        pause: Callable[[], None] | None = None,
     ) -> None:
+        """`pause` is called now and then: what it raises ends what nobody waits for any more."""
         self._source = source
         self._settings = settings
         self._elsewhere = elsewhere
         self._hidden = hidden
+        self._pause = pause
         self.barred: Barred = {}
         self._before: Text | None = None
 
     def _linted(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> list[Finding]:
-        found = lint(source, self._settings, elsewhere=self._elsewhere)
+        found = lint(source, self._settings, elsewhere=self._elsewhere, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
+
+    def settled(self) -> Made:
+        """All safe fixes that nothing speaks against; the others are `barred` then."""
+        made = self.to_fixed_point()
+        for _ in range(MAX_TRIALS):
+            against = self.judged(made, self._elsewhere)
+            if not against:
+                break
+            self.bar(made, against)
+            made = self.to_fixed_point()
+        return made
+
+    def against_alone(self, finding: Finding, fix: Fix, at: int) -> str | None:
+        """What speaks against one safe fix, of what stands `at` an offset, without the others."""
+        offered = Offered(self._source, (), {})
+        edits = tuple(sorted(fix.edits))
+        try:
+            after = self._source.with_edits(edits)
+            findings = self._linted(after, (edits,))
+        except BadSource as error:
+            return f"it would break the file ({error})"
+        applied = (_applied(self._source, offered, finding, fix, at),)
+        against = self.judged(Made(after, applied, findings, (edits,), 1), self._elsewhere)
+        return against[0].reason if against else None
 
     def to_fixed_point(
         self, level: Applicability = Applicability.SAFE, *, fixable: bool = True
@@ -156,7 +176,10 @@ class Fixing:
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
                 return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
-            applied += [_applied(self._source, offered, found, fix) for found, fix in landed]
+            applied += [
+                _applied(self._source, offered, found, fix, offered.key(found)[1])
+                for found, fix in landed
+            ]
             try:
                 current = current.with_edits(edits)
                 current.parse()
@@ -307,30 +330,14 @@ def _seen(
 def _offset_before(
     finding: Finding, current: SourceFile, passes: Sequence[tuple[Edit, ...]]
 ) -> int:
-    offset = current.starts[finding.row - 1] + finding.column - 1
-    for edits in reversed(passes):
-        offset = origin(offset, edits)
-    return offset
+    return first_origin(current.starts[finding.row - 1] + finding.column - 1, passes)
 
 
-def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix) -> Applied:
-    at = _offset_before(finding, offered.source, offered.passes)
+def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, at: int) -> Applied:
     cell, row, _ = position(source, at)
-    spans = tuple((_before(e.start, offered), _before(e.end, offered)) for e in fix.edits)
-    return Applied(
-        finding.code,
-        finding.name,
-        row,
-        fix.message,
-        fix.applicability,
-        cell,
-        at,
-        spans,
-        finding.severity,
+    spans = tuple(
+        (first_origin(e.start, offered.passes), first_origin(e.end, offered.passes))
+        for e in fix.edits
     )
-
-
-def _before(offset: int, offered: Offered) -> int:
-    for edits in reversed(offered.passes):
-        offset = origin(offset, edits)
-    return offset
+    level, severity = fix.applicability, finding.severity
+    return Applied(finding.code, finding.name, row, fix.message, level, cell, at, spans, severity)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
-    if not context.worlds.is_made:
+    if not context.worlds.is_asked:
         return
     _doubt_what_leaves_behind(context, findings)
     opening = [

@@ -18,8 +18,8 @@ from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.source import SourceFile
+from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.values import CONST, Atom
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _SETTLED = 24
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
+_LASTING = 12
+"""So many of them outlast the file that asked for them."""
 _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
 _AGAIN = 4
@@ -39,6 +41,7 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
+_MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _BUILDS = (b"cpp_extension",)
 
 
@@ -61,6 +64,8 @@ class ImportedRuns:
         """By path: the worlds in which a module can be imported that leads to kernels."""
         self._needs: dict[str, _Needs] = {}
         self._edges: dict[str, _Needs] = {}
+        self._used: dict[tuple[str, str], int] = {}
+        """By path and name: the worlds in which a module that leads to kernels can use the name."""
 
     def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
@@ -76,6 +81,28 @@ class ImportedRuns:
         if not needs.kernels and not self._modules.names_kernels(found):
             return ALL, files
         return self._worlds(found), files
+
+    def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
+        """The worlds in which the module at `path` can use `name`, as far as its imports say, and
+        what this rests on. A program that uses it below its test of `__name__` alone needs what
+        it imports there."""
+        needs = self._leads_to(path)
+        if not needs.kernels and not self._modules.names_kernels(path):
+            return ALL, needs.files
+        key = path, name
+        if key not in self._used:
+            worlds = self._worlds(path)
+            if worlds & MACS and _used_in_main(self._modules.text(path) or b"", name):
+                interpreter = self._run(path, as_program=True)
+                worlds &= _importable(interpreter)
+                if interpreter is not None:
+                    interpreter.release()
+            self._used[key] = worlds
+        return self._used[key], needs.files
+
+    def imports_of(self, path: str) -> tuple[str, ...]:
+        """The files of the project that the module at `path` imports itself."""
+        return self._edges_of(path).modules[path]
 
     def imported_in_turn(self, path: str, module: str) -> int:
         """The same for a module that is itself run because it is imported."""
@@ -98,6 +125,14 @@ class ImportedRuns:
                 gone.release()
         self._settled[path] = self._run(path)
         return self._settled[path]
+
+    def trim(self) -> None:
+        """Lets go of runs that nobody has asked for lately. Between files alone: who is being
+        checked may hold functions of them."""
+        while len(self._settled) > _LASTING:
+            gone = self._settled.pop(next(iter(self._settled)))
+            if gone is not None:
+                gone.release()
 
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that the run of a module rests on."""
@@ -160,13 +195,15 @@ class ImportedRuns:
                 self._imported[path] = worlds
                 todo += [user for user in users[path] if user in runs and user not in todo]
 
-    def _run(self, path: str) -> Interpreter | None:
+    def _run(self, path: str, *, as_program: bool = False) -> Interpreter | None:
         data = self._modules.text(path)
         if data is None:
             return None
         try:
-            tree = SourceFile(path, data).parse()
+            tree = self._modules.trees.read(path, data)[1]
             interpreter = Interpreter(tree, data, {}, project=_Behind(self, path))
+            if as_program:
+                interpreter.frame.env["__name__"] = Atom(CONST, "__main__")
             interpreter.settle()
         except (MpslintError, RecursionError):
             return None
@@ -256,6 +293,9 @@ class _Behind:
     def value(self, qualified: str) -> Value | None:
         return None
 
+    def may_hold(self, qualified: str) -> bool:
+        return False
+
     def base(self, qualified: str) -> Class | None:
         return None
 
@@ -270,6 +310,17 @@ def _importable(interpreter: Interpreter | None) -> int:
     """The worlds that come to the end of a module. One that ends on every machine is none that
     anybody imports: nothing is known."""
     return foreign_worlds(interpreter.frame.mask if interpreter is not None else ALL) or ALL
+
+
+def _used_in_main(text: bytes, name: str) -> bool:
+    """Whether a text names something below `if __name__ == "__main__":` and, but for its imports,
+    nowhere above."""
+    found = _MAIN.search(text)
+    word = name.encode("utf-8", "replace")
+    if found is None or word not in text[found.end() :]:
+        return False
+    above = text[: found.start()].split(b"\n")
+    return not any(word in line for line in above if not line.startswith((b"import ", b"from ")))
 
 
 def _imported_modules(text: bytes) -> Iterator[str]:

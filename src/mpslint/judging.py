@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.edits import origin
+from mpslint.edits import first_origin, origin
 from mpslint.left_behind import STAYS, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
@@ -45,7 +45,9 @@ class Text(NamedTuple):
     """Who tells of the other files of the project, as they are then."""
 
     def context(self, settings: Settings) -> Context:
-        return Context(self.source, self.source.parse(), settings, self.elsewhere)
+        around = self.elsewhere
+        tree = self.source.parse() if around is None else around.tree(self.source)
+        return Context(self.source, tree, settings, around)
 
     def breaking(self, trace: Trace) -> dict[tuple[str, int], Finding]:
         """What raises, by code and row of the text as it was."""
@@ -80,9 +82,7 @@ class Trace:
         self._passes = passes
 
     def offset(self, offset: int) -> int:
-        for edits in reversed(self._passes):
-            offset = origin(offset, edits)
-        return offset
+        return first_origin(offset, self._passes)
 
     def row(self, offset: int) -> int:
         return self._source.position(self.offset(offset))[0]

@@ -28,7 +28,6 @@ MOST_MODULES = 48
 """So many modules are looked at for one file."""
 SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
 """Words without which a module leaves nothing behind."""
-_MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
 _WIDE = "would be float64 on MPS"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -76,14 +75,13 @@ class Part(NamedTuple):
 def places(context: Context) -> Iterator[Place]:
     """What a file leaves behind, and no fix has mended yet."""
     worlds = context.worlds
-    for event in worlds.without_twin:
-        if event.kind in _MOVES and event.arm and not event.on_mac and not event.caught:
+    for event in worlds.moves_without_twin:
+        if event.arm and not event.on_mac and not event.caught:
             call = event.node
             level = move_level(context, call) if isinstance(call, ast.Call) else None
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
-    for harm in harms(worlds):
-        if harm.kind is Kind.WIDE:
-            yield _place(context, harm.node, _WIDE)
+    for harm in harms(worlds, (Kind.WIDE,)):
+        yield _place(context, harm.node, _WIDE)
     for event in worlds.events(Kind.SENT):
         if not event.caught:
             yield _place(context, event.node, _WIDE)

@@ -32,7 +32,10 @@ class Screen:
 
     def __init__(self, codes: frozenset[str]) -> None:
         self.rules = [rule for rule in all_rules() if rule.code in codes]
-        self.demands = [Demand(rule.names, (*rule.also, rule.triggers)) for rule in self.rules]
+        self.demands = [
+            Demand(rule.names, (*rule.also, rule.triggers), called=rule.called)
+            for rule in self.rules
+        ]
         self.words = sorted({word for demand in self.demands for word in demand.words()})
 
     def about(self, data: bytes) -> list[Rule]:
@@ -77,6 +80,7 @@ def lint(
     noqa: bool = True,
     elsewhere: Elsewhere | None = None,
     screened: bool = True,
+    levels: bool = True,
     pause: Callable[[], None] | None = None,
 ) -> list[Finding]:
     """The findings of the selected rules in `source`, in order of position.
@@ -85,7 +89,8 @@ def lint(
     its index where somebody can do so in less time (an editor's server); without `noqa` comments of
     that kind silence nothing (flake8's `--disable-noqa`).
     `elsewhere` tells of names that the file imports from its project. Not `screened`, all
-    selected rules are run whatever words stand in the file; that must change no finding.
+    selected rules are run whatever words stand in the file; that must change no finding. Without
+    `levels` nobody will ask how safe a fix is, and it is not found out.
     `pause` is called before each rule: what it raises ends a check that nobody waits for any more.
     Raises `BadSource` when the file does not parse.
     """
@@ -99,12 +104,12 @@ def lint(
 
     index = None
     if tree is None:
-        tree = source.parse()
+        tree = source.parse() if elsewhere is None else elsewhere.tree(source)
     elif callable(tree):
         index = tree(source)
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
-    findings = _found(context, rules, pause)
+    findings = _found(context, rules, pause, levels=levels)
     if not findings and judge is None:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.
@@ -120,7 +125,9 @@ def lint(
         context.unused = unused(source, suppressions, settings)
         kept += [
             finding
-            for finding, one in zip(_found(context, [judge]), context.unused, strict=True)
+            for finding, one in zip(
+                _found(context, [judge], levels=levels), context.unused, strict=True
+            )
             if not suppressions.covers_judgement(finding, one.start)
         ]
     counting = [finding for finding in kept if _counts(finding, settings)]
@@ -145,7 +152,11 @@ def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
 
 
 def _found(
-    context: Context, rules: list[Rule], pause: Callable[[], None] | None = None
+    context: Context,
+    rules: list[Rule],
+    pause: Callable[[], None] | None = None,
+    *,
+    levels: bool = True,
 ) -> list[Finding]:
     """What the rules say, whatever comments and levels say of it."""
     found = []
@@ -157,7 +168,8 @@ def _found(
             if not may_fix:
                 finding.drop_fix()
             found.append(finding)
-    cast_doubt(context, found)
+    if levels:
+        cast_doubt(context, found)
     context.worlds.release()
     return found
 

@@ -20,11 +20,14 @@ from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import names_in
 from mpslint.semantics.context import Context
-from mpslint.source import SourceFile
+from mpslint.trees import Trees
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
@@ -75,6 +78,7 @@ class Modules:
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
+        self.trees = Trees()
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
@@ -147,7 +151,7 @@ class Modules:
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""
         if path not in self._words:
-            _keep(self._words, path, frozenset(names_in(self._read(path) or b"")), _MOST_BESIDE)
+            _keep(self._words, path, frozenset(names_in(self.text(path) or b"")), _MOST_BESIDE)
         return self._words[path]
 
     def imported_by(self, path: str) -> frozenset[bytes]:
@@ -155,6 +159,11 @@ class Modules:
         lines = (line.lstrip() for line in (self._read(path) or b"").split(b"\n"))
         found = [line for line in lines if line.startswith((b"import ", b"from "))]
         return frozenset(names_in(b"\n".join(found)))
+
+    @property
+    def looked_at(self) -> int:
+        """How many files were looked at, or for."""
+        return len(self._signs)
 
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""
@@ -195,13 +204,26 @@ class Modules:
         """The meaning of the module at `path`, for one who keeps nothing of it."""
         return self._parsed(path, elsewhere)
 
+    def tree(self, path: str) -> ast.Module | None:
+        """The tree of the module at `path`; None where it cannot be read, or says nothing."""
+        source = self._source(path)
+        return source[1] if source is not None else None
+
     def _parsed(self, path: str, elsewhere: Elsewhere) -> Context | None:
-        data = self._read(path)
+        known = self._source(path)
+        if known is None:
+            return None
+        try:
+            return Context(*known, self._settings, elsewhere)
+        except RecursionError:
+            return None
+
+    def _source(self, path: str) -> tuple[SourceFile, ast.Module] | None:
+        data = self.text(path)
         if data is None or (b"torch" not in data and b"import" not in data and b"=" not in data):
             return None
         try:
-            source = SourceFile(path, data)
-            return Context(source, source.parse(), self._settings, elsewhere)
+            return self.trees.read(path, data)
         except (MpslintError, RecursionError):
             return None
 

@@ -9,9 +9,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
-from mpslint.facts.priors import matches
 from mpslint.imported_runs import ImportedRuns
-from mpslint.modules import Modules, is_foreign
+from mpslint.modules import Modules
+from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.screening import names_in
@@ -19,31 +19,32 @@ from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     device_of_base,
-    entered_from,
     exported_device,
     implied_by_base,
     implied_by_import,
     settled_by_import,
 )
-from mpslint.semantics.facts_known import NONE, common
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.users import Users
 
 if TYPE_CHECKING:
+    import ast
+
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
 _DEPTH = 4
 """So many re-exports are followed."""
+_MOST_LOOKED_AT = 20_000
+"""So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"double", b"float64")
+_HELD = (*_MACHINE, b"double", b"float64", b"import_module")
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
-_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
-_LASTING = frozenset({"cuda", "no-mps"})
-"""What is still so in a function that is called where it holds."""
 _Answer = TypeVar("_Answer")
 
 
@@ -56,22 +57,37 @@ class Neighbours:
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self.modules = modules or Modules(settings)
         self._runs = ImportedRuns(self.modules)
-        self._distant = _Distant(self)
+        self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
+        self._users = Users(self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
+        self._signed: dict[str, Consulted] = {}
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
         paths = sorted(self._heard[0])
         self._heard = [set()]
-        return tuple(Consulted(path, *self.modules.sign(path)) for path in paths)
+        self._runs.trim()
+        known = self._signed
+        for path in paths:
+            if path not in known:
+                known[path] = Consulted(path, *self.modules.sign(path))
+        return tuple([known[path] for path in paths])
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so much is known that a run over many projects had better begin anew."""
+        return self.modules.looked_at > _MOST_LOOKED_AT
 
     def context(self, path: str) -> Context | None:
         """The meaning of the file at the absolute `path`; None where it cannot be read."""
         return self.modules.context(path, self._distant)
 
     # semantics.elsewhere.Elsewhere
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return self.modules.trees.of(source)
 
     def definition(self, path: str, qualified: str) -> Definition | None:
         return self._definition(os.path.abspath(path), qualified, ())
@@ -99,6 +115,20 @@ class Neighbours:
                 return value
             path, qualified = found, str(value.v)
         return None
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        path = os.path.abspath(path)
+        found, looked = self.modules.find(path, qualified)
+        self._note(looked)
+        if found is not None:
+            return True
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        self._note(looked)
+        if found is None or found == path or not name:
+            return False
+        return self.modules.may_say(found, name, _HELD)
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         if not may_be_device(qualified):
@@ -145,7 +175,9 @@ class Neighbours:
         path = os.path.abspath(path)
 
         def ask(_: str) -> Facts:
-            return self._entered(path, name)
+            facts, files = self._users.entered(path, name)
+            self._note(files)
+            return facts
 
         return self._answer(path, ("entered", path, name), ask, NONE)
 
@@ -194,35 +226,6 @@ class Neighbours:
         return None
 
     # inside
-
-    def _entered(self, path: str, name: str) -> Facts:
-        folder, stem = os.path.split(path.removesuffix(".py"))
-        own = stem if stem != "__init__" else os.path.basename(folder)
-        self._note((folder,))
-        sites: list[Facts] = []
-        beside = self.modules.beside(path)
-        self._note(tuple(beside))
-        both = {_bytes(own), _bytes(name)}
-        users = [other for other in beside if both <= self.modules.words(other)]
-        # Who speaks of no machine asks for none.
-        if any(_ASKING.isdisjoint(self.modules.words(other)) for other in users):
-            return NONE
-        for other in users:
-            context = self.context(other)
-            if context is None:
-                return NONE
-
-            def imported(qualified: str, other: str = other) -> bool:
-                body = qualified.lstrip(".")
-                head, _, last = body.rpartition(".")
-                module = qualified[: len(qualified) - len(body)] + head
-                return last == name and self.modules.find(other, module)[0] == path
-
-            # A file that has both words and no mention that can be followed may use it somehow.
-            sites += entered_from(context, imported) or [NONE]
-            if sites and not common(sites):
-                return NONE
-        return common(sites) & _LASTING
 
     def _answer(
         self,
@@ -273,142 +276,5 @@ class Neighbours:
         return None
 
 
-class OutOfReach:
-    """Stands for neighbours that this machine cannot see, and notes whether anybody asked."""
-
-    def __init__(self) -> None:
-        self.asked = False
-
-    def consulted(self) -> tuple[Consulted, ...]:
-        return ()
-
-    def _note(self, qualified: str) -> None:
-        self.asked = self.asked or not is_foreign(qualified)
-
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        self._note(qualified)
-        return None
-
-    def imports_on(self, path: str, module: str) -> int:
-        self._note(module)
-        return ALL
-
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        self._note(qualified)
-        return None
-
-    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
-        if may_be_device(qualified):
-            self._note(qualified)
-        return None
-
-    def settled(self, path: str, qualified: str) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
-        self._note(qualified)
-        return NONE
-
-    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
-        if may_be_device(attribute):
-            self._note(qualified)
-        return None
-
-    def entered(self, path: str, name: str) -> Facts:
-        self.asked = True
-        return NONE
-
-    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        for module in modules:
-            self._note(module)
-        return False
-
-    def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        self.asked = True
-        return False
-
-    def develops(self, path: str, package: str) -> bool:
-        self.asked = True
-        return False
-
-    def is_imported(self, path: str) -> bool:
-        return False
-
-    def holds_back(self, path: str) -> bool:
-        return False
-
-    def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
-        return None
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-def may_be_device(qualified: str) -> bool:
-    """Whether a name is that of a device, or of a function that selects one."""
-    return matches("device-words", qualified.rpartition(".")[2])
-
-
-class _Distant:
-    """What a neighbour is told of its own neighbours: devices, but not what else they make sure
-    of, which would make an answer hang on the order of the questions."""
-
-    def __init__(self, neighbours: Neighbours) -> None:
-        self._neighbours = neighbours
-
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        return self._neighbours.definition(path, qualified)
-
-    def imports_on(self, path: str, module: str) -> int:
-        return ALL
-
-    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        return None
-
-    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
-        return self._neighbours.device(path, qualified, called=called)
-
-    def settled(self, path: str, qualified: str) -> Facts:
-        return NONE
-
-    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
-        return NONE
-
-    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
-        return NONE
-
-    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
-        return None
-
-    def entered(self, path: str, name: str) -> Facts:
-        return NONE
-
-    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        return False
-
-    def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        return False
-
-    def develops(self, path: str, package: str) -> bool:
-        return False
-
-    def is_imported(self, path: str) -> bool:
-        return False
-
-    def holds_back(self, path: str) -> bool:
-        return False
-
-    def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
-        return None

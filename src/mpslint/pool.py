@@ -47,7 +47,7 @@ class Processes:
         self.count = count
 
     def start(self) -> Executor:
-        return ProcessPoolExecutor(self.count, initializer=_ignore_interrupts)
+        return ProcessPoolExecutor(self.count, initializer=_begin)
 
     def one(self) -> Processes:
         """Workers of the same kind for a single file that may kill them."""
@@ -149,11 +149,23 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group; the parent ends its children, quietly."""
+def _begin() -> None:
+    """In a worker, before its work: Ctrl-C reaches the whole group, and the parent ends its
+    children, quietly. A parent that is killed cannot, so they watch it."""
     import signal
+    import threading
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    import multiprocessing
+
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
@@ -165,7 +177,7 @@ def check_chunk(jobs: list[Job], with_fixes: bool) -> list[Packed]:
 def _checked(job: Job, with_fixes: bool) -> Done:
     around = _around
     if job.data is not None:
-        from mpslint.neighbours import OutOfReach
+        from mpslint.out_of_reach import OutOfReach
 
         around = {job.target.settings: OutOfReach()}
     return check_job(job, digest=True, with_fixes=with_fixes, around=around)

@@ -21,7 +21,8 @@ class Reached:
         self._modules = modules
         self._runs = runs
         self._elsewhere = elsewhere
-        self._known: dict[str, tuple[list[Part], list[Place]]] = {}
+        self._left: dict[str, list[Place]] = {}
+        self._parts: dict[str, list[Part]] = {}
 
     def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, tuple[str, ...]]:
         """A place that the file may come to, with the reason, and the files that this rests on; see
@@ -30,12 +31,15 @@ class Reached:
         modules, files = self._runs.led_to(path, context.source.text)
         if not any(map(self._speaks, modules)):
             return None, files
-        known = {module: self._known_of(module) for module in modules}
-        run = run_by(used([context.tree]), {module: item[0] for module, item in known.items()})
-        for module, (_, left) in known.items():
-            for place in left:
-                if place.is_mended and not alone:
-                    continue
+        left = {
+            module: [place for place in self._left_in(module) if alone or not place.is_mended]
+            for module in modules
+        }
+        if not any(left.values()):
+            return None, files  # Nothing is left, whatever is run.
+        run = run_by(used([context.tree]), {module: self._parts_of(module) for module in modules})
+        for module, behind in left.items():
+            for place in behind:
                 if any(part.first <= place.row <= part.last for part in run[module]):
                     return place.reason, files
         return None, files
@@ -44,13 +48,18 @@ class Reached:
         text = self._modules.text(path) or b""
         return any(word in text for word in SPEAKING)
 
-    def _known_of(self, path: str) -> tuple[list[Part], list[Place]]:
-        if path not in self._known:
-            context = self._modules.read_anew(path, self._elsewhere)
-            if context is None:
-                self._known[path] = [], []
-            else:
-                left = list(places(context)) if self._speaks(path) else []
-                self._known[path] = parts(context.tree), left
-                context.worlds.release()
-        return self._known[path]
+    def _left_in(self, path: str) -> list[Place]:
+        if path not in self._left:
+            self._left[path] = []
+            if self._speaks(path):
+                context = self._modules.read_anew(path, self._elsewhere)
+                if context is not None:
+                    self._left[path] = list(places(context))
+                    context.worlds.release()
+        return self._left[path]
+
+    def _parts_of(self, path: str) -> list[Part]:
+        if path not in self._parts:
+            tree = self._modules.tree(path)
+            self._parts[path] = parts(tree) if tree is not None else []
+        return self._parts[path]

@@ -239,6 +239,8 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
         if neighbours.asked:
             return Done(content, None, asked=True)
         result = result._replace(consulted=neighbours.consulted())
+        if neighbours.is_full:
+            del around[settings]
     return Done(content, result)
 
 

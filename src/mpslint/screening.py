@@ -3,7 +3,9 @@ whose words are absent has nothing to look at."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 TORCH_WORDS = (b"torch", b"accelerate", b"transformers", b"diffusers", b"lightning")
 """torch, and packages that are torch under another name: a program that only imports those still
@@ -42,11 +44,19 @@ def names_in(data: bytes) -> set[bytes]:
 class Demand:
     """What has to stand in a file that a rule can have a finding in."""
 
-    __slots__ = ("_groups", "_names")
+    __slots__ = ("_called", "_groups", "_names")
 
-    def __init__(self, names: Iterable[bytes], groups: Iterable[tuple[bytes, ...]]) -> None:
-        """One of `names` as a whole name (where there are any), and one word of each group."""
+    def __init__(
+        self,
+        names: Iterable[bytes],
+        groups: Iterable[tuple[bytes, ...]],
+        *,
+        called: bool = False,
+    ) -> None:
+        """One of `names` as a whole name (where there are any), and one word of each group; where
+        the names are to be `called`, one that is, as far as the text around it says."""
         self._names = frozenset(names)
+        self._called = called
         # What the names tell is asked before the text is searched.
         self._groups = sorted(map(_parted, groups), key=lambda parts: len(parts[1]))
 
@@ -68,7 +78,25 @@ class Demand:
                         break
                 else:
                     return False
-        return True
+        return not self._called or may_be_called(data, self._names & names)
+
+
+def may_be_called(data: bytes, names: frozenset[bytes]) -> bool:
+    """Whether one of these names of another module's functions is called (`torch.mode(x)`), or
+    taken under a name of the file's own, by an import or an assignment."""
+    return _call_of(names).search(data) is not None
+
+
+@lru_cache(512)
+def _call_of(names: frozenset[bytes]) -> re.Pattern[bytes]:
+    name = b"(?:%s)\\b" % b"|".join(sorted(names))
+    taken = (
+        rb"\.\s*%s\s*\(",
+        rb"\bimport\b(?:[^\n\\]|\\\r?\n)*\b%s",
+        rb"\bimport\s*\([^)]*\b%s",
+        rb"=[\s(\\]*[\w.]+\.%s",
+    )
+    return re.compile(b"|".join(form % name for form in taken))
 
 
 def _parted(group: tuple[bytes, ...]) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:

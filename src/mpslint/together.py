@@ -170,7 +170,7 @@ class Together:
 def _module(path: str) -> bytes:
     """The name by which others would import a file."""
     stem = os.path.splitext(os.path.abspath(path))[0].removesuffix("__init__")
-    return os.path.basename(stem.rstrip(os.sep)).encode()
+    return os.fsencode(os.path.basename(stem.rstrip(os.sep)))
 
 
 def _from_afar(path: str, against: Sequence[Objection]) -> list[Objection]:

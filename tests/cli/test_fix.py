@@ -30,6 +30,7 @@ class Verifier:
     def __init__(self) -> None:
         self.verdict, self.reason = "pass", ""
         self.requests: list[object] = []
+        self.runs: list[object] = []
         self.on_call: Callable[[], None] = lambda: None
 
     def __call__(self, request: object, progress: object = None) -> object:
@@ -38,6 +39,7 @@ class Verifier:
         return SimpleNamespace(
             verdict=self.verdict,
             reason=self.reason,
+            runs=self.runs,
             headline=f"{self.verdict} ({self.reason})",
             to_text=lambda: f"train.py: {self.verdict}",
             to_json=lambda: json.dumps({"verdict": self.verdict}),
@@ -97,6 +99,59 @@ def test_a_failed_verification_keeps_the_file_and_exits_3(
     ) in ran.out
     assert "train.py:3:1" in ran.out
     assert "fixed" not in ran.out.splitlines()[-2]
+
+
+def test_no_fix_that_a_run_has_just_refused_is_offered(
+    cli: Cli, train: Path, verifier: Verifier
+) -> None:
+    verifier.verdict = "fail"
+    assert "fixable" not in cli("fix", "train.py").out
+
+
+TWICE = "import torch\n\ntorch.cuda.synchronize()\nx = 1\nprint(x)\ntorch.cuda.synchronize()\n"
+
+
+class TestAFailureInALineThatAFixWrote:
+    @pytest.fixture
+    def half_wrong(self, train: Path, verifier: Verifier) -> Verifier:
+        """The rewrite fails in what became of line 6, and runs without that."""
+        train.write_text(TWICE)
+
+        def judge() -> None:
+            patched = verifier.requests[-1].patched[str(train)].decode()  # type: ignore[attr-defined]
+            rows = patched.splitlines()
+            both = rows[-1] == "    torch.mps.synchronize()"
+            verifier.verdict = "fail" if both else "pass"
+            error = {"file": str(train), "line": len(rows), "type": "Error", "message": "no"}
+            verifier.runs = [SimpleNamespace(verdict="fail", error=error)] if both else []
+
+        verifier.on_call = judge
+        return verifier
+
+    def test_the_rest_is_tried_once_more_and_written(
+        self, cli: Cli, train: Path, half_wrong: Verifier
+    ) -> None:
+        ran = cli("fix", "train.py")
+        assert ran.code == 3
+        assert len(half_wrong.requests) == 2
+        assert train.read_text() == PORTABLE + "x = 1\nprint(x)\ntorch.cuda.synchronize()\n"
+
+    def test_it_is_shown_with_its_line_in_the_file_as_it_was(
+        self, cli: Cli, train: Path, half_wrong: Verifier
+    ) -> None:
+        out = cli("fix", "train.py").out
+        assert "REJECTED: train.py:6: torch.cuda.synchronize()" in out
+        assert "  +    torch.mps.synchronize()" in out
+        assert "next: rewrite this line by hand, then `mpslint verify train.py`" in out
+
+    def test_nothing_is_written_when_the_rest_fails_as_well(
+        self, cli: Cli, train: Path, verifier: Verifier
+    ) -> None:
+        train.write_text(TWICE)
+        error = {"file": str(train), "line": 4, "type": "Error", "message": "no"}
+        verifier.verdict, verifier.runs = "fail", [SimpleNamespace(verdict="fail", error=error)]
+        assert cli("fix", "train.py").code == 3
+        assert train.read_text() == TWICE
 
 
 @pytest.mark.parametrize("verdict", ["inconclusive", "skipped"])

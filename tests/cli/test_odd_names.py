@@ -124,6 +124,18 @@ def test_a_message_is_shown(text: str, style: str) -> None:
 
 
 @odd
+@pytest.mark.parametrize("style", FORMATS)
+def test_a_files_name_is_shown_in_every_format(text: str, style: str) -> None:
+    finding = Finding("MPS201", "cuda-synchronize", "said", Severity.BREAKS, 1, 1, 1, 2)
+    look = Style(read=lambda _: CUDA_ONLY)
+    shown = render(style, [FileResult(f"{text}.py", (finding,))], look)
+    if style == "github":
+        shown = shown.removeprefix("::error ")
+        assert shown.partition("::")[0].count(",") == 5  # a name adds no property
+    shows_only(shown)
+
+
+@odd
 def test_a_verdict_is_shown(text: str) -> None:
     run = Run(text, "real", "fail", text, notes=(text,))
     report = Report(text, (run,), "fail", text, control=text, notes=(text,))

@@ -156,17 +156,28 @@ def test_completions_know_commands_and_options(cli: Cli, shell: str) -> None:
     assert "sarif" in out
 
 
-def test_bash_takes_the_completions_and_completes_an_option(cli: Cli, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [
+        ("mpslint check --write-b", "--write-baseline"),
+        ("mpslint check --output-format sa", "sarif"),
+        ("mpslint rule MPS90", "MPS900"),
+    ],
+)
+def test_bash_takes_the_completions_and_completes(
+    cli: Cli, project: Path, line: str, completed: str
+) -> None:
     script = project / "completions.bash"
     script.write_text(cli("completions", "bash").out)
+    *_, before, last = line.split()
     ask = (
-        f"source {script}; COMP_WORDS=(mpslint check --write-b); COMP_CWORD=2; "
-        "COMP_LINE='mpslint check --write-b'; COMP_POINT=${#COMP_LINE}; "
-        "$(complete -p mpslint | sed 's/.*-F \\([^ ]*\\).*/\\1/') mpslint --write-b check; "
+        f"source {script}; COMP_WORDS=({line}); COMP_CWORD={line.count(' ')}; "
+        f"COMP_LINE='{line}'; COMP_POINT=${{#COMP_LINE}}; "
+        f"$(complete -p mpslint | sed 's/.*-F \\([^ ]*\\).*/\\1/') mpslint {last} {before}; "
         "echo ${COMPREPLY[@]}"
     )
     ran = subprocess.run(["bash", "-c", ask], capture_output=True, text=True)
-    assert ran.stdout == "--write-baseline\n"
+    assert ran.stdout == f"{completed}\n"
 
 
 def test_without_shtab_completions_say_how_to_get_it(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -14,6 +13,7 @@ from conftest import CUDA_ONLY, PORTABLE, Cli
 import mpslint.linter
 import mpslint.runner
 from mpslint import cache_folder as folders
+from mpslint.cache import digest_of, packed, unpacked
 
 YEAR = 365 * 86400
 
@@ -151,6 +151,23 @@ def test_a_broken_cache_costs_time_and_no_result(
         path.write_text(content)
     assert cli("check") == cold
     assert cli("check") == cold
+    for path in cache_folder.glob("*.json"):
+        path.write_text(f"{digest_of(content.encode())}\n{content}")
+    assert cli("check") == cold
+
+
+@pytest.mark.parametrize("of", [b"MPS201", b"raises", b'"row', b":", b"[3,", b"1"])
+def test_a_cache_in_which_a_byte_has_changed_is_not_believed(
+    cli: Cli, files: Path, of: bytes, cache_folder: Path
+) -> None:
+    cold = cli("check")
+    (path,) = cache_folder.glob("*.json")
+    data = path.read_bytes()
+    at = data.find(of, data.index(b"\n"))
+    if at < 0:
+        at = len(data) // 2
+    path.write_bytes(data[:at] + b"4" + data[at + 1 :])
+    assert cli("check") == cold
 
 
 def test_an_entry_with_records_of_another_shape_is_not_used(
@@ -158,9 +175,9 @@ def test_an_entry_with_records_of_another_shape_is_not_used(
 ) -> None:
     cold = cli("check")
     for path in cache_folder.glob("*.json"):
-        entries = json.loads(path.read_text())
+        entries = unpacked(path.read_bytes())
         entries["a.py"][4] = [["MPS201", "short"]]
-        path.write_text(json.dumps(entries))
+        path.write_bytes(packed(entries))
     assert cli("check") == cold
 
 
@@ -214,7 +231,7 @@ def test_the_number_of_entries_is_bounded(
     monkeypatch.setattr("mpslint.cache._MAX_ENTRIES", 2)
     cli("check")
     (cache,) = cache_folder.glob("*.json")
-    assert list(json.loads(cache.read_text())) == ["b.py", "c.py"]
+    assert list(unpacked(cache.read_bytes())) == ["b.py", "c.py"]
 
 
 def test_clean_removes_the_cache_and_nothing_else(
@@ -260,8 +277,8 @@ class TestWhoseFolder:
         victim = files.parent / "victim"
         shutil.copytree(cache_folder, victim)
         for path in victim.glob("*.json"):
-            entries = json.loads(path.read_text())
-            path.write_text(json.dumps({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
+            entries = unpacked(path.read_bytes())
+            path.write_bytes(packed({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
         for number in range(200):
             (victim / f"{number}.json").write_text("")
         shutil.rmtree(cache_folder)
@@ -274,8 +291,8 @@ class TestWhoseFolder:
     def poison(self, folder: Path) -> None:
         """Let every entry say that nothing was found."""
         for path in folder.glob("*.json"):
-            entries = json.loads(path.read_text())
-            path.write_text(json.dumps({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
+            entries = unpacked(path.read_bytes())
+            path.write_bytes(packed({name: [*e[:4], [], *e[5:]] for name, e in entries.items()}))
 
     def test_a_link_is_not_the_folder(self, cli: Cli, files: Path, cache_folder: Path) -> None:
         fresh = cli("check")

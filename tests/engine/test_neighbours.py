@@ -14,7 +14,8 @@ import pytest
 from mpslint.cache import Caches
 from mpslint.discovery import Target
 from mpslint.linter import lint
-from mpslint.neighbours import Neighbours, OutOfReach
+from mpslint.neighbours import Neighbours
+from mpslint.out_of_reach import OutOfReach
 from mpslint.results import FileResult
 from mpslint.runner import Job as Work
 from mpslint.runner import check_all, check_job

@@ -147,6 +147,19 @@ def test_an_interrupt_ends_all_processes_at_once(tmp_path: Path) -> None:
         os.killpg(started.pid, 0)
 
 
+def test_the_processes_of_a_run_that_is_killed_end_with_it(tmp_path: Path) -> None:
+    for number in range(300):
+        (tmp_path / f"f{number}.py").write_text(CUDA_ONLY * 2000, encoding="utf-8")
+    command = [sys.executable, "-m", "mpslint", "check", "--no-cache", "--jobs", "2", "."]
+    started = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE)
+    while len(children(started.pid)) < 2 and started.poll() is None:
+        time.sleep(0.02)
+    started.kill()
+    # The workers hold the other end of it as well: it ends with the last of them.
+    assert started.communicate(timeout=60) == (b"", None)
+    assert started.returncode == -signal.SIGKILL
+
+
 def children(pid: int) -> list[str]:
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True

@@ -12,7 +12,7 @@ from conftest import CUDA_ONLY, FIXTURES
 
 from mpslint.linter import Screen, lint, screen_for
 from mpslint.rules.registry import Rule
-from mpslint.screening import Demand, names_in
+from mpslint.screening import Demand, may_be_called, names_in
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
@@ -94,8 +94,11 @@ def plainly(rule: Rule, data: bytes) -> bool:
     """What a rule demands of a file, searched word for word."""
     groups = (rule.triggers, *rule.also)
     names = set(re.findall(rb"\w+", data))
-    return all(any(word in data for word in group) for group in groups) and (
-        not rule.names or any(name in names for name in rule.names)
+    found = {name for name in rule.names if name in names}
+    return (
+        all(any(word in data for word in group) for group in groups)
+        and (not rule.names or bool(found))
+        and (not rule.called or any(may_be_called(data, frozenset({name})) for name in found))
     )
 
 
@@ -125,6 +128,30 @@ def test_a_demand_is_a_word_of_each_group_and_a_whole_name(text: str, met: bool)
     names = names_in(data)
     present = {word for word in demand.words() if any(word in name for name in names)}
     assert demand.met(data, names, present) is met
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("torch.mode(x)", True),
+        ("x.mode (0)", True),
+        ("torch.\\\n  mode(x)", False),
+        ("from torch import mode\nmode(x)", True),
+        ("from torch import cat, \\\n    mode as most\nmost(x)", True),
+        ("from torch import (\n    cat,\n    mode,\n)", True),
+        ("most = torch.mode\nmost(x)", True),
+        ("self.mode = mode", False),
+        ("f(mode='w')", False),
+        ("mode(x)", False),
+        ("x.modes()", False),
+        ("args.mode == 1", False),
+    ],
+)
+def test_a_name_that_is_demanded_as_called_is_one_by_a_call_an_import_or_an_alias(
+    text: str, called: bool
+) -> None:
+    demand = Demand((b"mode",), (), called=True)
+    assert demand.met(text.encode(), names_in(text.encode()), set()) is called
 
 
 def test_a_word_without_a_letter_is_looked_for_in_the_text() -> None:

@@ -9,12 +9,14 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from mpslint import writer
 from mpslint.errors import CannotWrite
+from mpslint.swapping import swap
 from mpslint.writer import create, replace
 
 BEFORE, AFTER = b"before\n", b"after, and longer\n"
@@ -68,6 +70,90 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(file: Path) -> None
     assert file.read_bytes() == b"somebody's edit\n"
 
 
+def saved_in_place(file: Path) -> None:
+    file.write_bytes(b"somebody's")
+
+
+def saved_by_a_rename(file: Path) -> None:
+    (file.parent / "new").write_bytes(b"somebody's")
+    os.rename(file.parent / "new", file)
+
+
+@pytest.mark.parametrize("save", [saved_in_place, saved_by_a_rename])
+@pytest.mark.parametrize("step", ["fsync", "chmod"])
+def test_what_is_saved_while_the_new_text_is_written_stays(
+    file: Path, monkeypatch: pytest.MonkeyPatch, step: str, save: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr(writer, "_sync_folder", lambda _: None)
+    monkeypatch.setattr(os, step, lambda *_: save(file))
+    with pytest.raises(CannotWrite, match="has changed since it was read"):
+        replace(str(file), BEFORE, AFTER)
+    assert file.read_bytes() == b"somebody's"
+    assert listing(file.parent) == ["train.py"]
+
+
+@pytest.mark.parametrize("save", [saved_in_place, saved_by_a_rename])
+def test_what_is_saved_in_the_last_moment_stays(
+    file: Path, monkeypatch: pytest.MonkeyPatch, save: Callable[[Path], None]
+) -> None:
+    saves = [save]
+
+    def last_moment(one: str, other: str) -> bool:
+        while saves:
+            saves.pop()(file)
+        return swap(one, other)
+
+    monkeypatch.setattr(writer, "swap", last_moment)
+    with pytest.raises(CannotWrite, match="has changed since it was read"):
+        replace(str(file), BEFORE, AFTER)
+    assert file.read_bytes() == b"somebody's"
+    assert listing(file.parent) == ["train.py"]
+
+
+@pytest.mark.usefixtures("no_swaps")
+def test_a_disk_that_swaps_no_files_gets_the_new_bytes_all_the_same(file: Path) -> None:
+    replace(str(file), BEFORE, AFTER)
+    assert file.read_bytes() == AFTER
+    assert listing(file.parent) == ["train.py"]
+
+
+def test_a_file_that_another_run_has_changed_in_the_same_way_is_left_alone(file: Path) -> None:
+    file.write_bytes(AFTER)
+    inode = file.stat().st_ino
+    replace(str(file), BEFORE, AFTER)
+    assert (file.read_bytes(), file.stat().st_ino) == (AFTER, inode)
+
+
+@pytest.mark.parametrize("step", ["fsync", "chmod"])
+def test_a_file_that_another_run_changes_in_the_same_way_meanwhile_is_left_alone(
+    file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    monkeypatch.setattr(writer, "_sync_folder", lambda _: None)
+    monkeypatch.setattr(os, step, lambda *_: file.write_bytes(AFTER))
+    inode = file.stat().st_ino
+    replace(str(file), BEFORE, AFTER)
+    assert (file.read_bytes(), file.stat().st_ino) == (AFTER, inode)
+    assert listing(file.parent) == ["train.py"]
+
+
+def test_a_temporary_file_that_another_run_clears_before_it_is_locked_is_made_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+    cleared = []
+
+    def too_late(handle: int, how: int) -> None:
+        if not cleared:
+            cleared.append([path.unlink() for path in file.parent.glob(".*.mpslint")])
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", too_late)
+    replace(str(file), BEFORE, AFTER)
+    assert len(cleared[0]) == 1
+    assert file.read_bytes() == AFTER
+    assert listing(file.parent) == ["train.py"]
+
+
 def test_a_file_that_is_gone_is_not_made_again(file: Path) -> None:
     file.unlink()
     with pytest.raises(CannotWrite, match="cannot be read again: no such file"):
@@ -89,6 +175,13 @@ def refuse(number: int) -> object:
     return fail
 
 
+@pytest.fixture
+def no_swaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk on which two files cannot be swapped."""
+    monkeypatch.setattr(writer, "swap", lambda *_: False)
+
+
+@pytest.mark.usefixtures("no_swaps")
 @pytest.mark.parametrize("step", ["os.fsync", "os.replace", "tempfile.mkstemp"])
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EIO])
 def test_a_failure_at_any_step_leaves_the_file_and_no_rubbish(
@@ -109,6 +202,8 @@ from mpslint import writer
 step, path = sys.argv[1:]
 module, _, name = step.rpartition(".")
 die = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+if name == "replace":
+    writer.swap = lambda *_: False  # where files cannot be swapped
 setattr(importlib.import_module(module), name, die)
 before = open(path, "rb").read() if os.path.exists(path) else None
 if before is None:
@@ -123,7 +218,7 @@ def killed_at(step: str, path: Path) -> None:
     assert ran.returncode == -signal.SIGKILL
 
 
-@pytest.mark.parametrize("step", ["os.fsync", "os.chmod", "os.replace"])
+@pytest.mark.parametrize("step", ["os.fsync", "os.chmod", "mpslint.writer.swap", "os.replace"])
 def test_a_run_that_is_killed_leaves_the_file_and_the_next_one_clears_up(
     file: Path, step: str
 ) -> None:

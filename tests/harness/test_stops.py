@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.verify.harness.recorder import is_looked_at
+
 from .conftest import Run
 
 TRAINING = """
@@ -23,6 +25,13 @@ def test_a_training_loop_ends_after_the_steps_asked_for(quick: Run) -> None:
     assert run.report["steps"] == 4
     assert len(run.report["losses"]) == 4
     assert [row["step"] for row in run.report["params_digest"]] == [1, 2, 3, 4]
+
+
+def test_the_weights_of_a_long_run_are_looked_at_to_its_end() -> None:
+    looked = [step for step in range(1, 100_001) if is_looked_at(step)]
+    assert looked[:60] == list(range(1, 61))
+    assert looked[-1] > 95_000
+    assert len(looked) < 500
 
 
 def test_three_steps_are_the_default(quick: Run) -> None:

@@ -27,6 +27,8 @@ for step in range(100):
     loss.backward()
     print(loss.item())
 """
+MEASURED = "import time\nbegan = time.time()\nmodel(loss)\nprint(time.time() - began)\n"
+"""With an unsafe fix."""
 
 
 @pytest.fixture
@@ -352,10 +354,11 @@ def test_no_line_is_wider_than_the_terminal(
     folder = project / ("a_folder_with_a_long_name_" * 3)
     folder.mkdir()
     (folder / "a.py").write_text(
-        LOOP + f"x = '{'名' * 90}'; torch.ones(1).cuda(); y = '{'y' * 90}'\n" + CUDA_ONLY
+        LOOP + MEASURED + f"x = '{'名' * 90}'; torch.ones(1).cuda(); y = '{'y' * 90}'\n" + CUDA_ONLY
     )
     monkeypatch.setenv("COLUMNS", str(columns))
-    lines = cli("check", "--quiet", "--select", "ALL").out.splitlines()
+    lines = cli("check", "--select", "ALL").out.splitlines()
+    assert "unsafe-fixes`" in " ".join(lines)
     assert len(lines) > 20
     for line in lines:
         assert sum(2 if ord(char) > 0x2E80 else 1 for char in line) <= columns

@@ -293,3 +293,66 @@ def test_a_comment_that_silences_nothing_is_not_silenced_by_another(project: Pat
     titles = in_editor(scenario, [project])
     assert any(title.startswith("MPS900: ") for title in titles)
     assert not any(title.startswith("Silence") for title in titles)
+
+
+NO_MAC_COMES = """\
+import torch
+
+use_cuda = torch.cuda.is_available()
+
+
+def move(model, batch, args):
+    if use_cuda:
+        model.cuda()
+    if args.cuda:
+        batch = batch.cuda()
+    if not torch.cuda.is_available():
+        print("slow")
+    else:
+        model = model.cuda()
+    return model, batch
+"""
+WIDE = """\
+import numpy as np
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+x = torch.from_numpy(np.array([1.0, 2.0])).to(device)
+"""
+
+
+def offered_everywhere(project: Path, text: str) -> list[types.CodeAction]:
+    """All fixes that are offered at the findings of a text."""
+    uri = uri_of(project / "train.py")
+
+    async def scenario(editor: Editor) -> list[types.CodeAction]:
+        editor.open(uri, text)
+        found = []
+        for one in await editor.diagnostics(uri):
+            start = one.range.start
+            found += await editor.actions(uri, start.line, start.character, ["quickfix"])
+        return [one for one in found if one.title.startswith("MPS")]
+
+    return in_editor(scenario, [project])
+
+
+def test_a_fix_that_mpslint_fix_leaves_out_is_offered_as_unsafe(project: Path, cli: Cli) -> None:
+    (project / "train.py").write_text(NO_MAC_COMES)
+    cli("fix", "--no-verify", project / "train.py")
+    assert (project / "train.py").read_text() == NO_MAC_COMES
+    offered = offered_everywhere(project, NO_MAC_COMES)
+    assert offered
+    assert all(one.title.endswith("(unsafe)") and not one.is_preferred for one in offered)
+
+
+def test_a_fix_that_is_safe_only_beside_another_is_not_offered_as_safe_alone(
+    project: Path, cli: Cli
+) -> None:
+    (project / "train.py").write_text(WIDE)
+    cli("fix", "--no-verify", project / "train.py")
+    fixed = (project / "train.py").read_text()
+    assert '"mps"' in fixed
+    offered = offered_everywhere(project, WIDE)
+    (selection,) = [one for one in offered if one.title.startswith("MPS103")]
+    assert selection.title.endswith("(unsafe)")
+    assert after(project, WIDE, "Fix all that mpslint", 3) == fixed

@@ -11,9 +11,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy
 import pytest
 
-from mpslint.verify import Request, numbers, saved, snapshot, storages, tracing, verify
+from mpslint.verify import Request, contents, numbers, saved, snapshot, storages, tracing, verify
 from mpslint.verify.request import BadRequest
 from mpslint.verify.workshop import Workshop
 
@@ -34,7 +35,7 @@ def ended_in_time() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
-def only(folder: Path) -> saved.Saved:
+def only(folder: Path) -> contents.Saved:
     (found,) = saved.collect(str(folder), {}).values()
     return found
 
@@ -44,7 +45,7 @@ class TestNoFiles:
     def test_a_pipe_is_passed_over(self, tmp_path: Path, name: str) -> None:
         os.mkfifo(tmp_path / name)
         assert saved.collect(str(tmp_path), {}) == {}
-        assert saved.read(str(tmp_path / name)) == saved.Unread("not a regular file")
+        assert saved.read(str(tmp_path / name)) == contents.Unread("not a regular file")
 
     def test_a_link_is_passed_over_wherever_it_leads(self, tmp_path: Path, name: str) -> None:
         (tmp_path / "secret").write_text("loss 0.125")
@@ -53,13 +54,13 @@ class TestNoFiles:
             (tmp_path / "run" / f"{number}{name}").symlink_to(target)
         assert saved.collect(str(tmp_path / "run"), {}) == {}
         link = str(tmp_path / "run" / f"1{name}")
-        assert saved.read(link) == saved.Unread("not a regular file")
+        assert saved.read(link) == contents.Unread("not a regular file")
 
     def test_a_file_of_any_size_is_not_read_whole(self, tmp_path: Path, name: str) -> None:
         with open(tmp_path / name, "wb") as file:
             file.truncate(1 << 40)
         found = only(tmp_path)
-        assert isinstance(found, saved.Unread)
+        assert isinstance(found, contents.Unread)
         assert found.reason.startswith("larger than ")
 
 
@@ -73,13 +74,13 @@ def archive(folder: Path, *parts: tuple[str, bytes], packed: int = zipfile.ZIP_D
 def test_an_archive_that_grows_when_it_is_unpacked_is_left_packed(tmp_path: Path) -> None:
     path = archive(tmp_path, ("m/data/0", bytes(40 << 20)), ("m/data/1", bytes(40 << 20)))
     assert path.stat().st_size < 1 << 20
-    assert only(tmp_path) == saved.Unread("larger than 67,108,864 bytes when it is unpacked")
+    assert only(tmp_path) == contents.Unread("larger than 67,108,864 bytes when it is unpacked")
 
 
 def test_an_archive_that_says_less_than_it_grows_to_is_not_believed(tmp_path: Path) -> None:
     path = archive(tmp_path, ("m/data/0", bytes(40 << 20)))
     path.write_bytes(path.read_bytes().replace(struct.pack("<I", 40 << 20), struct.pack("<I", 99)))
-    assert only(tmp_path) == saved.Unread("not read: BadZipFile")
+    assert only(tmp_path) == contents.Unread("not read: BadZipFile")
 
 
 def test_an_archive_whose_parts_are_one_and_the_same_is_counted(tmp_path: Path) -> None:
@@ -92,18 +93,18 @@ def test_an_archive_whose_parts_are_one_and_the_same_is_counted(tmp_path: Path) 
     tail = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 9, 9, len(directory), listing, 0)
     (tmp_path / "a.npz").write_bytes(one[:listing] + directory + tail)
     found = only(tmp_path)
-    assert found == saved.Unread("larger than 67,108,864 bytes when it is unpacked")
+    assert found == contents.Unread("larger than 67,108,864 bytes when it is unpacked")
 
 
 def test_an_archive_of_very_many_parts_is_left_alone(tmp_path: Path) -> None:
     archive(tmp_path, *((f"m/data/{n}", b"") for n in range(10_001)))
-    assert only(tmp_path) == saved.Unread("more than 10,000 parts")
+    assert only(tmp_path) == contents.Unread("more than 10,000 parts")
 
 
 @pytest.mark.parametrize("packed", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_an_archive_that_is_packed_in_an_odd_way_is_left_alone(tmp_path: Path, packed: int) -> None:
     archive(tmp_path, ("m/data/0", b"1234"), packed=packed)
-    assert only(tmp_path) == saved.Unread("packed in a way that neither torch nor numpy packs")
+    assert only(tmp_path) == contents.Unread("packed in a way that neither torch nor numpy packs")
 
 
 def test_an_archive_that_both_numpy_and_torch_write_is_read(tmp_path: Path) -> None:
@@ -114,15 +115,16 @@ def test_an_archive_that_both_numpy_and_torch_write_is_read(tmp_path: Path) -> N
 def test_all_files_together_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saved, "_MOST_ALL", 3000)
     for number in range(5):
-        (tmp_path / f"{number}.npy").write_bytes(bytes(1000))
+        numpy.save(tmp_path / f"{number}.npy", numpy.zeros(872, "uint8"))
     found = saved.collect(str(tmp_path), {})
-    assert [isinstance(file, saved.Unread) for file in found.values()] == [False] * 2 + [True] * 3
+    unread = [isinstance(file, contents.Unread) for file in found.values()]
+    assert unread == [False] * 2 + [True] * 3
     assert saved.unread(found)[0] == "2.npy (all together larger than 3,000 bytes)"
 
 
 def test_a_file_that_can_no_longer_be_read_is_a_difference(tmp_path: Path) -> None:
-    good = {"a.npz": saved.Text(())}
-    bad = {"a.npz": saved.Unread("more than 10,000 parts")}
+    good = {"a.npz": contents.Text(())}
+    bad = {"a.npz": contents.Unread("more than 10,000 parts")}
     told = saved.difference(good, bad, 1e-5)
     assert told == "a.npz cannot be compared with the original's: more than 10,000 parts"
     assert saved.difference(bad, bad, 1e-5) is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+
+from mpslint.verify import progress
 from mpslint.verify.pace import Pace, asked_for
 
 from .conftest import launch
@@ -9,7 +12,7 @@ from .conftest import launch
 
 def test_without_a_number_of_steps_the_program_says_where_the_end_is() -> None:
     first = asked_for(0, 300.0, trains=True)
-    assert first == Pace(0, 0, 60.0)
+    assert first == Pace(0, 0, 120.0)
     assert first.after(launch("cuda", outcome="finished")) == Pace(0)
 
 
@@ -38,3 +41,18 @@ def test_forward_passes_before_the_first_step_end_no_program_that_trains() -> No
     assert asked_for(4, 300.0, trains=True).forwards > 1_000_000
     roll_out = launch("mps", steps=0, forwards=4000, losses=[], optimizers=1)
     assert Pace(4).cut_by_clock(roll_out)
+
+
+def test_a_long_run_says_that_it_goes_on() -> None:
+    heard: list[str] = []
+    goes_on = threading.Event()
+
+    def hear(line: str) -> None:
+        heard.append(line)
+        if "so far" in line:
+            goes_on.set()
+
+    with progress.told("original on cpu", hear, every=0.01):
+        assert goes_on.wait(60)
+    assert heard[0] == "original on cpu"
+    assert heard[1].startswith("original on cpu: 0 s so far")

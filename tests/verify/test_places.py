@@ -41,7 +41,7 @@ def laid_out(
     python = interpreter.ask(sys.executable, {})._replace(**changes)
     writable = [str(base / "run" / name) for name in ("project", "out", "own", "tmp")]
     guarded = [os.path.expanduser("~"), str(base)]
-    return places.lay_out(python, search, modules, str(base), writable, guarded)
+    return places.lay_out(python, search, modules, [str(base)], writable, guarded)
 
 
 def run(base: Path, found: process.Places, code: str, namespaces: bool) -> Ended:

@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from mpslint.verify import verdict
+from mpslint.verify.contents import Text
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Printed
 from mpslint.verify.outcome import classify, first_sentence
 from mpslint.verify.pace import Pace
-from mpslint.verify.saved import Text
 from mpslint.verify.verdict import Basis, Judgement, Stability
 
 from .conftest import LIMIT, ended, launch, raised
 
-SAME_AGAIN = Stability(values=True, unstable_lines=set(), unstable_files=set())
+SAME_AGAIN = Stability(values=True, unstable_lines=set(), unstable_files={})
 
 
 def basis(
@@ -41,6 +41,20 @@ def test_the_same_steps_and_losses_pass() -> None:
     judged = judge(launch("mps"))
     assert judged.verdict == "pass"
     assert "same numbers" in judged.reason
+
+
+def test_a_late_loss_counts_on_the_device_of_the_original() -> None:
+    late = [0.5] * 300
+    reference = launch("cuda", losses=late)
+    assert judge(launch("cuda", losses=[*late[:-1], 0.6]), reference).verdict == "fail"
+    # elsewhere rounding has grown by then
+    assert judge(launch("mps", losses=[*late[:-1], 0.5001]), reference).verdict == "pass"
+
+
+def test_what_was_compared_is_counted() -> None:
+    printed = ended(stdout="accuracy 0.5 of 9\n")
+    judged = judge(launch("mps", ending=printed), launch("cuda", ending=printed))
+    assert "(3 losses, 2 states of the weights, 2 printed numbers)" in judged.reason
 
 
 def test_a_patched_script_that_raises_where_the_original_ran_fails() -> None:
@@ -233,7 +247,7 @@ def test_rounding_on_another_device_passes() -> None:
 
 
 def test_no_numbers_are_claimed_when_the_original_is_not_deterministic() -> None:
-    shaky = Stability(values=False, unstable_lines=set(), unstable_files=set())
+    shaky = Stability(values=False, unstable_lines=set(), unstable_files={})
     judged = judge(launch("mps", losses=[0.5, 0.4, 0.3]), stability=shaky)
     assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
@@ -270,18 +284,27 @@ def test_a_line_that_names_the_device_is_compared_without_the_name(device: str) 
 def test_lines_that_the_original_prints_anew_each_time_are_left_out() -> None:
     reference = launch("cuda", ending=ended(stdout="run 123\nloss 0.5\n"))
     patched = launch("mps", ending=ended(stdout="run 456\nloss 0.5\n"))
-    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
+    shaky = Stability(values=True, unstable_lines={(0, None)}, unstable_files={})
     judged = judge(patched, reference, stability=shaky)
     assert judged.verdict == "pass"
-    assert judged.left_out == ("1 printed line that the original changes each time",)
-    assert "but for 1 printed line" in judged.reason
+    assert judged.left_out == ("numbers on 1 printed line that the original changes each time",)
+    assert "but for numbers on 1 printed line" in judged.reason
+
+
+def test_beside_a_number_that_changes_each_time_the_rest_of_its_line_is_compared() -> None:
+    reference = launch("cuda", ending=ended(stdout="run 123 of 9 gave 0.5\n"))
+    shaky = Stability(values=True, unstable_lines={(0, 0)}, unstable_files={})
+    right = launch("mps", ending=ended(stdout="run 456 of 9 gave 0.5\n"))
+    wrong = launch("mps", ending=ended(stdout="run 456 of 9 gave 0.7\n"))
+    assert judge(right, reference, stability=shaky).verdict == "pass"
+    assert judge(wrong, reference, stability=shaky).verdict == "inconclusive"
 
 
 def test_where_every_number_changes_from_run_to_run_none_was_compared() -> None:
     silent = {"losses": [], "params_digest": []}
     reference = launch("cuda", ending=ended(stdout="run 123\n"), **silent)
     patched = launch("mps", ending=ended(stdout="run 456\n"), **silent)
-    shaky = Stability(values=True, unstable_lines={0}, unstable_files=set())
+    shaky = Stability(values=True, unstable_lines={(0, None)}, unstable_files={})
     assert judge(patched, reference, stability=shaky).verdict == "ran"
 
 
@@ -428,7 +451,7 @@ def test_a_file_with_other_numbers_fails_on_the_device_of_the_original() -> None
 
 
 def test_a_file_that_the_original_changes_each_time_is_left_out() -> None:
-    shaky = Stability(values=True, unstable_lines=set(), unstable_files={"w.json"})
+    shaky = Stability(values=True, unstable_lines=set(), unstable_files={"w.json": None})
     judged = judge(saving(launch("mps"), 1.5), saving(launch("cuda"), 1.0), stability=shaky)
     assert judged.verdict == "pass"
 
@@ -439,3 +462,53 @@ def test_where_no_run_gave_a_number_none_is_called_the_same() -> None:
     assert judged.verdict == "ran"
     assert "same numbers" not in judged.reason
     assert "neither gave numbers to compare" in judged.reason
+
+
+def working(*rows: tuple[str, float, float]) -> Any:
+    return {"placement": [list(row) for row in rows]}
+
+
+def test_a_model_that_is_left_on_the_cpu_is_told_by_its_name() -> None:
+    before = working(("Big.trunk", 9.0, 0.0), ("Big.head", 1.0, 0.0), ("Small", 10.0, 0.0))
+    after = working(("Big.trunk", 0.0, 9.0), ("Big.head", 0.0, 1.0), ("Small", 10.0, 0.0))
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.verdict == "inconclusive"
+    assert "Big runs on the CPU (50 % of the work of all models)" in judged.reason
+
+
+def test_a_part_that_is_left_on_the_cpu_is_told_by_its_own_name() -> None:
+    before = working(("Big.trunk.0", 9.0, 0.0), ("Big.trunk.1", 9.0, 0.0), ("Big.head", 2.0, 0.0))
+    after = working(("Big.trunk.0", 0.0, 9.0), ("Big.trunk.1", 0.0, 9.0), ("Big.head", 2.0, 0.0))
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.reason.startswith("Big.trunk runs on the CPU (90 %")
+
+
+def test_what_the_original_has_on_the_cpu_may_stay_there() -> None:
+    rows = working(("Big", 0.0, 9.0), ("Small", 1.0, 0.0))
+    assert judge(launch("mps", **rows), launch("cuda", **rows)).verdict == "pass"
+
+
+def test_next_to_no_work_on_the_cpu_is_only_noted() -> None:
+    before, after = (working(("Big", 999.0, 0.0), ("Tiny", *tiny)) for tiny in [(1, 0), (0, 1)])
+    judged = judge(launch("mps", **after), launch("cuda", **before))
+    assert judged.verdict == "pass"
+    assert any("Tiny runs on the CPU" in note for note in judged.notes)
+
+
+SILENT: dict[str, Any] = {"steps": 0, "losses": [], "params_digest": []}
+
+
+def test_a_result_that_is_only_logged_is_compared() -> None:
+    one = launch("cuda", logged=["accuracy 0.5 in 3 ms"], **SILENT)
+    same = launch("mps", logged=["accuracy 0.5 in 9 ms"], **SILENT)
+    other = launch("mps", logged=["accuracy 0.7 in 3 ms"], **SILENT)
+    assert judge(same, one).verdict == "pass"
+    assert "it logs 0.7 where the original logs 0.5" in judge(other, one).reason
+
+
+def test_another_copy_to_the_host_on_a_cuda_machine_is_noted() -> None:
+    calls = [["move", "cuda:0"]]
+    reference = launch("cuda", device_calls=calls)
+    judged = judge(launch("cuda", device_calls=[*calls, ["move", "cpu"]]), reference)
+    assert judged.verdict == "pass"
+    assert judged.notes == ("the patched script copies 1 more tensors to the host",)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from mpslint.cli import COMMANDS, OK, fail
 
 if TYPE_CHECKING:
+    import argparse
+
     from mpslint.cli.parsing import Parser
 
 SHELLS = ("bash", "zsh", "tcsh")
@@ -36,6 +38,18 @@ def run(arguments: list[str]) -> int:
     commands = whole.add_subparsers()
     for name, text in COMMANDS.items():
         command: Parser = import_module(f"mpslint.cli.{name}").parser()
-        command.fill(commands.add_parser(name, help=text, description=command.description))
+        made = commands.add_parser(name, help=text, description=command.description)
+        command.fill(made)
+        if name == "rule":
+            _name_rules(made)
     print(shtab.complete(whole, shell=given.shell))
     return OK
+
+
+def _name_rules(command: argparse.ArgumentParser) -> None:
+    """Let the rules be what may follow; the command itself takes them in other spellings, too."""
+    from mpslint.rules.registry import all_rules
+
+    for argument in command._actions:
+        if argument.dest == "rule":
+            argument.choices = [rule.code for rule in all_rules()]

@@ -91,6 +91,7 @@ def fix(options: argparse.Namespace) -> int:
     from mpslint.opening import text_on_disk
 
     outcome = _verify(options, work, script)
+    work, outcome, rejected = _without_rejected(options, work, outcome, script)
     written = work.planned if outcome is None or outcome.may_write else {}
     failures = _write(written)
     done = {path: planned for path, planned in written.items() if path not in failures}
@@ -105,9 +106,11 @@ def fix(options: argparse.Namespace) -> int:
         write_report(
             options.report, results, done, work.planned, outcome, options.unsafe_fixes, silent
         )
+    if outcome is not None and outcome.report is not None and not outcome.may_write:
+        _withdraw(results, work.planned)
     fixed = sum(len(planned.result.applied) for planned in done.values())
     code = report(options, results, texts, fixed)
-    if outcome is not None and not outcome.may_write:
+    if rejected or (outcome is not None and not outcome.may_write):
         return NOT_VERIFIED
     if code == OK and done and options.exit_non_zero_on_fix:
         return FINDINGS
@@ -175,6 +178,35 @@ def _verify(options: argparse.Namespace, work: Work, script: str | None) -> Outc
 
     patched = {os.path.realpath(path): planned.after for path, planned in work.planned.items()}
     return verify_patched(options, script, patched)
+
+
+def _withdraw(results: Iterable[FileResult], planned: dict[str, Planned]) -> None:
+    """Offer no fix that a run has just refused."""
+    for result in results:
+        for finding in result.findings if result.path in planned else ():
+            finding.drop_fix()
+
+
+def _without_rejected(
+    options: argparse.Namespace, work: Work, outcome: Outcome | None, script: str | None
+) -> tuple[Work, Outcome | None, bool]:
+    """Of a rewrite that failed, what runs without the fixes that failed; and whether some did."""
+    if outcome is None or outcome.may_write or outcome.report is None:
+        return work, outcome, False
+    from mpslint.cli import rejecting
+    from mpslint.printable import printable
+
+    found = rejecting.blamed(outcome.report, work.planned)
+    if found is None:
+        return work, outcome, False
+    rest = rejecting.planned_without(options, found)
+    retried = _verify(options, rest, script) if rest is not None else None
+    kept = rest.planned if rest is not None and retried is not None and retried.may_write else {}
+    for line in rejecting.shown(found, outcome.reason, work, kept):
+        print(printable(line), file=for_people(options), flush=True)
+    if rest is None or retried is None or not retried.may_write:
+        return work, outcome, True
+    return rest, retried, True
 
 
 def _write(planned: dict[str, Planned]) -> dict[str, str]:

@@ -11,9 +11,10 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from mpslint.discovery import Target
+    from mpslint.fixer import Hidden
     from mpslint.fixing import Planned
     from mpslint.model import Finding
     from mpslint.project import Project
@@ -52,8 +53,8 @@ class Work(NamedTuple):
         return sum(len(planned.result.applied) for planned in self.planned.values())
 
 
-def plan_files(options: argparse.Namespace) -> Work:
-    """Fixes the files that are named, together."""
+def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None = None) -> Work:
+    """Fixes the files that are named, together, but for what is `rejected` in each."""
     from mpslint.discovery import leads_out, targets
     from mpslint.fixing import worth_fixing
     from mpslint.reading import read_bytes
@@ -82,6 +83,7 @@ def plan_files(options: argparse.Namespace) -> Work:
             work.results.append(result)
             continue
         data = read_bytes(path, settings[path].max_file_size)
+        hidden |= (rejected or {}).get(path, frozenset())
         together.add(Job(path, data, settings[path], hidden))
         tried.append((len(work.results), result))
         work.results.append(result)

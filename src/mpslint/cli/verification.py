@@ -60,7 +60,7 @@ def add_verification(into: Parser, *, of_fix: bool) -> None:
         "--steps",
         type=_number,
         metavar="N",
-        help="optimizer steps per run (default: to the end, within a fifth of --timeout)",
+        help="optimizer steps per run (default: to the end, within 2/5 of --timeout)",
     )
     group.add_argument(
         "--allow-partial",

@@ -320,23 +320,11 @@ LOOKING_METHODS = _words(
     """
 )
 """Methods that only look at what they are given, or keep it as it is."""
-ERRORS = frozenset(
-    [
-        "ValueError",
-        "RuntimeError",
-        "AssertionError",
-        "NotImplementedError",
-        "TypeError",
-        "Exception",
-        "ImportError",
-        "EnvironmentError",
-        "KeyError",
-        "OSError",
-        "SystemExit",
-        "UserWarning",
-        "Warning",
-        "DeprecationWarning",
-    ]
+ERRORS = _words(
+    """
+    ValueError RuntimeError AssertionError NotImplementedError TypeError Exception ImportError
+    EnvironmentError KeyError OSError SystemExit UserWarning Warning DeprecationWarning
+    """
 )
 HARMLESS_KEYWORDS = _words(
     """
@@ -350,3 +338,7 @@ DECLARING = _words("field Field Option Argument option argument add_option")
 """Last names of functions by which a field or an option is declared, with its `default`."""
 CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "RuntimeError"})
 """What a handler names that catches the failure of a CUDA call without CUDA."""
+
+CUDA_MESSAGES = ("CUDA out of memory", "CUDA error", "cuDNN error", "CUBLAS_STATUS", "CUDNN_STATUS")
+"""What torch's errors of CUDA begin with, and no error of MPS's: c10/cuda/CUDACachingAllocator.cpp,
+c10/cuda/CUDAException.h, ATen/cuda/Exceptions.h; "MPS backend out of memory" is the other's."""

@@ -171,9 +171,12 @@ def package_worlds(module: str) -> str | None:
     else:
         first, _, rest = module.partition(".")
         second = f"{first}.{rest.partition('.')[0]}" if rest else first
+        last = rest.rpartition(".")[2]
         row = None
         for name in (first, second):
             row = row or find("packages", name) or find("own-kernels", name)
+        if last.startswith("_"):
+            row = row or find("own-kernels", last)  # `importlib.import_module("mmcv._ext")`
     return row.says if row is not None else None
 
 

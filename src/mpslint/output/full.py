@@ -10,7 +10,7 @@ from mpslint.opening import line_of
 from mpslint.output import shown_path
 from mpslint.output.cells import cut, cut_left, wrapped
 from mpslint.output.diff import hunks
-from mpslint.output.text import fixable, head, paint
+from mpslint.output.text import columns_left, fixable, head, paint
 from mpslint.printable import printable
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 _WIDE = 110
 """Longer source lines are cut around the token where there is no terminal."""
-_NARROW = 40
-"""A terminal of fewer columns is written to as if it had so many."""
 _INDENT = "  "
 _COLORS = {"-": "removed", "+": "added"}
 
@@ -42,7 +40,7 @@ def _block(path: str, finding: Finding, source: SourceFile | None, style: Style)
     shown = printable(shown_path(path))
     width = len(str(max([finding.row, *(label.row for label in finding.labels)])))
     yield from _head(finding, style)
-    room = _room(style, width + 4)
+    room = columns_left(style, width + 4)
     place = cut_left(f"{shown}:{finding.place}", room)
     yield f"{' ' * width}{paint('-->', 'blue', style)} {place}"
     bar = paint("|", "blue", style)
@@ -62,13 +60,8 @@ def _block(path: str, finding: Finding, source: SourceFile | None, style: Style)
     yield from _help(finding, source, width, style)
 
 
-def _room(style: Style, taken: int) -> int | None:
-    """Columns that are left of the terminal's; None where there is none."""
-    return None if style.width is None else max(style.width, _NARROW) - taken
-
-
 def _head(finding: Finding, style: Style) -> Iterator[str]:
-    whole, room = head(finding, style), _room(style, 0)
+    whole, room = head(finding, style), columns_left(style, 0)
     mark = len(finding.code) + (5 if fixable(finding, style) else 1)
     message = printable(finding.message)
     first, *rest = wrapped(message, room and room - len(_INDENT), room and room - mark)
@@ -81,7 +74,7 @@ def _help(finding: Finding, source: SourceFile | None, width: int, style: Style)
     if fix is None:
         return
     bar = paint("|", "blue", style)
-    room = _room(style, 0)
+    room = columns_left(style, 0)
     reason = ""
     if not fixable(finding, style):
         reason = (
@@ -100,7 +93,7 @@ def _change(fix: Fix, source: SourceFile, width: int, bar: str, style: Style) ->
     found = list(hunks(fix, source))
     numbers = [line.number for _, lines in found for line in lines if line.number is not None]
     width = max([width, *(len(str(number)) for number in numbers)])
-    room = _room(style, width + 3) or _WIDE
+    room = columns_left(style, width + 3) or _WIDE
     for cell, lines in found:
         about = "" if cell is None else f" cell {cell}"
         yield f"{' ' * width} {bar}{about}"

@@ -50,4 +50,4 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return printable(_data(text)).replace(":", "%3A").replace(",", "%2C")

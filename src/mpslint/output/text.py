@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
+from mpslint.output.cells import wrapped
 from mpslint.printable import printable
 
 if TYPE_CHECKING:
@@ -24,10 +25,18 @@ _CODES = {
     "removed": "31",
     "added": "32",
 }
+_MARK = "[*]"
+_NARROW = 40
+"""A terminal of fewer columns is written to as if it had so many."""
 
 
 def paint(text: str, color: str, style: Style) -> str:
     return f"\033[{_CODES[color]}m{text}\033[0m" if style.color else text
+
+
+def columns_left(style: Style, taken: int) -> int | None:
+    """Columns that are left of the terminal's; None where there is none."""
+    return None if style.width is None else max(style.width, _NARROW) - taken
 
 
 def fixable(finding: Finding, style: Style) -> bool:
@@ -62,13 +71,17 @@ def summary(results: Sequence[FileResult], style: Style, fixed: int = 0) -> str:
 
 
 def _offer(fixes: int, hidden: int, style: Style) -> str:
-    mark = f"[{paint('*', 'cyan', style)}]"
     more = f"{hidden} more with `--unsafe-fixes`"
     if fixes:
         option = " --unsafe-fixes" if style.unsafe else ""
         tail = f" ({more})" if hidden else ""
-        return f"{mark} {fixes} fixable with `mpslint fix{option}`{tail}.\n"
-    return f"No safe fixes; {more}.\n" if hidden else ""
+        said = f"{_MARK} {fixes} fixable with `mpslint fix{option}`{tail}."
+    elif hidden:
+        said = f"No safe fixes; {more}."
+    else:
+        return ""
+    lines = "".join(f"{line}\n" for line in wrapped(said, columns_left(style, 0)))
+    return lines.replace(_MARK, f"[{paint('*', 'cyan', style)}]", 1)
 
 
 def count(number: int, noun: str) -> str:

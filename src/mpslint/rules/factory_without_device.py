@@ -54,6 +54,7 @@ from mpslint.semantics.values import FACTORIES
     severity=Severity.BREAKS,
     triggers=(b"def forward",),
     names=tuple(name.encode() for name in sorted(FACTORIES)),
+    called=True,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

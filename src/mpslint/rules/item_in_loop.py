@@ -4,7 +4,9 @@
 Flags `.item()` and `float(t)` of a tensor on a device at every step of training: the loss that is
 printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
 function that trains without a loop (`update`, a callback of an engine). Several reads with no
-device work between them are reported once, at the first.
+device work between them are reported once, at the first. A loop that each forward pass of a module
+runs, in its `forward` or in what that calls in the same file, counts like one that trains, whoever
+calls the module: each turn that reads a number waits.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -30,9 +32,11 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`), of the rank or of a
 verbosity switch, in an error path, behind `if step % n: continue`; after the loop; once per epoch;
 in evaluation loops, where nothing is trained and results must be read at some time; tensors known
-to be on the CPU and files that never use another device; values that are no tensors of torch
+to be on the CPU and programs that never use another device (a file that trains what its callers
+hand it says nothing of that); values that are no tensors of torch
 (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step
-(`synchronize`).
+(`synchronize`); in a forward pass, a read outside loops (a length that a shape needs), arms for
+predictions alone (`if not self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -53,6 +57,8 @@ from mpslint.patterns.insertion import insert_after
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FunctionNode
+from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -69,16 +75,19 @@ from mpslint.semantics.steps import (
 )
 from mpslint.semantics.value import Kind
 
+_WORDS = tuple((*group, b"def forward") for group in TRAINING_WORDS)
+
 
 @rule(
     "MPS303",
     "item-in-loop",
     severity=Severity.SLOW,
     triggers=(b".item(", b"float("),
-    also=TRAINING_WORDS,
+    also=_WORDS,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    yield from _in_forward_passes(context, rule)
     if not trains_on_device(context):
         return
     for run in first_of_runs(context, list(_reads(context))):
@@ -99,6 +108,30 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             labels=(that_trains(context, turns),),
             applicability=Applicability.UNSAFE if offer else None,
             fix=partial(_fix, context, call, turns, statement) if offer else None,
+        )
+
+
+def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
+    """One for each loop of a forward pass that reads numbers of tensors."""
+    reads: dict[Loop, tuple[ast.Call, FunctionNode]] = {}
+    for call in context.index.calls.get("item", ()):
+        tensor = _read_tensor(call)
+        around = context.passes.loop(call)
+        if tensor is None or around is None or training(context, call) is not None:
+            continue
+        loop, function = around
+        if loop not in reads and context.passes.is_read_back(tensor, loop, function):
+            reads[loop] = call, function
+    for loop, (call, function) in reads.items():
+        start, end = context.name_token(call.func)  # type: ignore[arg-type]
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"waits for the device at each turn of the loop at {context.line(loop)}, in every"
+            " forward pass",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(function, "this runs in every forward pass"),),
         )
 
 

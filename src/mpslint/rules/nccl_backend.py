@@ -63,7 +63,7 @@ _STRATEGIES = tuple(
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for literal in _literals(context):
-        if not context.worlds.breaks(literal):
+        if not context.worlds.breaks(literal, on_any_way=True):
             continue
         mark = quote(context.source, literal)
         yield context.finding(

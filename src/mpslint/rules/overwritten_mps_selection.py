@@ -56,6 +56,8 @@ from mpslint.semantics.worlds.events import Kind
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if not context.worlds.writes(("mps",)):
+        return
     for event in context.worlds.events(Kind.OVERWRITTEN):
         assert isinstance(event.node, ast.expr)
         assert event.use is not None

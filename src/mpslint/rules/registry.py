@@ -34,6 +34,8 @@ class Rule(NamedTuple):
     """Nor can one that lacks all of a group of these, for any of the groups."""
     names: tuple[bytes, ...]
     """Nor one in which none of these stands as a whole name; where empty, none has to."""
+    called: bool
+    """Nor one in which none of these names is called, or taken under another name."""
     default: bool
     """On without being asked for; the others are opt-in, and their page says why."""
     unnamed: bool
@@ -108,6 +110,7 @@ def rule(
     triggers: tuple[bytes, ...],
     also: tuple[tuple[bytes, ...], ...] = (),
     names: tuple[bytes, ...] = (),
+    called: bool = False,
     default: bool = True,
     unnamed: bool = False,
     fix: Applicability | None = None,
@@ -131,6 +134,7 @@ def rule(
             triggers,
             also,
             names,
+            called,
             default,
             unnamed,
             fix,
@@ -157,6 +161,7 @@ def all_rules() -> tuple[Rule, ...]:
             triggers,
             also,
             names,
+            called,
             default,
             unnamed,
             None if fix is None else Applicability(fix),
@@ -174,6 +179,7 @@ def all_rules() -> tuple[Rule, ...]:
             triggers,
             also,
             names,
+            called,
             summary,
             least,
         ) in RULES

@@ -48,6 +48,9 @@ _EMPTY = ("torch.empty", "torch.empty_like")
     "uninitialised-beta-zero",
     severity=Severity.IGNORES,
     triggers=(b"beta",),
+    also=((b"empty",),),
+    names=tuple(name.rpartition(".")[2].encode() for name in _FUNCTIONS),
+    called=True,
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

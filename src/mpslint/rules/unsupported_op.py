@@ -63,6 +63,7 @@ def _names() -> tuple[bytes, ...]:
     severity=Severity.BREAKS,
     triggers=(b"torch",),
     names=_names(),
+    called=True,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -191,8 +191,12 @@ def _savers(context: Context, call: ast.Call) -> Iterator[ast.Call]:
 
 def _place(context: Context, node: ast.expr) -> str:
     """The file that is read or written, as text; through `with open(path) as f`."""
-    file = opened(context, node)
-    return ast.unparse(file if file is not None else node)
+    # Each place that is written is held against each that is read.
+    known = cast("dict[ast.expr, str]", context.memo.setdefault("places of files", {}))
+    if node not in known:
+        file = opened(context, node)
+        known[node] = ast.unparse(file if file is not None else node)
+    return known[node]
 
 
 def opened(context: Context, node: ast.expr) -> ast.expr | None:

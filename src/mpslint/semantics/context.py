@@ -14,6 +14,7 @@ from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.dtypes import DTypes
 from mpslint.semantics.flow import Flow
+from mpslint.semantics.forward_passes import ForwardPasses
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.imported import Imported
 from mpslint.semantics.index import Index
@@ -121,6 +122,10 @@ class Context:
     @cached_property
     def timing(self) -> Timing:
         return Timing(self.index, self.flow, self.work, list(self.calls_of(*CLOCKS)))
+
+    @cached_property
+    def passes(self) -> ForwardPasses:
+        return ForwardPasses(self.index, self.names, self.flow, self.values, self.loops)
 
     @cached_property
     def batches(self) -> Batches:

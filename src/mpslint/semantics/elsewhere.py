@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.values import Value as WorldValue
+    from mpslint.source import SourceFile
 
 _LOCAL = frozenset({"cuda-used", "caught", "asked-cuda", "asked-mps", "nccl"})
 """What is said of one file's code, or by the names that it gives things. A file that leaves its
@@ -39,6 +40,9 @@ class Elsewhere(Protocol):
     """The rest of the project. A name is given as the file at `path` imports it: qualified, with
     leading dots where the import is relative."""
 
+    def tree(self, source: SourceFile) -> ast.Module:
+        """The tree of a file, which others may have asked for before. Raises `BadSource`."""
+
     def definition(self, path: str, qualified: str) -> Definition | None:
         """What defines `qualified`; None: not known."""
 
@@ -48,6 +52,10 @@ class Elsewhere(Protocol):
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         """What the name holds in each world, where its text speaks of machines at all; that of a
         class only where `classes` are asked for."""
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        """Whether the name may hold anything that `held` tells of, or is that of a module of the
+        project, which may."""
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
         """The device that the name holds, or returns when it is `called` without arguments."""

@@ -67,7 +67,6 @@ class Index:
         "attributes",
         "by_type",
         "calls",
-        "definitions",
         "names",
         "parents",
         "strings",

@@ -135,6 +135,8 @@ class Loops:
     def _after_skip(self, node: ast.AST, loop: Loop | FunctionNode) -> bool:
         """Behind `if step % n: continue` in the body of the loop."""
         statement = self._index.statement(node)
+        if statement is loop:  # in the test of a `while`
+            return False
         while self._index.parents[statement] is not loop:
             statement = self._index.statement(self._index.parents[statement])
         skipped = self._skipped.get(loop)

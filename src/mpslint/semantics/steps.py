@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.value import Kind
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.model import Label
@@ -21,6 +22,25 @@ if TYPE_CHECKING:
 
 Turns = Loop | FunctionNode
 """What runs again and again: a loop, or a function that is called once a step."""
+
+
+_GIVEN = "steps.given"
+
+
+def _is_given_something(context: Context, function: FunctionNode | None) -> bool:
+    """Whether somebody hands `function` its model: to itself, or to the object that it is of."""
+    if function is None or function.name.startswith("test"):
+        return False
+    klass = context.index.parents[function]
+    if not isinstance(klass, ast.ClassDef):
+        return bool(function.args.args)
+    if len(function.args.args) > 1:
+        return True
+    made = [item for item in klass.body if isinstance(item, FUNCTIONS) and item.name == "__init__"]
+    if made:
+        return len(made[0].args.args) > 1
+    names = [context.resolve(base) or "" for base in klass.bases]
+    return bool(names) and not any(name.startswith("unittest.") for name in names)
 
 
 class Step(NamedTuple):
@@ -32,12 +52,9 @@ class Step(NamedTuple):
     turns: Turns
 
 
-TRAINING_WORDS = (
-    (b"backward", b".step"),
-    (b"device", b".cuda", b".to(", b"set_default_tensor_type"),
-)
+TRAINING_WORDS = ((b"backward", b".step"),)
 """What stands in every file of which `trains_on_device` and `training` hold: one word of
-each group, as `Loops` and `Placement.file_uses_devices` look for them."""
+each group, as `Loops` looks for them."""
 
 
 def trains_on_device(context: Context) -> bool:
@@ -45,7 +62,33 @@ def trains_on_device(context: Context) -> bool:
     calls = context.index.calls
     if "backward" not in calls and "step" not in calls:
         return False
-    return context.placement.file_uses_devices
+    return context.placement.file_uses_devices or trains_what_it_is_given(context)
+
+
+def trains_what_it_is_given(context: Context) -> bool:
+    """Whether this file trains modules of its callers, in functions: on what device is theirs to
+    say, and a file that says nothing of devices is then no program for the CPU."""
+    known = context.memo.get(_GIVEN)
+    if known is None:
+        known = context.memo[_GIVEN] = _is_given(context)
+    return bool(known)
+
+
+def _is_given(context: Context) -> bool:
+    index = context.index
+    around = [index.function(call) for call in index.calls.get("backward", ())]
+    if not around or not all(_is_given_something(context, item) for item in around):
+        return False
+    for call in index.of(ast.Call):
+        name = context.resolve(call.func) or ""
+        if name.startswith("torch.nn.") and name.rsplit(".", 1)[-1][:1].isupper():
+            return False
+        if isinstance(call.func, ast.Name):
+            for binding in context.names.bindings(call.func.id, call.func):
+                if isinstance(binding.node, ast.ClassDef):
+                    if context.values.is_module_class(binding.node):
+                        return False
+    return True
 
 
 def training(context: Context, node: ast.AST) -> Turns | None:
@@ -108,21 +151,37 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
     """Whether `node` is a tensor that kernels of a device fill."""
+    if _is_of_old_torch(context, node):
+        return False
     value = context.values.of(node)
     if value.kind is not Kind.TENSOR or not (value.computed or value.loss):
         return False
     if value.devices is None:
-        return context.placement.file_uses_devices and not context.guards.has(node, "cpu")
+        uses = context.placement.file_uses_devices or trains_what_it_is_given(context)
+        return uses and not context.guards.has(node, "cpu")
     return context.placement.on_accelerator(node)
+
+
+def _is_of_old_torch(context: Context, node: ast.expr) -> bool:
+    """`loss.data[0]`: a loss has no dimensions since torch 0.4, and an index of it raises."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "data"
+        and context.values.of(node.value.value).loss
+    )
 
 
 def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
     """Steps in source order, those with no device work between them together.
 
-    Only the first of these has to wait; the others find the queue empty.
+    Only the first of these has to wait; the others find the queue empty. No Mac waits in a loop
+    that it never comes to.
     """
     group: list[Step] = []
     for step in sorted(steps, key=lambda s: (s.node.lineno, s.node.col_offset)):
+        if not context.worlds.reach(step.node) & MACS:
+            continue
         if group and not follows(context, group[-1], step):
             yield group
             group = []

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mpslint.model import Edit, Finding, Fix
-    from mpslint.server.analysis import Analyst, Fixes
+    from mpslint.server.analysis import Analyst
     from mpslint.server.documents import Part
+    from mpslint.server.fixes import Fixes
     from mpslint.source import SourceFile
 
 QUICK = types.CodeActionKind.QuickFix
@@ -61,18 +62,19 @@ class Actions:
 
     def _quick(self, part: Part, where: types.Range) -> Iterator[types.CodeAction]:
         here = [
-            (finding, fix)
-            for finding, fix in self._fixes.offered
+            (number, finding, fix)
+            for number, (finding, fix, _) in enumerate(self._fixes.offered)
             if self._fixes.snapshot.parts[finding.cell] is part
             # Some editors ask for all that they show on a line, wherever in it the cursor is.
             and (_touch(range_of(finding, part), where) or self._resolved(finding, part))
         ]
-        for finding, fix in here:
+        for number, finding, _ in here:
+            fix = self._fixes.by_itself(number)
             if fix is not None and (action := self._fix(finding, fix, part)) is not None:
                 yield action
-        for code in dict.fromkeys(finding.code for finding, fix in here if fix is not None):
+        for code in dict.fromkeys(finding.code for _, finding, fix in here if fix is not None):
             yield from self._all_of_rule(code)
-        for finding, _ in here:
+        for _, finding, _ in here:
             if (action := self._silence(finding, part)) is not None:
                 yield action
 
@@ -100,7 +102,7 @@ class Actions:
     def _all_of_rule(self, code: str) -> Iterator[types.CodeAction]:
         levels = Counter(
             fix.applicability
-            for finding, fix in self._fixes.offered
+            for finding, fix, _ in self._fixes.offered
             if finding.code == code and fix is not None
         )
         for level in (Applicability.SAFE, Applicability.UNSAFE):
@@ -110,7 +112,8 @@ class Actions:
                 yield from self._whole(f"Fix all {code}{end}", QUICK, code, unsafe)
 
     def _all_safe(self) -> Iterator[types.CodeAction]:
-        if any(fix and fix.applicability is Applicability.SAFE for _, fix in self._fixes.offered):
+        offered = (fix for _, fix, _ in self._fixes.offered)
+        if any(fix is not None and fix.applicability is Applicability.SAFE for fix in offered):
             title = f"Fix all that {SOURCE} can fix safely"
             yield from self._whole(title, FIX_ALL, None, False)
 

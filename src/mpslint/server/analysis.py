@@ -22,7 +22,6 @@ from mpslint.fixer import fix_source
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
 from mpslint.notebook.source import NotebookSource
-from mpslint.offers import Offers
 from mpslint.opening import is_notebook, located, texts_by_cell
 from mpslint.project import Project
 from mpslint.reading import UNSURE, sign_of
@@ -30,6 +29,7 @@ from mpslint.reported import place_of
 from mpslint.rules.registry import all_rules
 from mpslint.screening import speaks_of_torch
 from mpslint.server.baselines import Baselines
+from mpslint.server.fixes import fixes_of
 from mpslint.server.reparsing import Tree
 from mpslint.source import SourceFile
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from mpslint.fixer import Hidden
-    from mpslint.model import Finding, Fix
+    from mpslint.model import Finding
     from mpslint.server.documents import Snapshot
+    from mpslint.server.fixes import Fixes
     from mpslint.server.workspace import Signs, Workspace
     from mpslint.settings import Settings
 
@@ -79,22 +80,6 @@ class Analysis(NamedTuple):
     """Tells one analysis from every other one."""
 
 
-class Offered(NamedTuple):
-    """A finding with the fix that may be made for it."""
-
-    finding: Finding
-    fix: Fix | None
-
-
-class Fixes(NamedTuple):
-    """What can be done about the findings of one snapshot."""
-
-    snapshot: Snapshot
-    settings: Settings
-    source: SourceFile
-    offered: tuple[Offered, ...]
-
-
 class _Warm:
     """What is known of a project's other files, and what that rests on."""
 
@@ -120,6 +105,17 @@ class _Warm:
             self.rests_on |= self.heard
 
 
+class _Made(NamedTuple):
+    """The fixes that were asked for last, and of what."""
+
+    number: int
+    warm: _Warm
+    fixes: Fixes
+
+    def is_for(self, analysis: Analysis, warm: _Warm) -> bool:
+        return self.number == analysis.number and self.warm is warm
+
+
 class Analyst:
     """Checks snapshots, and makes the fixes of their findings."""
 
@@ -129,6 +125,7 @@ class Analyst:
         self._projects: dict[Settings, _Warm] = {}
         self._baselines = Baselines()
         self._trees: dict[str, Tree] = {}
+        self._made: _Made | None = None
         self._numbers = itertools.count(1)
 
     @staticmethod
@@ -174,7 +171,9 @@ class Analyst:
             try:
                 with warm.asking(path) as neighbours:
                     tree = self._tree(path).index if type(source) is SourceFile else None
-                    findings = lint(source, settings, tree, elsewhere=neighbours, pause=pause)
+                    findings = lint(
+                        source, settings, tree, elsewhere=neighbours, levels=False, pause=pause
+                    )
                 for finding in findings:
                     finding.drop_fix()  # It would be made from a tree that the next edit changes.
             finally:
@@ -201,21 +200,22 @@ class Analyst:
         self._trees[path] = tree
         return tree
 
-    def fixes(self, analysis: Analysis) -> Fixes | None:
+    def fixes(self, analysis: Analysis, pause: Pause) -> Fixes | None:
         """The findings of an analysis with their fixes, as `mpslint fix` would make them; None
         where there is nothing to do. Raises `BadSettings` for a helper module that cannot serve."""
         settings, snapshot = analysis.settings, analysis.snapshot
         if settings is None or not analysis.findings:
             return None
-        source = snapshot.source()
-        with self._project(settings).asking(snapshot.path) as project:
-            findings = lint(source, settings, elsewhere=project)
-            offers = Offers(source, settings)
-            offered = [(finding, offers.of(finding)) for finding in findings]
-        found = located(source, findings)
-        left = set(map(id, self._baselines.unknown(settings, snapshot.path, found, source)))
-        shown = (Offered(*pair) for pair in offered if id(pair[0]) in left)
-        return Fixes(snapshot, settings, source, tuple(shown))
+        warm = self._project(settings)
+        # An editor asks with each step of the cursor.
+        if self._made is not None and self._made.is_for(analysis, warm):
+            return self._made.fixes
+        with warm.asking(snapshot.path) as project:
+            source = snapshot.source()
+            hidden = self._hidden(snapshot.path, settings, source, project)
+            fixes = fixes_of(snapshot, settings, hidden, project, pause)
+        self._made = _Made(analysis.number, warm, fixes)
+        return fixes
 
     def fix_all(
         self, snapshot: Snapshot, settings: Settings, code: str | None, *, unsafe: bool

@@ -62,6 +62,13 @@ class Desk:
         with self._somebody_waits():
             return await loop.run_in_executor(self._thread, partial(function, *arguments))
 
+    async def about(
+        self, snapshot: Snapshot, function: Callable[..., _Result], *arguments: Any
+    ) -> _Result:
+        """`function(*arguments, pause)` in the thread of the analysis. Raises `Superseded` when the
+        text changes before that is known."""
+        return await self.call(function, *arguments, self._pause(snapshot))
+
     async def analysis(self, uri: str) -> Analysis:
         """What is known of the text as it stands now. Raises `Superseded` when it changes before
         that is known, and `Unknown` for what is not open."""
@@ -123,12 +130,18 @@ class Desk:
         return running
 
     def _check(self, snapshot: Snapshot) -> Analysis:
+        pause = self._pause(snapshot)
+        pause()
+        return self._analyst.check(snapshot, pause)
+
+    def _pause(self, snapshot: Snapshot) -> Callable[[], None]:
+        """Ends what is done about a text that has changed."""
+
         def pause() -> None:
             if self._closed or self._documents.stamp(snapshot.uri) != snapshot.stamp:
                 raise Superseded
 
-        pause()
-        return self._analyst.check(snapshot, pause)
+        return pause
 
     def _done(self, uri: str, running: _Running, future: asyncio.Future[Analysis]) -> None:
         if self._running.get(uri) is running:

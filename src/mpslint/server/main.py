@@ -23,7 +23,8 @@ from mpslint.server.protocol import Protocol
 from mpslint.server.session import Session
 
 if TYPE_CHECKING:
-    from mpslint.server.analysis import Analysis, Fixes
+    from mpslint.server.analysis import Analysis
+    from mpslint.server.fixes import Fixes
 
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     notebook_selector=[
@@ -216,7 +217,10 @@ def _install_requests(server: LanguageServer, session: Session) -> None:
             return actions.at(part, params.range, params.context)
 
         fixes = await _fixes(session, analysis)
-        return await session.desk.call(work, fixes) if fixes is not None else None
+        try:
+            return await session.desk.call(work, fixes) if fixes is not None else None
+        except Superseded:
+            raise _changed() from None
 
     @server.feature(types.CODE_ACTION_RESOLVE)
     async def resolve(action: types.CodeAction) -> types.CodeAction:
@@ -241,12 +245,18 @@ async def _current(session: Session, uri: str) -> Analysis | None:
     except Unknown:
         return None
     except Superseded:
-        raise JsonRpcContentModified("the text has changed meanwhile") from None
+        raise _changed() from None
 
 
 async def _fixes(session: Session, analysis: Analysis) -> Fixes | None:
     try:
-        return await session.desk.call(session.analyst.fixes, analysis)
+        return await session.desk.about(analysis.snapshot, session.analyst.fixes, analysis)
     except BadSettings as error:
         session.complain(str(error))
         return None
+    except Superseded:
+        raise _changed() from None
+
+
+def _changed() -> JsonRpcContentModified:
+    return JsonRpcContentModified("the text has changed meanwhile")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mpslint.verify.contents import Saved
 from mpslint.verify.sandbox.process import Ended
-from mpslint.verify.saved import Saved
 
 
 class Launch(NamedTuple):

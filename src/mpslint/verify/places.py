@@ -18,11 +18,12 @@ def lay_out(
     python: Interpreter,
     search: Sequence[str],
     modules: Sequence[str],
-    base: str,
+    own: Sequence[str],
     writable: Sequence[str],
     guarded: Sequence[str],
 ) -> process.Places:
-    """The places of a run below `base`, its temporary folder being the last of `writable`.
+    """The places of a run whose `own` folders it sees, its temporary folder being the last of
+    `writable`.
 
     `search` and `modules` are the folders from which programs and modules come. The private
     folders are hidden whatever these say: of a folder that is as wide as a home, only what it is
@@ -32,7 +33,7 @@ def lay_out(
     hidden = [path for path in private if path not in ("/", *process.SHARED_SCRATCH)]
     covered = [*hidden, *process.SHARED_SCRATCH, "/dev/shm"]
     scratch = {path: writable[-1] for path in process.SHARED_SCRATCH if _is_own_folder(path)}
-    keep = [base]
+    keep = [*own]
     for paths, needed in (
         (python.prefixes, _of_a_prefix),
         ([*python.path, *modules], _modules),

@@ -7,133 +7,57 @@ followed, and what they grow to when they are unpacked is counted.
 
 from __future__ import annotations
 
-import hashlib
-import io
 import itertools
 import math
 import os
 import stat
-import struct
-import zipfile
-import zlib
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from mpslint.files import files_below, read_regular
-from mpslint.verify import numbers, storages
-from mpslint.verify.storages import Summary
+from mpslint.verify import contents, numbers, pictures
+from mpslint.verify.contents import (
+    Part,
+    Saved,
+    Shown,
+    Unknown,
+    Unread,
+    lines_of,
+    parts_of,
+)
+from mpslint.verify.numbers import Spot
 
-_TENSORS = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".npy", ".npz", ".tar")
-_TEXTS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".log", ".yaml", ".yml")
-_MOST_FILES = 50
+_MOST_FILES = 500
 _MOST_LISTED = 100_000
-_MOST_BYTES = 64 << 20  # of one file, as it lies there and unpacked
-_MOST_TEXT = 4 << 20
-_MOST_VALUES = 4 << 20  # bytes of one storage that are read as numbers
+_MOST_BYTES = contents.MOST_BYTES
 _MOST_ALL = 256 << 20  # of all files of a run, unpacked
-_MOST_PARTS = 10_000  # of one archive
-_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _CLOSE = 1e-4
 
 
-class Part(NamedTuple):
-    """One storage: its bytes, their SHA-256, and a summary of its values."""
-
-    size: int
-    digest: str
-    values: Summary
-
-
-class Text(NamedTuple):
-    """The numbers of a text file, line by line."""
-
-    lines: tuple[numbers.Line, ...]
-
-
-class Unread(NamedTuple):
-    """A file that was not looked into, and why."""
-
-    reason: str
-
-
-Saved = Mapping[str, Part] | Text | Unread
-_BROKEN: tuple[type[Exception], ...] = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, ValueError, RuntimeError, KeyError),
-    *(IndexError, EOFError, OverflowError, MemoryError),
-)
-"""What the libraries raise for files that are not what they should be."""
-
-
-def _part(data: bytes, kind: str | None) -> Part:
-    read = data if len(data) <= _MOST_VALUES else b""
-    values = storages.summary(read, kind if read else None)
-    return Part(len(data), hashlib.sha256(data).hexdigest(), values)
-
-
 def read(path: str) -> Saved:
-    """The storages of one file, or the numbers of a text; the pickled structure is left out, it
-    names the device."""
-    is_text = path.endswith(_TEXTS)
+    """What one file holds."""
     try:
-        data = read_regular(path, _MOST_TEXT if is_text else _MOST_BYTES, follow=False)
+        data = read_regular(path, _MOST_BYTES, follow=False)
     except OSError as error:
         return Unread(error.strerror or "unreadable")
-    if is_text:
-        return Text(tuple(numbers.of(data.decode("utf-8", "replace"))))
-    try:
-        if zipfile.is_zipfile(io.BytesIO(data)):
-            return _read_archive(data)
-        kind, values = storages.numpy_kind(data)
-        return {"": _part(values, kind)}
-    except _BROKEN as error:
-        return Unread(f"not read: {type(error).__name__}")
-
-
-def _read_archive(data: bytes) -> Mapping[str, Part] | Unread:
-    # Counted before the library makes an object of each.
-    if data.count(b"PK\1\2") > _MOST_PARTS:
-        return Unread(f"more than {_MOST_PARTS:,} parts")
-    parts: dict[str, Part] = {}
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = {info.filename: info for info in archive.infolist()}
-        if any(info.compress_type not in _PACKED for info in members.values()):
-            return Unread("packed in a way that neither torch nor numpy packs")
-        # No more of a part is unpacked than its size says.
-        if sum(info.file_size for info in archive.infolist()) > _MOST_BYTES:
-            return Unread(f"larger than {_MOST_BYTES:,} bytes when it is unpacked")
-        pickled = next((name for name in members if name.endswith("data.pkl")), None)
-        kinds = storages.storage_kinds(archive.read(pickled)) if pickled else {}
-        for full in members:
-            name = full.partition("/")[2] or full
-            if name.endswith(".npy"):
-                kind, values = storages.numpy_kind(archive.read(full))
-                parts[name] = _part(values, kind)
-            elif name.startswith("data/"):
-                parts[name] = _part(archive.read(full), kinds.get(name[len("data/") :]))
-    return parts
+    return contents.read(data)
 
 
 def collect(folder: str, before: Mapping[str, tuple[int, int]]) -> dict[str, Saved]:
-    """Relative path -> numbers, of the files of tensors and texts that are new or changed since
-    `before`."""
+    """Relative path -> what it holds, of the files that are new or changed since `before`."""
     found: dict[str, Saved] = {}
     read_so_far = 0
     for path, state in sorted(states(folder).items()):
-        unchanged = before.get(path) == state
-        if unchanged or not path.endswith(_TENSORS + _TEXTS):
+        if before.get(path) == state or not state[0]:
             continue
         if len(found) >= _MOST_FILES:
+            found[path] = Unread(f"and all after it: more than {_MOST_FILES} files")
             break
         if read_so_far > _MOST_ALL:
             found[path] = Unread(f"all together larger than {_MOST_ALL:,} bytes")
             continue
         saved = found[path] = read(os.path.join(folder, path))
-        read_so_far += state[0] + (0 if isinstance(saved, Text | Unread) else _size(saved))
+        read_so_far += state[0] + sum(part.size for part in parts_of(saved).values())
     return found
-
-
-def _size(parts: Mapping[str, Part]) -> int:
-    return sum(part.size for part in parts.values())
 
 
 def unread(files: Mapping[str, Saved]) -> list[str]:
@@ -154,52 +78,91 @@ def states(folder: str) -> dict[str, tuple[int, int]]:
     return found
 
 
+Unstable = Mapping[str, Collection[Spot] | None]
+"""The files that a program writes anew each time: which of their numbers, or None for all."""
+
+
 def difference(
     original: Mapping[str, Saved],
     patched: Mapping[str, Saved],
     tolerance: float,
-    unstable: Collection[str] = (),
+    unstable: Unstable | None = None,
 ) -> str | None:
-    """What differs first between the files of two runs, in words; `unstable` paths are left out.
+    """What differs first between the files of two runs, in words; what is `unstable` is left out.
 
     A tolerance of 0 asks for the same bytes of tensors and the same numbers in texts.
     """
+    left_out = unstable or {}
     for path, one in original.items():
-        if path in unstable:
+        spots = left_out.get(path, ())
+        if spots is None:
             continue
         if path not in patched:
             return f"the original saves {path}, the patched script does not"
-        if found := _differs(path, one, patched[path], tolerance):
+        if found := _differs(path, one, patched[path], tolerance, spots):
             return found
     return None
 
 
-def unstable_files(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> set[str]:
-    """The files that two runs of one program on one device write differently."""
-    return {path for path in one if difference({path: one[path]}, two, 0.0) is not None}
+def unstable_files(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> Unstable:
+    """What two runs of one program on one device write differently."""
+    found: dict[str, Collection[Spot] | None] = {}
+    for path, first in one.items():
+        if difference({path: first}, two, 0.0) is None:
+            continue
+        spots = numbers.unstable(lines_of(first), lines_of(two[path])) if path in two else None
+        same = spots and difference({path: first}, two, 0.0, {path: spots}) is None
+        found[path] = spots if same else None
+    return found
 
 
-def has_numbers(files: Mapping[str, Saved]) -> bool:
-    """Whether there is a number in any of the files."""
-    return any(map(_has_numbers, files.values()))
+def uncomparable(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> list[str]:
+    """The files of a kind that is not known and that are not the same in both, with the reason."""
+    found = []
+    for path, first in one.items():
+        second = two.get(path)
+        if isinstance(first, Unknown) and isinstance(second, Unknown) and first != second:
+            found.append(f"{path} (an unknown kind of file)")
+    return found
 
 
-def _has_numbers(file: Saved) -> bool:
-    if isinstance(file, Text):
-        return bool(file.lines)
-    return not isinstance(file, Unread) and any(p.values.is_known for p in file.values())
+def has_numbers(files: Mapping[str, Saved], unstable: Unstable | None = None) -> bool:
+    """Whether there is a number in any of the files, but for the unstable ones."""
+    left_out = unstable or {}
+    for path, file in files.items():
+        spots = left_out.get(path, ())
+        if spots is not None and _has_numbers(file, spots):
+            return True
+    return False
 
 
-def _differs(path: str, one: Saved, two: Saved, tolerance: float) -> str | None:
-    if isinstance(one, Unread):
+def _has_numbers(file: Saved, spots: Collection[Spot]) -> bool:
+    if isinstance(file, Shown) or numbers.spared(lines_of(file), spots):
+        return True
+    return any(part.values.is_known for part in parts_of(file).values())
+
+
+def _differs(
+    path: str, one: Saved, two: Saved, tolerance: float, spots: Collection[Spot]
+) -> str | None:
+    if isinstance(one, Unread | Unknown):
         return None
-    if isinstance(two, Unread):
-        return f"{path} cannot be compared with the original's: {two.reason}"
-    if isinstance(one, Text) or isinstance(two, Text):
-        assert isinstance(one, Text)
-        assert isinstance(two, Text)
-        other = numbers.different_line(one.lines, two.lines, tolerance)
-        return None if other is None else f"{path} holds other numbers than the original's"
+    if isinstance(two, Unread | Unknown):
+        reason = two.reason if isinstance(two, Unread) else "another kind of file"
+        return f"{path} cannot be compared with the original's: {reason}"
+    if isinstance(one, Shown) or isinstance(two, Shown):
+        same = one == two
+        if not same and tolerance and isinstance(one, Shown) and isinstance(two, Shown):
+            same = pictures.close(one.picture, two.picture)
+        return None if same else f"{path} is another picture than the original's"
+    if numbers.different_line(lines_of(one), lines_of(two), tolerance, spots) is not None:
+        return f"{path} holds other numbers than the original's"
+    return _other_tensors(path, parts_of(one), parts_of(two), tolerance)
+
+
+def _other_tensors(
+    path: str, one: Mapping[str, Part], two: Mapping[str, Part], tolerance: float
+) -> str | None:
     if {name: part.size for name, part in one.items()} != {
         name: part.size for name, part in two.items()
     }:

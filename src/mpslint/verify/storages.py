@@ -31,7 +31,7 @@ _TYPES = {
     "ComplexFloatStorage": "f",
     "ComplexDoubleStorage": "d",
 }
-_NUMPY = {
+NUMPY = {
     "f2": "e", "f4": "f", "f8": "d", "i8": "q", "i4": "i", "i2": "h", "i1": "b", "u8": "Q",
     "u4": "I", "u2": "H", "u1": "B", "b1": "B", "c8": "f", "c16": "d",
 }  # fmt: skip
@@ -62,7 +62,7 @@ UNKNOWN = Summary(math.nan, math.nan, (0, 0, 0))
 
 def summary(data: bytes, kind: str | None) -> Summary:
     """The summary of little-endian `data`; `UNKNOWN` where `kind` is None or does not fit."""
-    if kind is None or len(data) % (2 if kind == "bf16" else struct.calcsize(f"<{kind}")):
+    if kind is None or len(data) % width(kind):
         return UNKNOWN
     values = list(_values(data, kind))
     finite = [value for value in values if math.isfinite(value)]
@@ -74,6 +74,11 @@ def summary(data: bytes, kind: str | None) -> Summary:
     largest = max(map(abs, finite), default=0) or 1
     norm = largest * math.sqrt(math.fsum((value / largest) ** 2 for value in finite))
     return Summary(norm, largest * math.fsum(value / largest for value in finite), counts)
+
+
+def width(kind: str) -> int:
+    """Bytes of one value."""
+    return 2 if kind == "bf16" else struct.calcsize(f"<{kind}")
 
 
 def _values(data: bytes, kind: str) -> Iterable[float]:
@@ -104,7 +109,7 @@ def numpy_kind(data: bytes) -> tuple[str | None, bytes]:
         return None, data
     if not isinstance(described, str) or described[:1] not in "<|":
         return None, data
-    return _NUMPY.get(described[1:]), data[end:]
+    return NUMPY.get(described[1:]), data[end:]
 
 
 def storage_kinds(pickled: bytes) -> Mapping[str, str]:

@@ -4,15 +4,17 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mpslint.verify import compare
+from mpslint.verify import compare, placed
 from mpslint.verify.launch import Launch
+from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.pace import Pace
 from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
+from mpslint.verify.saved import Unstable, uncomparable
 
 _QUICK = 0.25  # an original that needs less than this share of the limit makes a timeout a failure
 
@@ -41,8 +43,9 @@ class Stability(NamedTuple):
     """
 
     values: bool
-    unstable_lines: set[int]
-    unstable_files: set[str]
+    unstable_lines: Collection[Spot]
+    unstable_files: Unstable
+    unstable_logs: Collection[Spot] = ()
 
 
 class Basis(NamedTuple):
@@ -130,9 +133,14 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(FAIL, difference.text)
     if _never_trained(patched, basis):
         return Judgement(INCONCLUSIVE, _NO_STEP)
+    seen = _Seen()
+    if patched.device != "cpu" and (behind := placed.left_behind(reference, patched)):
+        said, share = behind
+        if not placed.is_little(share):
+            return Judgement(INCONCLUSIVE, said)
+        seen.notes.append(said)
     if partial := compare.device_use(reference, patched, basis.mixed_precision):
         return Judgement(INCONCLUSIVE, partial)
-    seen = _Seen()
     same_device = (patched.device, patched.kind) == (reference.device, reference.kind)
     if same_device and patched.device == "cuda":
         wrong, added = compare.device_calls(reference, patched)
@@ -156,10 +164,12 @@ def _printed_too_much(patched: Launch, reference: Launch, seen: _Seen) -> Judgem
 def _numbers(
     patched: Launch, reference: Launch, basis: Basis, same_device: bool, seen: _Seen
 ) -> Judgement | None:
+    seen.left_out += uncomparable(reference.saved, patched.saved)
     tolerance = _tolerance(patched, same_device)
     on_paper = 0.0 if same_device and patched.kind != "real" else tolerance
     wrong = compare.values(reference, patched, tolerance)
     wrong = wrong or compare.printed(reference, patched, on_paper)
+    wrong = wrong or compare.logged(reference, patched, on_paper)
     wrong = wrong or compare.files(reference, patched, on_paper)
     if wrong is None:
         if not compare.has_numbers(reference):
@@ -170,12 +180,14 @@ def _numbers(
         seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
     lines, files = stability.unstable_lines, stability.unstable_files
+    logs = stability.unstable_logs
     wrong = compare.values(reference, patched, tolerance)
     wrong = wrong or compare.printed(reference, patched, on_paper, lines)
+    wrong = wrong or compare.logged(reference, patched, on_paper, logs)
     wrong = wrong or compare.files(reference, patched, on_paper, files)
     if wrong is None:
         seen.left_out += _changing(stability)
-        if not compare.has_numbers(reference, lines, files):
+        if not compare.has_numbers(reference, lines, files, logs):
             seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
     if same_device:
@@ -192,10 +204,15 @@ def _numbers(
 
 def _changing(stability: Stability) -> list[str]:
     """What the original makes anew each time, in words."""
-    number = len(stability.unstable_lines)
-    lines = f"{number} printed line{'s' if number > 1 else ''}"
+    number = len({index for index, _ in stability.unstable_lines})
+    lines = f"numbers on {number} printed line{'s' if number > 1 else ''}"
     said = [f"{lines} that the original changes each time"] if number else []
-    return [*said, *(f"{name} (changes each time)" for name in sorted(stability.unstable_files))]
+    if stability.unstable_logs:
+        said.append("logged numbers that the original changes each time")
+    for name, spots in sorted(stability.unstable_files.items()):
+        what = name if spots is None else f"numbers in {name}"
+        said.append(f"{what} (changes each time)")
+    return said
 
 
 def _tolerance(patched: Launch, same_device: bool) -> float:
@@ -210,7 +227,8 @@ def _what_agreed(reference: Launch, patched: Launch, seen: _Seen) -> Judgement:
         reason = f"{done}, as the original on {reference.name}; {seen.not_compared}"
         return Judgement(RAN, reason, notes)
     but = f", but for {', '.join(seen.left_out)}" if seen.left_out else ""
-    reason = f"{done}, same numbers as the original on {reference.name}{but}"
+    compared = compare.amount(reference)
+    reason = f"{done}, same numbers as the original on {reference.name} ({compared}){but}"
     return Judgement(PASS, reason, notes, tuple(seen.left_out))
 
 

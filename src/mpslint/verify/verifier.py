@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-import os
-import re
 import time
 from collections.abc import Callable
 
-from mpslint.verify import changed_lines, compare, interpreter, isolation, mutant, pace, verdict
+from mpslint.verify import (
+    changed_lines,
+    compare,
+    compiling,
+    interpreter,
+    isolation,
+    mutant,
+    pace,
+    precision,
+    progress,
+    side_by_side,
+    verdict,
+)
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.report import (
-    FAIL,
     INCONCLUSIVE,
     PASS,
     RAN,
@@ -25,6 +33,7 @@ from mpslint.verify.report import (
 )
 from mpslint.verify.request import Request
 from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
+from mpslint.verify.texts import Texts
 from mpslint.verify.verdict import Basis, Judgement, Stability
 from mpslint.verify.workshop import Files, Workshop
 
@@ -35,22 +44,16 @@ _FLOOR = 45.0  # seconds that a patched run always gets; more when the original 
 _TIMES = 10
 _REFERENCES = ("cuda", "cpu", "mps")
 _POINTLESS = {Way.ENVIRONMENT, Way.NO_TORCH, Way.TIMEOUT, Way.RESOURCES, Way.BROKEN}
-_LOW_PRECISION = re.compile(
-    rb"autocast|GradScaler|\bhalf\b|b?float16|\bfp16|\bbf16|float64|\bdouble\b|complex128|allow_tf32|matmul_precision"
-)
-
-# PyTorch takes the index and hands out mps:0, so no run can show that the name is wrong.
-_SECOND_MPS = re.compile(rb"""["'](mps:[1-9]\d*)["']""")
 
 
-def verify(request: Request, progress: Progress | None = None) -> Report:
+def verify(request: Request, hears: Progress | None = None) -> Report:
     """Run the script of a request and say what that proved.
 
-    `progress` hears a line before each run. Raises BadRequest (one line) for a request that cannot
-    be started. Nothing outside a temporary folder is written, and every process that was started
-    has ended when this returns.
+    `hears` is told each run as it begins, and a long one from time to time. Raises BadRequest (one
+    line) for a request that cannot be started. Nothing outside a temporary folder is written, and
+    every process that was started has ended when this returns.
     """
-    tell = progress or (lambda _line: None)
+    tell = hears or (lambda _line: None)
     request.checked()
     began = time.monotonic()
     python = interpreter.ask(request.interpreter, request.env)
@@ -63,15 +66,14 @@ def verify(request: Request, progress: Progress | None = None) -> Report:
 class _Verification:
     def __init__(self, request: Request, workshop: Workshop, tell: Progress) -> None:
         self.request, self.workshop, self.tell = request, workshop, tell
-        self.original: Files = {}
-        if request.original is not None:
-            with open(request.original, "rb") as file:
-                self.original = {request.script: file.read()}
-        self.patched: Files = dict(request.patched)
-        self.text = self._text()
-        self.pace = pace.asked_for(request.steps, request.timeout, self._trains())
+        self.texts = Texts(request)
+        self.original: Files = self.texts.original
+        self.patched: Files = self.texts.patched
+        self.text = self.texts.script
+        self.pace = pace.asked_for(request.steps, request.timeout, self.texts.trains())
         self.ran: list[tuple[Launch, bool]] = []
-        self._watch_changed_lines()
+        self.changed = self.texts.changed()
+        workshop.watch(self.patched, self.changed)
         self.tried: dict[tuple[str, bool], Launch] = {}
         self.reference: Launch | None = None
         self.refused: tuple[Outcome, ...] = ()
@@ -79,25 +81,9 @@ class _Verification:
         self._real: list[str] | None = None
         self._stabilities: dict[tuple[str, str], Stability] = {}
 
-    def _text(self) -> bytes:
-        script = os.path.realpath(self.request.script)
-        for path, data in self.patched.items():
-            if os.path.realpath(path) == script:
-                return data
-        with open(script, "rb") as file:
-            return file.read()
-
-    def _watch_changed_lines(self) -> None:
-        """Which lines of which files are not those of the original."""
-        before = {os.path.realpath(path): text for path, text in self.original.items()}
-        after = {os.path.realpath(path): text for path, text in self.patched.items()}
-        if self.original:
-            after.setdefault(os.path.realpath(self.request.script), self.text)
-        self.changed = changed_lines.of_files(before, after)
-        self.workshop.watch(self.patched, self.changed)
-
     def run(self, began: float) -> Report:
-        refused = self._set_up() or self._does_not_compile()
+        refused = self._set_up()
+        refused = refused or compiling.refused(self.request, self.workshop, self.texts)
         if refused is not None:
             return self._report([unrun(device, refused) for device in self._devices()], began)
         if self.request.has_original:
@@ -135,25 +121,6 @@ class _Verification:
             INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {first_sentence(last)}"
         )
 
-    def _does_not_compile(self) -> Judgement | None:
-        """Level 0. A script that did not compile before the rewrite either is not the rewrite's
-        fault.
-        """
-        paths = [self.request.script, *self.patched]
-        bad = self._syntax_errors({self.request.script: self.text, **self.patched}, paths)
-        if not bad:
-            return None
-        path, (kind, message, line) = next(iter(bad.items()))
-        reason = f"does not compile: {kind}: {message} ({path}:{line})"
-        before = self._syntax_errors(self.original, paths) if self.request.has_original else {}
-        return Judgement(INCONCLUSIVE if path in before else FAIL, reason)
-
-    def _syntax_errors(self, files: Files, paths: list[str]) -> dict[str, tuple[str, str, int]]:
-        self.workshop.lay_out(files)
-        inside = {self.workshop.inside(os.path.realpath(path)): path for path in paths}
-        bad = interpreter.syntax_errors(self.request.interpreter, list(inside))
-        return {inside[path]: error for path, error in bad.items()}
-
     def _find_reference(self) -> None:
         """The original's run that all others are held against: one that uses a device, if there is
         one.
@@ -188,30 +155,49 @@ class _Verification:
         key = (device, real)
         if again or key not in self.tried:
             where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
-            self.tell(f"original on {where}{', once more' if again else ''}")
-            launch = self.workshop.launch(self.original, device, real=real, pace=self.pace)
+            what = f"original on {where}{', once more' if again else ''}"
+            with progress.told(what, self.tell):
+                launch = self.workshop.launch(self.original, device, real=real, pace=self.pace)
             if again:
                 return launch
             self.tried[key] = launch
         return self.tried[key]
 
-    def _patched_on(self, device: str, files: Files, what: str, real: bool = False) -> Launch:
+    def _patched_on(
+        self,
+        device: str,
+        files: Files,
+        what: str,
+        real: bool = False,
+        workshop: Workshop | None = None,
+    ) -> Launch:
         where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
-        self.tell(f"{what} on {where}")
         limit = self.request.timeout
         if self.reference is not None:
             limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
-        return self.workshop.launch(files, device, real=real, timeout=limit, pace=self.pace)
+        room = workshop or self.workshop
+        with progress.told(f"{what} on {where}", self.tell):
+            return room.launch(files, device, real=real, timeout=limit, pace=self.pace)
 
     def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
         launches: dict[str, Launch] = {}
         devices = self._devices()
         if not self.request.has_original and "cpu" in devices:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
-        for device in devices:
-            launches[device] = self._patched_on(device, self.patched, "patched script")
-            if not self.request.has_original:
-                self.pace = self.pace.after(launches[device])
+        first = self.reference
+        if not self.request.has_original:
+            first = self._patched_on(devices[0], self.patched, "patched script")
+            launches[devices[0]] = first
+            self.pace = self.pace.after(first)
+        rest = [device for device in devices if device not in launches]
+        width = side_by_side.width(len(rest), first, self.request.memory)
+        ran = side_by_side.launched(
+            self.workshop,
+            rest,
+            lambda room, one: self._patched_on(one, self.patched, "patched script", workshop=room),
+            width,
+        )
+        launches.update(zip(rest, ran, strict=True))
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 
@@ -223,11 +209,8 @@ class _Verification:
             judged = verdict.judge_alone(launch, peer, self._basis(peer))
             if judged.verdict == RAN and launch.device == "cpu" and len(launches) > 1:
                 return Judgement(PASS, "ran; the others are held against it", judged.notes)
-        named = _SECOND_MPS.search(b"\n".join([self.text, *self.patched.values()]))
-        if named and launch.device == "mps" and judged.verdict in _GOOD:
-            reason = f"names {named[1].decode()}, but a Mac has one MPS device, mps:0"
-            return Judgement(INCONCLUSIVE, reason, judged.notes)
-        return judged
+        wrong = self.texts.wrong_on(launch.device) if judged.verdict in _GOOD else None
+        return Judgement(INCONCLUSIVE, wrong, judged.notes) if wrong else judged
 
     def _basis(self, reference: Launch | None) -> Basis:
         return Basis(
@@ -236,8 +219,8 @@ class _Verification:
             lambda: self._stability(reference),
             self._excuse,
             self.pace,
-            re.search(rb"autocast|GradScaler", self.text) is not None,
-            self._trains(),
+            precision.is_mixed(self.text),
+            self.texts.trains(),
         )
 
     def _stability(self, reference: Launch | None) -> Stability:
@@ -251,6 +234,7 @@ class _Verification:
                 same,
                 compare.unstable_lines(reference, again),
                 compare.unstable_files(reference, again),
+                compare.unstable_logs(reference, again),
             )
         return self._stabilities[key]
 
@@ -264,8 +248,8 @@ class _Verification:
         """Why the numbers may differ from the reference's although the rewrite is right."""
         if "real" in (patched.kind, self.reference.kind if self.reference else ""):
             return "a real device draws other random numbers and rounds otherwise"
-        if found := _LOW_PRECISION.search(self.text):
-            return f"the script chooses its precision ({found[0].decode()})"
+        if found := precision.chosen(self.text):
+            return f"the script chooses its precision ({found})"
         reference = self.reference
         if reference is None or not self.request.has_original or reference.device == "cpu":
             return None
@@ -277,15 +261,6 @@ class _Verification:
             return "they are those of the original on the CPU" if same else None
         differ = compare.values(reference, plain, compare.OTHER_DEVICE)
         return "the original's differ between cuda and cpu, too" if differ else None
-
-    def _trains(self) -> bool:
-        try:
-            tree = ast.parse(self.text)
-        except (SyntaxError, ValueError):
-            return False
-        return any(
-            isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree)
-        )
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
         self.ran.append((launch, judged.verdict == PASS))

@@ -5,10 +5,12 @@ launch.
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
@@ -44,6 +46,9 @@ class Workshop:
         self.script = os.path.realpath(request.script)
         if not (self.script + os.sep).startswith(self.root.rstrip(os.sep) + os.sep):
             raise BadRequest(f"{request.script}: lies outside the folder to copy, {self.root}")
+        self.room = "run"
+        """The folder of this workshop's launches; those side by side have one each."""
+        self.stop = threading.Event()
         self.isolation: dict[str, Any] = {}
         self.left_out: tuple[str, ...] = ()
         self.unread: dict[str, None] = {}
@@ -69,6 +74,16 @@ class Workshop:
     ) -> bool | None:
         return self._cleaning_up.__exit__(kind, error, trace)
 
+    def beside(self, number: int) -> Workshop:
+        """The same workshop with another room, for a launch at the same time as others."""
+        other = copy.copy(self)
+        other.room = f"run{number}"
+        return other
+
+    def clear(self) -> None:
+        """Forget the last launch's files."""
+        self._remove(self._in(self.room))
+
     def _in(self, *names: str) -> str:
         return os.path.join(self.base, *names)
 
@@ -79,7 +94,7 @@ class Workshop:
 
     def inside(self, path: str) -> str:
         """Where a file of the user's project lies in the copy."""
-        return os.path.join(self._in("run", "project"), os.path.relpath(path, self.root))
+        return os.path.join(self._in(self.room, "project"), os.path.relpath(path, self.root))
 
     def covers(self, path: str) -> bool:
         return (os.path.realpath(path) + os.sep).startswith(self.root.rstrip(os.sep) + os.sep)
@@ -90,7 +105,7 @@ class Workshop:
         argv = ["/bin/sh", "-c", command]
         ended = self._sandboxed(argv, self.request.timeout, address_space=0)
         self._remove(self._in("pristine"))
-        project, pristine = self._in("run", "project"), self._in("pristine")
+        project, pristine = self._in(self.room, "project"), self._in("pristine")
         shutil.copytree(project, pristine, symlinks=True, ignore=snapshot.special_files)
         return ended
 
@@ -116,13 +131,13 @@ class Workshop:
         if asked := self._lines_to_watch(files):
             argv += ["--lines", asked]
         script = [self.inside(self.script), *map(self._inside_argument, self.request.args)]
-        before = saved.states(self._in("run", "project"))
+        before = saved.states(self._in(self.room, "project"))
         space = 0 if real else self.request.memory + _LIBRARIES
         with Listener() as listener:
             argv += ["--channel", str(listener.handle), *options, *script]
             ended = self._sandboxed(argv, limit, space, [listener.handle])
         kind = "cpu" if device == "cpu" else "real" if real else "simulated"
-        left = saved.collect(self._in("run", "project"), before)
+        left = saved.collect(self._in(self.room, "project"), before)
         self.unread.update(dict.fromkeys(saved.unread(left)))
         try:
             told = listener.told()
@@ -134,7 +149,7 @@ class Workshop:
         """The file that tells the harness which lines are asked about; nothing for other texts."""
         if not self.watched or files is not self.watched_files:
             return ""
-        path = self._in("python", "lines.json")
+        path = self._in("python", f"lines-{self.room}.json")
         asked = {self.inside(os.path.realpath(name)): rows for name, rows in self.watched.items()}
         with open(path, "w", encoding="utf-8") as stream:
             json.dump(asked, stream)
@@ -151,17 +166,17 @@ class Workshop:
         self._fresh(files)
 
     def _fresh(self, files: Files) -> None:
-        self._remove(self._in("run"))
+        self._remove(self._in(self.room))
         for name in ("home", "tmp", "out"):
-            os.makedirs(self._in("run", name))
-        shutil.copytree(self._in("pristine"), self._in("run", "project"), symlinks=True)
+            os.makedirs(self._in(self.room, name))
+        shutil.copytree(self._in("pristine"), self._in(self.room, "project"), symlinks=True)
         for path, data in files.items():
             self._lay(path, data)
 
     def _lay(self, path: str, data: bytes) -> None:
         """Write a file of the copy; what a set-up command made of its place is not followed."""
         target = self.inside(os.path.realpath(path))
-        project = os.path.join(os.path.realpath(self._in("run", "project")), "")
+        project = os.path.join(os.path.realpath(self._in(self.room, "project")), "")
         folder = os.path.realpath(os.path.dirname(target))
         if not os.path.join(folder, "").startswith(project):
             raise BadRequest(f"{path}: the set-up command put a link to outside in its way")
@@ -211,8 +226,8 @@ class Workshop:
     ) -> process.Ended:
         env = environment.build(
             {**os.environ},
-            self._in("run", "home"),
-            self._in("run", "tmp"),
+            self._in(self.room, "home"),
+            self._in(self.room, "tmp"),
             self.python.user_base,
             self._python_path(),
             self.request.env,
@@ -221,9 +236,10 @@ class Workshop:
         folder = self.request.cwd or os.path.dirname(self.script)
         cwd = self.inside(os.path.realpath(folder)) if self.covers(folder) else folder
         os.makedirs(cwd, exist_ok=True)
-        ended = process.run(process.Command(argv, cwd, env, self._places(), limits, handles))
-        self.isolation = ended.isolation or self.isolation
-        here, there = self._in("run", "project"), self.root
+        command = process.Command(argv, cwd, env, self._places(), limits, handles, self.stop)
+        ended = process.run(command)
+        self.isolation.update(ended.isolation)
+        here, there = self._in(self.room, "project"), self.root
         return ended._replace(
             stdout=ended.stdout.replace(here, there), stderr=ended.stderr.replace(here, there)
         )
@@ -233,11 +249,12 @@ class Workshop:
             self.python,
             os.environ.get("PATH", "").split(os.pathsep),
             self.users_path,
-            self.base,
-            [self._in("run", name) for name in ("project", "home", "out", "tmp")],
+            # What runs beside it is none of its business.
+            [self._in(self.room), self._in("python")],
+            [self._in(self.room, name) for name in ("project", "home", "out", "tmp")],
             [
-                self.root, os.path.dirname(self.root), "/", os.path.expanduser("~"), self.base,
-                self._in("python"),
+                self.root, os.path.dirname(self.root), "/", os.path.expanduser("~"),
+                self._in(self.room), self._in("python"),
             ],
         )  # fmt: skip
 
@@ -245,7 +262,10 @@ class Workshop:
         """The report with the user's own paths instead of those of the copy."""
         if report is None:
             return None
-        inside, outside = json.dumps(self._in("run", "project"))[1:-1], json.dumps(self.root)[1:-1]
+        inside, outside = (
+            json.dumps(self._in(self.room, "project"))[1:-1],
+            json.dumps(self.root)[1:-1],
+        )
         mapped: dict[str, Any] = json.loads(json.dumps(report).replace(inside, outside))
         return mapped
 

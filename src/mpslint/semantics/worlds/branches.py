@@ -9,7 +9,6 @@ from mpslint.facts.priors import names_request
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
-from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.machines import (
     ALL,
     MAC,
@@ -164,13 +163,13 @@ class Branches(Expressions):
             if other is None:
                 out.pop(key, None)
             else:
-                out[key] = pick(m1, other, m2, v2, tests)
+                out[key] = self.picked(m1, other, m2, v2, tests)
         for key in e1.keys() - e2.keys() if len(e1) + added > len(e2) else ():
             other = self._unset(key)
             if other is None:
                 del out[key]
             else:
-                out[key] = pick(m1, e1[key], m2, other, tests)
+                out[key] = self.picked(m1, e1[key], m2, other, tests)
         return out
 
     def _unset(self, key: str) -> Atom | None:

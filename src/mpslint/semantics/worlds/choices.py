@@ -106,7 +106,7 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     run = worlds.run
     seen: set[ast.expr] = set(needless_refusals(worlds))
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.DECIDED, Kind.LOADED)
-    for event in (*told, *worlds.without_twin):
+    for event in (*told, *worlds.without_twin, *_read_as_on_host(worlds)):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
         tests, devices = _deciding(event)
@@ -120,10 +120,35 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         yield Choice(tuple(new), tuple(devices), event.node)
 
 
+def _read_as_on_host(worlds: Worlds) -> Iterator[Event]:
+    """Where a Mac's arm of a conditional gives NumPy what CUDA's arm copies to the CPU before
+    (`x.cpu().numpy() if use_gpu else x.numpy()`): once its tensors are on its GPU, that raises."""
+    reads = worlds.events(Kind.READ)
+    copied = {
+        (event.function, event.arm)
+        for event in reads
+        if event.once_ported and not event.on_mac and _is_copied(event)
+    }
+    for event in reads:
+        if event.on_mac and not event.once_ported and not event.caught:
+            if (event.function, event.arm) in copied and not _is_copied(event):
+                yield event
+
+
+def _is_copied(event: Event) -> bool:
+    """Whether a copy to the CPU, `.cpu()`, stands before what is read."""
+    node: ast.expr = event.call.func
+    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "cpu":
+            return True
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return False
+
+
 def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:
     """The tests that give CUDA what a Mac does not get, and the devices that they choose."""
     value = event.value
-    if _is_left(event):
+    if event.kind is Kind.READ or _is_left(event):
         return set(event.tests), []
     if event.name == "choices" or value.__class__ is not Cases:
         return set(), []

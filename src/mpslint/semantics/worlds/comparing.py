@@ -132,6 +132,9 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
         other = b if is_nccl(a) else a
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
+    for version, other in ((a, b), (b, a)):
+        if version.kind == NAME and version.v == "torch.__version__" and text_of(other):
+            return [(worlds, None if text_of(other)[0].isdigit() else False)]
     if is_cuda_type(a) != is_cuda_type(b):
         other = b if is_cuda_type(a) else a
         if other.kind != CONST or other.maybe:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_process
 from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
+from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.machines import (
     ALL,
     MACS,
@@ -132,6 +133,27 @@ class Conditions(Placing):
             slot = self.slots[symbol] = len(self.slots)
         return SWITCH[slot]
 
+    def picked(self, m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
+        """As `pick`. A switch that is told apart, and meets an answer of the machine in the same
+        world (`sync if sync is not None else torch.cuda.is_available()`), is what it is there."""
+        if m1 & m2 and v1 is not v2:
+            if _is_answer(v2, m1 & m2):
+                v1 = self._switch_told(v1)
+            elif _is_answer(v1, m1 & m2):
+                v2 = self._switch_told(v2)
+        return pick(m1, v1, m2, v2, tests)
+
+    def _switch_told(self, value: Value) -> Value:
+        """A switch that was tested before, as true and false by worlds."""
+        if value.__class__ is not Atom or value.symbol is None or value.kind != UNKNOWN:
+            return value
+        known = value.symbol[1] if value.symbol[0] == "not" else value.symbol
+        on = self.switched(value.symbol) if known in self.slots else None
+        if on is None:
+            return value
+        tests = value.tests | self.frame.tests
+        return pack([(on, said_atom(True, tests)), (ALL & ~on, said_atom(False, tests))])
+
     def worlds_of(self, value: Value, *, switches: bool = False) -> tuple[int, int, Tests]:
         """The worlds, of those here, in which a value may be true, and may be false."""
         if value is UNK:
@@ -201,10 +223,12 @@ class Conditions(Placing):
         if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
-        if _is_launched(operator, left, right):
+        if _is_launched(operator, left, right) or _quotes_cuda(operator, left):
             self.own_tests.add(node)
             mine = frozenset((node,))
             there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
+            if isinstance(operator, ast.NotIn):
+                absent = Atom(CONST, True, None, mine)
             return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
         if holds_device(left) or holds_device(right) or _lists_devices(right):
             self.looked_at(left)
@@ -257,6 +281,11 @@ class Conditions(Placing):
             return UNK
 
         return by_world(ask, value)
+
+
+def _is_answer(value: Value, worlds: int) -> bool:
+    """Whether a value is plainly true or false in some of `worlds`."""
+    return any(atom.kind == CONST and type(atom.v) is bool for _, atom in cases_of(value, worlds))
 
 
 def _asks_machine(node: ast.BoolOp) -> bool:
@@ -341,4 +370,14 @@ def _is_launched(operator: ast.cmpop, left: Value, right: Value) -> bool:
         and right.__class__ is Atom
         and right.kind == NAME
         and right.v == "os.environ"
+    )
+
+
+def _quotes_cuda(operator: ast.cmpop, left: Value) -> bool:
+    """`"CUDA out of memory" in str(error)`: what torch says of CUDA alone."""
+    return (
+        isinstance(operator, ast.In | ast.NotIn)
+        and left.__class__ is Atom
+        and left.kind == CONST
+        and text_of(left).startswith(facts.CUDA_MESSAGES)
     )

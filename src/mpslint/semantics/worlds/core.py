@@ -27,6 +27,10 @@ class Project(Protocol):
     def value(self, qualified: str) -> Value | None:
         """What an imported name holds; None where it is not the project's or cannot be read."""
 
+    def may_hold(self, qualified: str) -> bool:
+        """Whether a name, or something in the module of that name, may be the project's and speak
+        of machines; said by the text alone."""
+
     def base(self, qualified: str) -> Class | None:
         """An imported class."""
 

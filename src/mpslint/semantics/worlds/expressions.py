@@ -9,7 +9,7 @@ from typing import Any
 from mpslint.facts import machines as facts
 from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.joining import join, pick, port
+from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
@@ -131,7 +131,7 @@ class Expressions(Names):
             frame.arm, frame.gate = arm, gate
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
-        return pick(yes, values[0], no, values[1], tests if parted else NO_TESTS)
+        return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> Value:
         value = self.eval(node.value)

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import ast
 import contextlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import ALL, MAC, PORTED
-from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.relevance import Lines, matters
+from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
+_ON_A_GPU = frozenset({Kind.WIDE, Kind.MIXED})
+"""What needs a tensor on a GPU."""
+_WIDE = frozenset({Kind.WIDE, Kind.SENT})
+"""What needs a tensor of float64."""
+_QUOTES = "\"'"
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Project
@@ -35,6 +41,8 @@ class Worlds:
         self._project = project
         self._entered: dict[Function, int] = {}
         """By function: the worlds in which somebody calls it."""
+        self.is_asked = False
+        """Whether somebody has asked already, be it that the text alone could answer."""
 
     def _made(self) -> Interpreter:
         callers: dict[str, list[ast.AST]] = {}
@@ -58,13 +66,18 @@ class Worlds:
             self._project,
             self._index.parents,
             self._leading(callers),
+            self._lines,
         )
+
+    @cached_property
+    def _lines(self) -> Lines:
+        return Lines(self._text)
 
     def _leading(self, callers: dict[str, list[ast.AST]]) -> frozenset[ast.AST]:
         """The functions that call a function which can matter, or give it to others, themselves or
         by way of others: whoever leaves them out does not know where that runs."""
         found: set[ast.AST] = set()
-        lines = lines_with_words(self._text)
+        lines = self._lines.speaking()
         todo: list[ast.AST] = [
             node for kind in FUNCTIONS for node in self._index.of(kind) if matters(node, lines)
         ]
@@ -84,6 +97,7 @@ class Worlds:
     @cached_property
     def run(self) -> Interpreter:
         """The file, run with all of its functions."""
+        self.is_asked = True
         interpreter = self._made()
         # Code nested too deep for the stack is generated; what was told before stands.
         with contextlib.suppress(RecursionError):
@@ -93,20 +107,23 @@ class Worlds:
     def _narrowed(self, events: list[Event]) -> list[Event]:
         """Takes away the worlds in which nobody calls a function, where only others do. These are
         looked at for functions in which something is asked about."""
-        if self._project is None:
-            return events
-        known = self._entered
         for event in events:
-            function = event.function
-            if not isinstance(function, Function):
-                continue
-            if function not in known:
-                cls = function.cls
-                used_here = cls.made if cls is not None else function.calls
-                name = (cls or function).node.name
-                known[function] = ALL if used_here else self._project.entered(name)
-            event.worlds &= known[function]
+            if isinstance(event.function, Function):
+                event.worlds &= self._used(event.function)
         return events
+
+    def _used(self, function: Function) -> int:
+        """The worlds in which somebody calls a function."""
+        if self._project is None:
+            return ALL
+        known = self._entered.get(function)
+        if known is None:
+            cls = function.cls
+            used_here = cls.made if cls is not None else function.calls
+            name = (cls or function).node.name
+            known = ALL if used_here else self._project.entered(name)
+            self._entered[function] = known
+        return known
 
     def release(self) -> None:
         """Takes the analysis apart, whose parts know each other: a run over many files does not
@@ -115,10 +132,28 @@ class Worlds:
         if interpreter is not None:
             interpreter.release()
 
-    @property
-    def is_made(self) -> bool:
-        """Whether somebody has asked already."""
-        return "run" in self.__dict__
+    @cached_property
+    def may_name_gpu(self) -> bool:
+        """Whether anything of the file may be on a GPU, as far as its text says."""
+        return may_name_gpu(self._index, self._text, self._project)
+
+    @cached_property
+    def may_be_wide(self) -> bool:
+        """Whether anything of the file may have a dtype that MPS lacks, as far as its text says."""
+        return may_be_wide(self._index, self._text, self._project)
+
+    def writes(self, devices: Iterable[str]) -> bool:
+        """Whether a text of the file begins with the name of one of these devices."""
+        self.is_asked = True
+        return any(
+            (quote + device).encode() in self._text for device in devices for quote in _QUOTES
+        )
+
+    def _may_tell(self, kind: Kind) -> bool:
+        """Whether the text of the file lets an event of this kind be."""
+        if kind in _ON_A_GPU and not self.may_name_gpu:
+            return False
+        return kind not in _WIDE or self.may_be_wide
 
     @cached_property
     def by_kind(self) -> dict[Kind, list[Event]]:
@@ -129,12 +164,18 @@ class Worlds:
 
     def events(self, *kinds: Kind) -> list[Event]:
         """What the file does of these kinds, in the order in which it was met."""
+        self.is_asked = True
+        if not any(map(self._may_tell, kinds)):
+            return []
         if len(kinds) == 1:
             return self._narrowed(self.by_kind.get(kinds[0], []))
         return self._narrowed([event for event in self.run.log if event.kind in kinds])
 
     def calls(self, names: Collection[str]) -> Iterator[Event]:
         """Calls of these functions of torch, under whatever name, in source order."""
+        self.is_asked = True
+        if not any(may_call(self._index, self._text, name) for name in names):
+            return
         wanted = frozenset(names)
         called = self.by_kind.get(Kind.CALLED, ())
         found = self._narrowed([event for event in called if event.name in wanted])
@@ -156,7 +197,24 @@ class Worlds:
         return False
 
     def reach(self, node: ast.AST) -> int:
-        """The worlds in which control comes to a node."""
+        """The worlds in which control comes to a node. A statement from which all ways lead to what
+        only CUDA has is CUDA's own as well."""
+        worlds, run = self._reach(node), self.run
+        if not worlds & MACS:
+            return worlds
+        around = self._index.function(node)
+        if around is None:
+            own, function = run.frame.own, None
+        else:
+            function = run.functions.get(around)
+            if function is None:
+                return worlds
+            own = function.own
+        if own and not run.ends.get(function, MACS) & MACS:
+            return worlds & ~MACS
+        return worlds & self._used(function) if function is not None else worlds
+
+    def _reach(self, node: ast.AST) -> int:
         reach = self.run.reach
         current: ast.AST | None = node
         while current is not None:
@@ -189,9 +247,11 @@ class Worlds:
             current = self._index.parents.get(current)
         return False
 
-    def breaks(self, node: ast.AST) -> bool:
-        """Whether a Mac comes to `node`, and what it raises ends the program."""
-        return bool(self.reach(node) & MAC) and not self.is_caught(node)
+    def breaks(self, node: ast.AST, *, on_any_way: bool = False) -> bool:
+        """Whether a Mac comes to `node`, and what it raises ends the program; `on_any_way`: be it
+        on a way to what only CUDA has."""
+        worlds = self._reach(node) if on_any_way else self.reach(node)
+        return bool(worlds & MAC) and not self.is_caught(node)
 
     def on_mps(self, node: ast.AST) -> bool:
         """Whether a Mac comes to `node` today, and also once the choices before it ask for MPS:
@@ -208,10 +268,20 @@ class Worlds:
         uses = self._index.attributes.get(attribute, ())
         return any(isinstance(use.ctx, ast.Load) for use in uses)
 
+    @property
+    def moves_without_twin(self) -> list[Event]:
+        """Those of `without_twin` that are moves by CUDA's own names."""
+        if not may_move(self._index, self._text, self._project):
+            return []
+        return [event for event in self.without_twin if event.kind in (Kind.MOVED, Kind.TYPED)]
+
     @cached_property
     def without_twin(self) -> list[Event]:
         """What CUDA's device is told, and MPS's is not: waits, releases, seeds, moves, casts. The
         two are compared at the end of each function; "has a twin" is no pattern of an `if`."""
+        self.is_asked = True
+        if not self.may_name_gpu:
+            return []
         self.events(*TOLD)
         return unmatched(self.run)
 

@@ -36,6 +36,8 @@ _DEPTH = 4
 def foreign(value: Value, ours: Container[object], depth: int = _DEPTH) -> Value:
     """A value as it comes from another file: what it hangs on there is told there, and that file's
     switches are none of this one's. `ours`: the nodes of this file, which stay."""
+    if value.__class__ is Atom:
+        return _without_places(value, ours, depth)
     cases: list[tuple[int, Atom]] = []
     for machine in PARTS:
         joined = BOT

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.worlds.events import RAISING, Kind
@@ -48,10 +48,10 @@ class Harm(NamedTuple):
         return f"{place}: {text} {_WORDS[self.kind]}"
 
 
-def harms(worlds: Worlds) -> Iterator[Harm]:
+def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
     """Each place once; what is caught ends no program."""
     found: dict[tuple[ast.AST, Kind], Harm] = {}
-    for event in worlds.events(*RAISING):
+    for event in worlds.events(*kinds):
         if event.caught or not event.worlds & (MAC | PORTED):
             continue
         key = event.node, event.kind

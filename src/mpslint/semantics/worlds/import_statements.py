@@ -47,7 +47,7 @@ class ImportStatements(Expressions):
         with a module of the project's own (`ours`) that cannot do without one."""
         if package_worlds(module) is not None:
             self.owned(NVIDIA)
-        elif ours and self.project is not None and self.frame.function is None:
+        elif ours and self.project is not None:
             worlds = self.project.imports_on(module)
             if worlds != ALL:
                 self.owned(worlds)

@@ -17,7 +17,7 @@ from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
-from mpslint.semantics.worlds.relevance import lines_with_words, matters
+from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.summaries import Summaries
@@ -43,10 +43,11 @@ class Interpreter(Summaries, Methods):
         project: Project | None = None,
         nodes: Container[object] = (),
         leading: Container[ast.AST] = (),
+        lines: Lines | None = None,
     ) -> None:
         """`callers`: by the last name of what is called, the functions around the calls;
         `read_attributes`: the attributes that the file reads; `leading`: the functions that lead
-        to others which can matter."""
+        to others which can matter; `lines`: those of the text, where somebody has them."""
         self.leading = leading
         self.read_attributes = read_attributes
         self.nodes = nodes
@@ -84,6 +85,7 @@ class Interpreter(Summaries, Methods):
         self.ends = {}
         self._ended: tuple[int, ast.expr | None] = 0, None
         """The worlds that end with the module in an error, and the condition that says so."""
+        self._text_lines = lines
         self._lines: list[int] | None = None
         self._settled = False
         own = frozenset(item.name for item in tree.body if isinstance(item, FUNCTIONS))
@@ -101,7 +103,8 @@ class Interpreter(Summaries, Methods):
 
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
-            self._lines = lines_with_words(self._text, _names_of_torch(self.tree))
+            lines = self._text_lines if self._text_lines is not None else Lines(self._text)
+            self._lines = lines.speaking(_names_of_torch(self.tree))
         return matters(node, self._lines)
 
     # the file
@@ -158,10 +161,14 @@ class Interpreter(Summaries, Methods):
     # its functions
 
     def _run_constructors(self) -> None:
-        """What `__init__` leaves on `self`, before other methods look at it."""
+        """What `__init__` leaves on `self`, and what methods for CUDA machines alone do, before
+        other methods look at it."""
         for function in list(self.functions.values()):
             if function.cls is not None and function.node.name == "__init__":
                 self.summary(function)
+            elif function.cls is not None and not function.mask & MACS and function.relevant:
+                given = self.parameters(function, ())
+                self.enter(function, function.mask, NO_TESTS, given, recording=False)
 
     def _visit(self, function: Function, done: set[Function], end: int, tests: Tests) -> None:
         """Runs a function after those that call it."""

@@ -82,6 +82,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
     if a.kind == ARRAY or b.kind == ARRAY:
         return a if a.kind == ARRAY else b
     if a.kind == CONST and b.kind == CONST:
+        if type(a.v) is str and type(b.v) is str and not (a.maybe or b.maybe):
+            return Atom(CONST, a.v + b.v)  # "mmcv." + "_ext"
         return ON_HOST
     return UNK
 

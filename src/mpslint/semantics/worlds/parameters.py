@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import (
     lift,
     one,
     pack,
+    tested,
 )
 
 
@@ -66,12 +67,17 @@ class Parameters(Expressions):
                 )
             if sites:
                 joined: Value | None = None
-                for worlds, _, bound in sites:
+                for worlds, tests, bound in sites:
                     here = bound.get(name, value)
                     if apart:
-                        here = pack([*cases_of(here, worlds), (ALL & ~worlds, BOT)])
+                        why = tests & self.own_tests  # a device hangs on what names it
+                        said = [(mask, tested(atom, why)) for mask, atom in cases_of(here, worlds)]
+                        here = pack([*said, (ALL & ~worlds, BOT)])
                     joined = here if joined is None else lift(_either, joined, here)
                 value = joined if joined is not None else value
+                if value.__class__ is Atom and value.kind == UNKNOWN and not value.tests:
+                    # Whatever it is that callers give, it is one thing in a run.
+                    value = Atom(UNKNOWN, symbol=value.symbol or (function, name))
             given[name] = value
         if function.cls is not None and positional and not function.static:
             given[positional[0].arg] = Atom(INSTANCE, function.cls)

@@ -27,6 +27,9 @@ class Imports:
             self._known[qualified] = self._ask(qualified)
         return self._known[qualified]
 
+    def may_hold(self, qualified: str) -> bool:
+        return self._elsewhere.may_hold(self._path, qualified)
+
     def imports_on(self, module: str) -> int:
         return self._elsewhere.imports_on(self._path, module)
 

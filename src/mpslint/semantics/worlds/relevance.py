@@ -37,28 +37,42 @@ _WORDS = tuple(
         "exit(",
         "seed",
         "skip",
+        "import_module",
     ]
 )
 
 
-def lines_with_words(text: bytes, names: Iterable[str] = ()) -> list[int]:
-    """The lines that can matter; `names`: those of the file that stand for something of torch or
-    for a function of its own that can."""
-    starts = [0]
-    position = text.find(b"\n") + 1
-    while position > 0:
-        starts.append(position)
-        position = text.find(b"\n", position) + 1
-    lower, size = text.lower(), len(text)
-    words = (*_WORDS, *(name.lower().encode() for name in names))
-    lines: set[int] = set()
-    for word in words:
-        position = lower.find(word)
-        while position >= 0:
-            line = bisect.bisect_right(starts, position)
-            lines.add(line)
-            position = lower.find(word, starts[line] if line < len(starts) else size)
-    return sorted(lines)
+class Lines:
+    """The lines of a text that can matter. Each word is looked for once, whoever asks."""
+
+    __slots__ = ("_by_words", "_lower", "_starts")
+
+    def __init__(self, text: bytes) -> None:
+        self._lower = text.lower()
+        self._starts = [0]
+        position = text.find(b"\n") + 1
+        while position > 0:
+            self._starts.append(position)
+            position = text.find(b"\n", position) + 1
+        self._by_words = self._having(_WORDS)
+
+    def speaking(self, names: Iterable[str] = ()) -> list[int]:
+        """Their numbers, in order; `names`: those of the file that stand for something of torch or
+        for a function of its own that can."""
+        more = self._having(name.lower().encode() for name in names)
+        return sorted(self._by_words | more)
+
+    def _having(self, words: Iterable[bytes]) -> set[int]:
+        lower, starts, size = self._lower, self._starts, len(self._lower)
+        find, count = lower.find, len(starts)
+        lines: set[int] = set()
+        for word in words:
+            position = find(word)
+            while position >= 0:
+                line = bisect.bisect_right(starts, position)
+                lines.add(line)
+                position = find(word, starts[line] if line < count else size)
+        return lines
 
 
 def matters(node: ast.AST, lines: list[int]) -> bool:

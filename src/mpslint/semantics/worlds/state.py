@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port
-from mpslint.semantics.worlds.machines import ALL
-from mpslint.semantics.worlds.values import CONST, NO_TESTS, UNK, Cases, Symbol, Tests, Value, lift
+from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.values import (
+    BOT,
+    CONST,
+    NO_TESTS,
+    UNK,
+    Cases,
+    Symbol,
+    Tests,
+    Value,
+    lift,
+    one,
+)
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
@@ -110,10 +121,12 @@ class Class:
             for site in self.sites.get(name, {}).values():
                 value = site if value is None else lift(join, value, site)
             if value is not None:
-                # A plain constant says little: another method, or a caller, may set another.
-                value = lift(
-                    lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
-                )
+                # A plain constant says little: another method, or a caller, may set another. But
+                # where it is set to something else on CUDA machines alone, the others keep it.
+                if not _is_for_cuda(self.sites.get(name, {}).values()):
+                    value = lift(
+                        lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
+                    )
             # What is left of those that others store has passed this already, with its tests.
             for taken in self._inherited(name):
                 value = taken if value is None else lift(join, value, taken)
@@ -131,6 +144,14 @@ class Class:
             value = parent.attribute(name)
             if value is not None:
                 yield value if parent.home is self.home else self._taken_over(value)
+
+
+def _is_for_cuda(sites: Iterable[Value]) -> bool:
+    """Whether a flag, of these values by place, is stored somewhere that no Mac comes to."""
+    left = [one(site, MACS) for site in sites]
+    return any(atom is BOT for atom in left) and all(
+        atom is BOT or (atom.kind == CONST and type(atom.v) is bool) for atom in left
+    )
 
 
 @dataclass(slots=True)

@@ -152,8 +152,7 @@ class TorchCalls(Makers, Calls):
             return self.on_device(UNK, ACCELERATOR, facts.TYPES[short])
         self.effect_of(name, node, ref)
         for value in (*args, *keywords.values()):
-            if holds_device(value, self.frame.mask):
-                self.place(value, node)
+            self.looked_at(value)  # A function of CUDA's is told which GPU: nothing goes there.
         if short.partition(".")[0] in facts.OWN or short in facts.OWN:
             if not self.frame.caught:
                 self.owned(NVIDIA)

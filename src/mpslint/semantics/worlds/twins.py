@@ -7,9 +7,9 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import CUDA, MACS
+from mpslint.semantics.worlds.machines import CUDA, MACS, PORTED
 from mpslint.semantics.worlds.state import Function
-from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, is_bare, where
+from mpslint.semantics.worlds.values import DEVICE, TENSOR, Tests, cases_of, is_bare, where
 
 TOLD = (
     Kind.EFFECT,
@@ -95,7 +95,7 @@ def _left_alone(
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
-            if event.on_mac or event.caught or is_bare(event.value):
+            if event.on_mac or event.caught or is_bare(event.value) or _is_there(event):
                 continue
             if not event.once_ported and not any(test in device_tests for test in event.tests):
                 continue  # Several GPUs, a package: CUDA's own.
@@ -147,4 +147,31 @@ def _serves_mps(event: Event) -> bool:
         return False
     return any(
         where(atom) in ("mps", "?") for _, atom in cases_of(event.value, event.worlds & MACS)
+    )
+
+
+def _is_there(event: Event) -> bool:
+    """Whether a move moves nothing: the tensor was made of what is on the GPU already, on a machine
+    with CUDA and on a ported Mac. One that was itself moved before is repaired move by move."""
+    if event.kind is not Kind.MOVED or _is_moved_before(event):
+        return False
+    return all(
+        atom.kind == TENSOR and where(atom) == place
+        for machine, place in ((CUDA, "cuda"), (PORTED, "mps"))
+        for _, atom in cases_of(event.value, event.worlds & machine)
+    )
+
+
+def _is_moved_before(event: Event) -> bool:
+    """Whether the same name is moved elsewhere in the function."""
+    base = event.call.func.value if isinstance(event.call.func, ast.Attribute) else None
+    if not isinstance(base, ast.Name) or not isinstance(event.function, Function):
+        return True
+    return any(
+        isinstance(item, ast.Attribute)
+        and item is not event.call.func
+        and item.attr in ("cuda", "to")
+        and isinstance(item.value, ast.Name)
+        and item.value.id == base.id
+        for item in ast.walk(event.function.node)
     )

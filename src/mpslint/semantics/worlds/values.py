@@ -79,13 +79,16 @@ class Atom:
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""
-        return Atom(**{name: changed.get(name, getattr(self, name)) for name in _FIELDS})
+        new = Atom.__new__(Atom)
+        new.kind, new.v, new.node = self.kind, self.v, self.node
+        new.tests, new.maybe, new.made = self.tests, self.maybe, self.made
+        new.symbol, new.placed, new.scalar = self.symbol, self.placed, self.scalar
+        for name, value in changed.items():
+            setattr(new, name, value)
+        return new
 
     def __repr__(self) -> str:
         return f"{self.kind}:{self.v}{'?' if self.maybe else ''}"
-
-
-_FIELDS = ("kind", "v", "node", "tests", "maybe", "made", "symbol", "placed", "scalar")
 
 
 class Cases:

@@ -47,6 +47,8 @@ def replaces_cuda(worlds: Worlds, event: Event) -> list[ast.expr]:
 def named(worlds: Worlds, backends: Iterable[str]) -> Iterator[Event]:
     """Where devices of these types are written out, each once."""
     wanted, seen = frozenset(backends), set()
+    if not worlds.writes(wanted):
+        return
     for event in worlds.events(Kind.NAMED):
         if event.name in wanted and event.node not in seen:
             seen.add(event.node)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import children, probes, stopping, tripwire
+from . import children, probes, seeding, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -48,7 +48,7 @@ def prepare_torch(options: Options, fallback: bool) -> None:
         from . import simulator
 
         simulator.install(options.device, options.torch_version, fallback)
-    from . import observers, seeding
+    from . import observers
 
     seeding.install()
     observers.install(options)
@@ -133,6 +133,7 @@ def start_child() -> None:
     RECORDER.trace = options.trace
     probes.install(options.lines)
     tripwire.install(None, options.children)
+    seeding.install_early()
     hard_exit = os._exit
 
     def leave(code: int) -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from . import device_calls, eager_compile, lazy_dynamo, stopping
+from . import device_calls, eager_compile, lazy_dynamo, placement, spawning, stopping
 from .frames import waiting_for_autograd
 from .options import Options
-from .recorder import MAX_DIGESTS, MAX_LOSSES, RECORDER
+from .recorder import MAX_LOSSES, RECORDER, is_looked_at
 
 HostView = Callable[[torch.Tensor], torch.Tensor]
 
@@ -40,8 +40,10 @@ def install(options: Options) -> None:
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     _place_backward_passes()
     if options.kind != "real":
-        eager_compile.install()
+        eager_compile.install(options)
         lazy_dynamo.install()
+    if options.kind == "simulated" and options.device == "mps" and not options.spawn:
+        spawning.install()
     device_calls.install(options.device)
 
 
@@ -76,7 +78,7 @@ def _record_parameters(optimizer: torch.optim.Optimizer) -> None:
     RECORDER.parameters_on_device = max(
         RECORDER.parameters_on_device, _on_device(_parameters(optimizer))
     )
-    if len(RECORDER.digests) < MAX_DIGESTS:
+    if is_looked_at(RECORDER.steps):
         RECORDER.digest(digest(_parameters(optimizer), RECORDER.steps))
 
 
@@ -101,7 +103,7 @@ def _counting_init(init: Callable[..., None]) -> Callable[..., None]:
 
 
 class _Depth(threading.local):
-    inside = False
+    root: torch.nn.Module | None = None
 
 
 _depth = _Depth()
@@ -112,14 +114,18 @@ def _counting_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(call)
     def counted(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-        if _depth.inside:
-            return call(self, *args, **kwargs)
-        _depth.inside = True
+        root = _depth.root
+        if root is not None:
+            result = call(self, *args, **kwargs)
+            placement.called(root, self, result, _device)
+            return result
+        _depth.root = self
         try:
             result = call(self, *args, **kwargs)
         finally:
-            _depth.inside = False
+            _depth.root = None
         RECORDER.forwards += 1
+        placement.called(self, self, result, _device)
         if not RECORDER.parameters_on_device:
             RECORDER.parameters_on_device = _on_device(self.parameters())
         if stopping.STOPPER is not None:

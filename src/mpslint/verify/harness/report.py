@@ -12,6 +12,7 @@ import traceback as traceback_module
 from types import TracebackType
 from typing import Any
 
+from . import log_lines
 from .channel import Send
 from .frames import traceback_location
 from .options import Options
@@ -77,6 +78,11 @@ def _memory() -> dict[str, int]:
     return {"allocated": memory.TRACKER.current(), "peak": memory.TRACKER.peak}
 
 
+def _placement() -> list[list[Any]]:
+    placement = sys.modules.get(f"{__package__}.placement")
+    return [] if placement is None else list(placement.rows())
+
+
 class ReportWriter:
     """Writes the report once, whoever asks first."""
 
@@ -114,6 +120,8 @@ class ReportWriter:
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,
             "stdout_numbers": None,
+            "logged": log_lines.LINES,
+            "placement": _placement(),
             **_rows(recorder),
             "switches": recorder.switches,
             "memory": _memory(),

@@ -11,6 +11,7 @@ import select
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
@@ -18,6 +19,7 @@ from mpslint.verify.sandbox.canary import Canary
 
 _HEAD = _TAIL = 1 << 20
 _PATIENCE = 15.0
+_LOOK = 0.2  # seconds between two looks whether to stop
 SHARED_SCRATCH = ("/tmp", "/var/tmp")
 """Where every program of the machine writes what it soon forgets; the sandbox has stand-ins."""
 
@@ -57,6 +59,8 @@ class Command(NamedTuple):
     limits: Limits
     handles: Sequence[int] = ()
     """File descriptors that the command inherits."""
+    stop: threading.Event | None = None
+    """Set by somebody else, it ends the command."""
 
 
 class Ended(NamedTuple):
@@ -137,11 +141,16 @@ def attempt(command: Command, *, namespaces: bool) -> Ended:
                 "guarded": list(places.guarded),
                 "private": list(places.private),
                 "canary": canary.places(),
-            }
+            },
+            command.stop,
         )
 
 
-def _watched(config: dict[str, Any]) -> Ended:
+class Stopped(Exception):
+    """Somebody else asked for the end of a command."""
+
+
+def _watched(config: dict[str, Any], stop: threading.Event | None) -> Ended:
     (config_out, config_in), (status_out, status_in), (control_out, control_in) = _pipes(3)
     start = f"import sys; sys.path.insert(0, {_package_root()!r}); "
     start += "from mpslint.verify.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
@@ -161,7 +170,7 @@ def _watched(config: dict[str, Any]) -> Ended:
     outputs = (_Collector(warden.stdout), _Collector(warden.stderr))
     try:
         _send(config_in, json.dumps(config).encode())
-        status = _receive(status_out, config["timeout"] + 2 * _PATIENCE)
+        status = _receive(status_out, config["timeout"] + 2 * _PATIENCE, stop)
         warden.wait(_PATIENCE)
     finally:
         os.close(control_in)  # an interrupt here, or our death, makes the warden end everything
@@ -188,9 +197,15 @@ def _send(fd: int, data: bytes) -> None:
         file.write(data)
 
 
-def _receive(fd: int, patience: float) -> dict[str, Any]:
+def _receive(fd: int, patience: float, stop: threading.Event | None) -> dict[str, Any]:
+    end = time.monotonic() + patience
     with os.fdopen(fd, "rb") as file:
-        data = file.read() if select.select([fd], [], [], patience)[0] else b""
+        ready: list[int] = []
+        while not ready and (left := end - time.monotonic()) > 0:
+            if stop is not None and stop.is_set():
+                raise Stopped
+            ready = select.select([fd], [], [], min(left, _LOOK))[0]
+        data = file.read() if ready else b""
     if not data:
         return {"broken": "the sandbox's own process died"}
     status: dict[str, Any] = json.loads(data)

@@ -9,7 +9,7 @@ import torch
 
 from ..frames import user_location
 from ..recorder import RECORDER
-from . import contract
+from . import contract, late_copies
 from .kernel import move_into
 from .retag import CPU_KEYS, expect_complex, to_device, to_host
 from .state import SIM
@@ -109,6 +109,9 @@ def _to_cpu(self: Tensor, source: Tensor, non_blocking: bool) -> None:
         contract.refuse_dtype(torch.float64)
     RECORDER.copy("d2h", source.nbytes, user_location())
     RECORDER.call("move", "cpu")
+    if non_blocking and SIM.is_mps:
+        late_copies.begin(self, to_host(source))
+        return
     if not (non_blocking and SIM.name == "cuda"):
         wait("copy to the host")
     _aten.copy_.default(self, to_host(source))

@@ -6,6 +6,7 @@ import warnings
 
 from ..frames import Location, user_location
 from ..recorder import RECORDER
+from . import late_copies
 
 _MESSAGE = "called a synchronizing CUDA operation"
 OFF, WARN, ERROR = 0, 1, 2
@@ -34,6 +35,7 @@ def wait(name: str, count: int = 1) -> None:
     """Count ``count`` waits of the host at the user's current line; warn or raise if asked to."""
     place = user_location()
     RECORDER.sync(name, count, place)
+    late_copies.end()
     if _Mode.value:
         _complain(count, place)
 

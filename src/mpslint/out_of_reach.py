@@ -1,0 +1,174 @@
+"""Who answers for the rest of a project where it cannot be seen, or is not to be asked further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.modules import is_foreign
+from mpslint.semantics.facts_known import NONE
+from mpslint.semantics.worlds.machines import ALL
+
+if TYPE_CHECKING:
+    import ast
+
+    from mpslint.results import Consulted
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.value import Value
+    from mpslint.semantics.worlds.values import Value as WorldValue
+    from mpslint.source import SourceFile
+
+
+class OutOfReach:
+    """Stands for neighbours that this machine cannot see, and notes whether anybody asked."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    is_full = False
+
+    def consulted(self) -> tuple[Consulted, ...]:
+        return ()
+
+    def _note(self, qualified: str) -> None:
+        self.asked = self.asked or not is_foreign(qualified)
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return source.parse()
+
+    def definition(self, path: str, qualified: str) -> Definition | None:
+        self._note(qualified)
+        return None
+
+    def imports_on(self, path: str, module: str) -> int:
+        self._note(module)
+        return ALL
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        self._note(qualified)
+        return None
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        if may_be_device(qualified):
+            self._note(qualified)
+        return None
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        self._note(qualified)
+        return NONE
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        if may_be_device(attribute):
+            self._note(qualified)
+        return None
+
+    def entered(self, path: str, name: str) -> Facts:
+        self.asked = True
+        return NONE
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        for module in modules:
+            self._note(module)
+        return False
+
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        self.asked = True
+        return False
+
+    def develops(self, path: str, package: str) -> bool:
+        self.asked = True
+        return False
+
+    def is_imported(self, path: str) -> bool:
+        return False
+
+    def holds_back(self, path: str) -> bool:
+        return False
+
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        return None
+
+    def helper_import(self, context: Context) -> str | None:
+        return None
+
+
+def may_be_device(qualified: str) -> bool:
+    """Whether a name is that of a device, or of a function that selects one."""
+    return matches("device-words", qualified.rpartition(".")[2])
+
+
+class Distant:
+    """What a neighbour is told of its own neighbours: devices, but not what else they make sure
+    of, which would make an answer hang on the order of the questions."""
+
+    def __init__(self, neighbours: Elsewhere) -> None:
+        self._neighbours = neighbours
+
+    def tree(self, source: SourceFile) -> ast.Module:
+        return self._neighbours.tree(source)
+
+    def definition(self, path: str, qualified: str) -> Definition | None:
+        return self._neighbours.definition(path, qualified)
+
+    def imports_on(self, path: str, module: str) -> int:
+        return ALL
+
+    def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
+        return None
+
+    def may_hold(self, path: str, qualified: str) -> bool:
+        return False
+
+    def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
+        return self._neighbours.device(path, qualified, called=called)
+
+    def settled(self, path: str, qualified: str) -> Facts:
+        return NONE
+
+    def implied(self, path: str, qualified: str, outcome: bool, *, called: bool) -> Facts:
+        return NONE
+
+    def inherited(self, path: str, qualified: str, attribute: str, outcome: bool) -> Facts:
+        return NONE
+
+    def inherited_device(self, path: str, qualified: str, attribute: str) -> Value | None:
+        return None
+
+    def entered(self, path: str, name: str) -> Facts:
+        return NONE
+
+    def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
+        return False
+
+    def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def develops(self, path: str, package: str) -> bool:
+        return False
+
+    def is_imported(self, path: str) -> bool:
+        return False
+
+    def holds_back(self, path: str) -> bool:
+        return False
+
+    def left_behind(self, context: Context, *, alone: bool) -> str | None:
+        return None
+
+    def helper_import(self, context: Context) -> str | None:
+        return None

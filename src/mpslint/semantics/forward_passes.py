@@ -1,0 +1,176 @@
+"""What runs in a forward pass of a module: its `forward`, and what that calls in this file.
+
+A forward pass is a part of every step of training and of every prediction, whoever writes the
+loop around it. So a loop that stands in one is as hot as a training loop, in a file that trains
+nothing itself and never names a device.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cached_property
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.loops import Loop, Loops
+from mpslint.semantics.names import Names
+from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.value import Kind
+from mpslint.semantics.values import Values
+
+_ELSEWHERE_RUN = ("is_scripting", "is_tracing", "is_in_onnx_export", "is_exporting")
+"""Questions of `torch.jit`, `torch.onnx` and `torch.compiler`: where one is asked, one arm is not
+of an ordinary forward pass."""
+_HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG, Kind.OTHER})
+
+
+class ForwardPasses:
+    def __init__(
+        self, index: Index, names: Names, flow: Flow, values: Values, loops: Loops
+    ) -> None:
+        self._index = index
+        self._names = names
+        self._flow = flow
+        self._values = values
+        self._loops = loops
+
+    def loop(self, node: ast.AST) -> tuple[Loop, FunctionNode] | None:
+        """The innermost loop around `node`, and the function it stands in, where each forward
+        pass runs every turn of it with gradients."""
+        loop = self._loops.innermost(node)
+        function = self._index.function(node)
+        if loop is None or function is None or function not in self._reached:
+            return None
+        if self._loops.without_gradients(node) or self._is_aside(node, function):
+            return None
+        if not self._loops.every_step(node, loop):
+            return None
+        return loop, function
+
+    def is_read_back(self, node: ast.expr, loop: Loop, function: FunctionNode) -> bool:
+        """Whether the tensor `node` may lie on the module's device, as far as this file knows: it
+        is no value of the host's, and no caller hands a copy on the host in its place."""
+        if self._is_on_host(node):
+            return False
+        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        looked_at = [node] if isinstance(loop, ast.While) else [node, loop.iter]
+        for name in (item for root in looked_at for item in ast.walk(root)):
+            if not isinstance(name, ast.Name):
+                continue
+            if matches("host-fields", name.id):
+                return False
+            if name.id in parameters:
+                if any(map(self._is_on_host, self._given(function, parameters, name.id))):
+                    return False
+        return True
+
+    def _is_on_host(self, node: ast.expr, depth: int = 3) -> bool:
+        """A value of the host's, a copy there, or what a function of this file makes of one."""
+        value = self._values.of(node)
+        if value.on_cpu or value.kind in _HOST_KINDS or has_host_copy(node):
+            return True
+        if not depth:
+            return False
+        if isinstance(node, ast.Name):
+            bound = [item.value for item in self._flow.reaching(node)]
+            return bool(bound) and all(
+                item is not None and self._is_on_host(item, depth - 1) for item in bound
+            )
+        if isinstance(node, ast.Call) and any(self._functions(node)):
+            return any(self._is_on_host(item, depth - 1) for item in node.args)
+        return False
+
+    @cached_property
+    def _reached(self) -> dict[FunctionNode, list[ast.Call]]:
+        """Functions that a forward pass runs, with the calls that lead to them."""
+        reached: dict[FunctionNode, list[ast.Call]] = {}
+        todo = [
+            item
+            for klass in self._index.of(ast.ClassDef)
+            if self._values.is_module_class(klass)
+            for item in _methods(klass, "forward")
+        ]
+        reached.update((function, []) for function in todo)
+        while todo:
+            for call, function in self._called(todo.pop()):
+                if function not in reached:
+                    reached[function] = []
+                    todo.append(function)
+                reached[function].append(call)
+        return reached
+
+    def _called(self, function: FunctionNode) -> Iterator[tuple[ast.Call, FunctionNode]]:
+        """Functions of this file that `function` calls, with their calls."""
+        for call in ast.walk(function):
+            if isinstance(call, ast.Call):
+                for called in self._functions(call):
+                    yield call, called
+
+    def _functions(self, call: ast.Call) -> Iterator[FunctionNode]:
+        """What of this file `call` runs: a function by its name, a method by way of `self`, the
+        `forward` of a module that the object holds."""
+        target = call.func
+        if isinstance(target, ast.Name):
+            for binding in self._names.bindings(target.id, target):
+                if isinstance(binding.node, FUNCTIONS):
+                    yield binding.node
+        elif (
+            isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+            and (klass := self._index.enclosing(call, ast.ClassDef)) is not None
+        ):
+            yield from _methods(klass, target.attr)
+            for held in self._held(klass, target.attr):
+                yield from _methods(held, "forward")
+
+    def _held(self, klass: ast.ClassDef, attribute: str) -> Iterator[ast.ClassDef]:
+        """The classes of this file of which `klass` keeps an object as `self.attribute`."""
+        for use in self._index.attributes.get(attribute, ()):
+            made = self._index.parents[use]
+            if (
+                isinstance(use.ctx, ast.Store)
+                and isinstance(made, ast.Assign)
+                and isinstance(made.value, ast.Call)
+                and isinstance(made.value.func, ast.Name)
+                and self._index.within(use, klass)
+            ):
+                for binding in self._names.bindings(made.value.func.id, made.value.func):
+                    if isinstance(binding.node, ast.ClassDef):
+                        yield binding.node
+
+    def _given(
+        self, function: FunctionNode, parameters: list[str], name: str
+    ) -> Iterator[ast.expr]:
+        """What the calls in this file hand to the parameter `name`."""
+        for call in self._reached[function]:
+            at = parameters.index(name)
+            if isinstance(call.func, ast.Attribute) and parameters[0] == "self":
+                at -= 1
+            if 0 <= at < len(call.args):
+                yield call.args[at]
+            yield from (item.value for item in call.keywords if item.arg == name)
+
+    def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
+        """In an arm for predictions alone, or for what traces the module."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if parent is function:
+                return False
+            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+                for item in ast.walk(parent.test):
+                    if isinstance(item, ast.Attribute) and item.attr == "training":
+                        return True
+                    called = isinstance(item, ast.Call) and self._values.last_name(item.func)
+                    if called in _ELSEWHERE_RUN:
+                        return True
+            child = parent
+        return False
+
+
+def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:
+    for item in klass.body:
+        if isinstance(item, FUNCTIONS) and item.name == name:
+            yield item

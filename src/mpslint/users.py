@@ -1,0 +1,89 @@
+"""Who uses what a file defines: the modules of its folder, and those of the folder above, from
+which the scripts of a project import it. Asked of the whole project, each finding would hang on all
+files.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.elsewhere import entered_from
+from mpslint.semantics.facts_known import NONE, common
+from mpslint.semantics.worlds.machines import MACS
+
+if TYPE_CHECKING:
+    from mpslint.imported_runs import ImportedRuns
+    from mpslint.modules import Modules
+    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.facts_known import Facts
+
+_ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
+_LASTING = frozenset({"cuda", "no-mps"})
+"""What is still so in a function that is called where it holds."""
+_FOR_CUDA: Facts = frozenset({"cuda"})
+
+
+class Users:
+    def __init__(self, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere) -> None:
+        self._modules = modules
+        self._runs = runs
+        self._elsewhere = elsewhere
+
+    def entered(self, path: str, name: str) -> tuple[Facts, tuple[str, ...]]:
+        """What holds wherever others use the function or class `name` of the file at the absolute
+        `path`, and the files that this rests on. Who cannot be imported on a Mac uses it for CUDA.
+        """
+        folder, stem = os.path.split(path.removesuffix(".py"))
+        own = stem if stem != "__init__" else os.path.basename(folder)
+        beside = [*self._modules.beside(path), *self._modules.beside(folder)]
+        files = [folder, os.path.dirname(folder), *beside]
+        both = {_bytes(own), _bytes(name)}
+        users = [other for other in beside if both <= self._modules.words(other)]
+        here: list[str] = []
+        sites: list[Facts] = []
+        for other in users:
+            if self._means_another(other, path):
+                continue
+            worlds, looked = self._runs.uses_on(other, name)
+            files += looked
+            if worlds & MACS:
+                here.append(other)
+            else:
+                sites.append(_FOR_CUDA)
+        # Who speaks of no machine asks for none.
+        if any(_ASKING.isdisjoint(self._modules.words(other)) for other in here):
+            return NONE, tuple(files)
+        for other in here:
+            found = self._mentions(path, name, other)
+            if found is None:
+                return NONE, tuple(files)
+            sites += found
+            if sites and not common(sites):
+                return NONE, tuple(files)
+        return common(sites) & _LASTING, tuple(files)
+
+    def _means_another(self, other: str, path: str) -> bool:
+        """Whether a file imports a module of the same name from elsewhere, and not this one."""
+        imported = self._runs.imports_of(other)
+        last = os.path.basename(path)
+        return path not in imported and any(os.path.basename(found) == last for found in imported)
+
+    def _mentions(self, path: str, name: str, other: str) -> list[Facts] | None:
+        """What holds at each mention in another file; None where that cannot be read."""
+        context = self._modules.context(other, self._elsewhere)
+        if context is None:
+            return None
+
+        def imported(qualified: str) -> bool:
+            body = qualified.lstrip(".")
+            head, _, last = body.rpartition(".")
+            module = qualified[: len(qualified) - len(body)] + head
+            return last == name and self._modules.find(other, module)[0] == path
+
+        # A file that has both words and no mention that can be followed may use it somehow.
+        return entered_from(context, imported) or [NONE]
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

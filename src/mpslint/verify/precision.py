@@ -1,0 +1,61 @@
+"""Whether a program chooses the precision that it computes in, so that devices may well differ.
+
+Names count, and texts that are arguments; comments and documentation do not.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+_CHOICES = {
+    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16", "float64", "double",
+    "complex128", "allow_tf32", "set_float32_matmul_precision",
+}  # fmt: skip
+_MIXED = {"autocast", "GradScaler"}
+
+
+def chosen(text: bytes) -> str | None:
+    """The first word with which a program chooses its precision."""
+    return next((word for word in _words(text) if word in _CHOICES), None)
+
+
+def is_mixed(text: bytes) -> bool:
+    """Whether it uses autocast or a GradScaler."""
+    return any(word in _MIXED for word in _words(text))
+
+
+def _words(text: bytes) -> Iterator[str]:
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    left_out: set[int] = set()
+    for node in ast.walk(tree):
+        if id(node) in left_out:
+            continue
+        if isinstance(node, ast.Call):
+            if _is_off(node):
+                left_out.update(id(part) for part in ast.walk(node))
+                continue
+            yield from _texts(node)
+        if isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.Name):
+            yield node.id
+
+
+def _texts(call: ast.Call) -> Iterator[str]:
+    for value in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.value
+
+
+def _is_off(call: ast.Call) -> bool:
+    """`autocast(enabled=False)` and the like choose nothing."""
+    return any(
+        keyword.arg == "enabled"
+        and isinstance(keyword.value, ast.Constant)
+        and keyword.value.value is False
+        for keyword in call.keywords
+    )

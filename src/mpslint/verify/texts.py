@@ -1,0 +1,76 @@
+"""The two programs of a verification as texts, and what can be said of them without running any."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+
+from mpslint.verify import changed_lines, chosen_index
+from mpslint.verify.request import Request
+
+# PyTorch takes the index and hands out mps:0, so no run can show that the name is wrong.
+_SECOND_MPS = re.compile(rb"""["'](mps:[1-9]\d*)["']""")
+
+
+class Texts:
+    """original and patched: path -> bytes to lay over the copy, for each of the two; script: the
+    text of the patched script itself.
+    """
+
+    def __init__(self, request: Request) -> None:
+        self._path = os.path.realpath(request.script)
+        self.original: dict[str, bytes] = {}
+        if request.original is not None:
+            self.original = {request.script: _read(request.original)}
+        self.patched = dict(request.patched)
+        patched = _real(self.patched)
+        self.script = patched[self._path] if self._path in patched else _read(self._path)
+
+    def changed(self) -> dict[str, list[int]]:
+        """Which lines of which files are not those of the original."""
+        return changed_lines.of_files(_real(self.original), self._after())
+
+    def _after(self) -> dict[str, bytes]:
+        after = _real(self.patched)
+        if self.original:
+            after.setdefault(self._path, self.script)
+        return after
+
+    def trains(self) -> bool:
+        """Whether the script holds a training step."""
+        try:
+            tree = ast.parse(self.script)
+        except (SyntaxError, ValueError):
+            return False
+        return any(
+            isinstance(node, ast.Attribute) and node.attr == "backward" for node in ast.walk(tree)
+        )
+
+    def wrong_on(self, device: str) -> str | None:
+        """Why the patched text is wrong on machines with such a device, whatever a run gives."""
+        if device == "cuda":
+            return self._lost_choice()
+        named = _SECOND_MPS.search(b"\n".join([self.script, *self.patched.values()]))
+        if named and device == "mps":
+            return f"names {named[1].decode()}, but a Mac has one MPS device, mps:0"
+        return None
+
+    def _lost_choice(self) -> str | None:
+        """What chose the GPU in the original and chooses nothing any more, in words."""
+        original = _real(self.original)
+        for path, after in self._after().items():
+            before = original.get(path) or (_read(path) if os.path.isfile(path) else b"")
+            if lost := chosen_index.lost(before, after):
+                where = f"{os.path.basename(path)}:{lost.line}"
+                return f"{lost.name} chooses the GPU in the original ({where}), here it does not"
+        return None
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _real(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {os.path.realpath(path): text for path, text in files.items()}

@@ -1,0 +1,47 @@
+"""A module that only programs for CUDA use is for CUDA, whatever folder above they stand in."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.conftest import Cli
+
+_KERNEL = (
+    "from torch.utils.cpp_extension import load\n\n"
+    "kernel = load(name='kernel', sources=['kernel.cu'])\n"
+)
+_TRAINER = (
+    "import torch\n\n\nclass Trainer:\n    def fit(self, x):\n"
+    "        return torch.ones(2).cuda() + x\n"
+)
+_PROGRAM = "if __name__ == '__main__':\n    from parts.{model} import *\n\n    Trainer().fit(1)\n"
+
+
+def _codes(cli: Cli, project: Path, **programs: str) -> list[str]:
+    parts = project / "parts"
+    parts.mkdir()
+    (parts / "model.py").write_text(_KERNEL)
+    (parts / "plain.py").write_text("import torch\n")
+    (parts / "trainer.py").write_text(_TRAINER)
+    for name, text in programs.items():
+        (project / f"{name}.py").write_text("from parts.trainer import Trainer\n\n" + text)
+    ran = cli("check", "--output-format", "json", "parts/trainer.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+def test_what_a_program_for_cuda_alone_uses_is_for_cuda(cli: Cli, project: Path) -> None:
+    assert _codes(cli, project, train=_PROGRAM.format(model="model")) == []
+
+
+def test_what_another_program_uses_as_well_is_for_all(cli: Cli, project: Path) -> None:
+    programs = {"train": _PROGRAM.format(model="model"), "run": _PROGRAM.format(model="plain")}
+    assert _codes(cli, project, **programs) == ["MPS102"]
+
+
+def test_a_program_that_names_it_above_its_test_of_the_name_says_nothing(
+    cli: Cli, project: Path
+) -> None:
+    above = "class Mine(Trainer):\n    pass\n\n\n"
+    program = above + _PROGRAM.format(model="model")
+    assert _codes(cli, project, train=program) == ["MPS102"]

@@ -43,6 +43,9 @@ def named_in_use(
 def _is_of_torch(context: Context, device: ast.Attribute) -> bool:
     """Whether the function treats the object as a tensor or a module, whose `device` is no text."""
     function = context.index.function(device)
+    written = ast.dump(device)
+    if any(ast.dump(item.value) == written for item in context.index.attributes.get("type", ())):
+        return True  # `p.device.type`
     return any(
         ast.dump(item.value) == ast.dump(device.value) and context.index.function(item) is function
         for name in _OF_TORCH

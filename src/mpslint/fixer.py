@@ -212,6 +212,10 @@ class Fixing:
             ]
         return found
 
+    def opens(self, made: Made) -> bool:
+        """Whether tensors come to MPS that were on a Mac's CPU."""
+        return any(_is_opening(one, is_far=True) for one in made.applied)
+
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""
         blamed = _blamed(made.applied, against, self.barred)

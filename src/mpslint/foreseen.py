@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.left_behind import OPENING, STAYS, places
+from mpslint.left_behind import OPENING, STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -53,12 +53,18 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
     moving = [one for one in findings if one.code.startswith(OPENING) and _is_safe(one)]
     if not moving or "mps" not in context.settings.device_order:
         return
+    widening = [one for one in moving if one.severity is Severity.IGNORES]
+    for one in findings:
+        if lacks_kernel(one) and one.applicability is not Applicability.SAFE:
+            for wide in widening:
+                wide.doubt(f"line {one.row}: {one.message}")
+            break
     for place in places(context):
-        if place.why == STAYS and not place.is_mended:
-            for one in moving:
+        doubted = moving if place.why == STAYS else widening if place.is_sent else []
+        if doubted and not place.is_mended:
+            for one in doubted:
                 one.doubt(f"{place.line}: {place.text} {place.why}")
             return
-    widening = [one for one in moving if one.severity is Severity.IGNORES]
     if widening and context.elsewhere is not None:
         reason = context.elsewhere.left_behind(context, alone=False)
         for one in widening if reason is not None else ():
@@ -77,7 +83,7 @@ def _speaks_of(finding: Finding, row: int) -> bool:
 
 def _is_mended(context: Context, harm: Harm) -> bool:
     """Whether the fix of float64-on-device will mend it in the same run."""
-    if harm.kind is not Kind.WIDE or not isinstance(harm.node, ast.Call):
+    if harm.kind is not Kind.WIDE or harm.is_default or not isinstance(harm.node, ast.Call):
         return False
     device = device_argument(context, harm.node)
     if device is None or keyword(harm.node, "dtype") is not None or len(harm.node.args) > 1:

@@ -11,10 +11,10 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.edits import first_origin, origin
-from mpslint.left_behind import STAYS, places
+from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.harm import harms, told_cuda
+from mpslint.semantics.worlds.harm import harms, misplaced, told_cuda
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def objections(
     """What the fixed text does that it must not, worst first."""
     trace = Trace(before.source, passes)
     was, now = before.context(settings), after.context(settings)
-    found = list(_lost_on_cuda(was, now))
+    found = [*_lost_on_cuda(was, now), *_misplaced(was, now, trace)]
     if "mps" in settings.device_order:
         found += [
             *_raising(was, now, trace),
@@ -131,10 +131,28 @@ def left_behind(
     context, trace = made.context(settings), Trace(before, passes)
     found = []
     for place in places(context):
-        if place.why == STAYS:
+        if place.why == STAYS or place.is_sent:
             row = trace.row(made.source.starts[place.row - 1])
             reason = f"line {row}: {place.text} {place.why}"
-            found.append(Objection(reason, frozenset(), row, on_mac=True, is_opening=True))
+            found.append(
+                Objection(
+                    reason,
+                    frozenset(),
+                    row,
+                    on_mac=True,
+                    # What raises today already is not made worse by what is float64 later.
+                    is_far=place.is_sent,
+                    is_opening=True,
+                )
+            )
+            break
+    for one in made.findings if not found else ():
+        if lacks_kernel(one):
+            row = trace.row(_start(made.source, one))
+            reason = f"line {row}: {one.message}"
+            found.append(
+                Objection(reason, frozenset(), row, on_mac=True, is_far=True, is_opening=True)
+            )
             break
     if not found and made.elsewhere is not None:
         far = made.elsewhere.left_behind(context, alone=True)
@@ -162,6 +180,28 @@ def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
         yield Objection(
             harm.sentence(now.source, f"line {row}"), frozenset(causes), row, on_mac=True
         )
+
+
+def _misplaced(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
+    """What asks for a device that a machine lacks, and asked nothing of that machine before."""
+    known: dict[int, int] = {}
+    for place in misplaced(was.worlds):
+        line = was.index.statement(place.node).lineno
+        known[line] = known.get(line, 0) | place.worlds
+    for place in misplaced(now.worlds):
+        start = now.source.span(place.node)[0]
+        line = trace.row(now.source.span(now.index.statement(place.node))[0])
+        new = place.worlds & ~known.get(line, 0)
+        if new:
+            row = trace.row(start)
+            causes = {trace.offset(start)} if trace.is_new(start) else set()
+            causes |= {
+                trace.offset(now.source.span(test)[0])
+                for test in place.tests
+                if _stands_in(now, test)
+            }
+            reason = place.sentence(now.source, f"line {row}", new)
+            yield Objection(reason, frozenset(causes), row)
 
 
 def _stands_in(context: Context, node: ast.AST) -> bool:

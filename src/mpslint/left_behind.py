@@ -11,28 +11,39 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.model import Applicability
+from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from mpslint.model import Finding
     from mpslint.semantics.context import Context
 
 OPENING = "MPS1"
 """Codes of the rules about where tensors and modules go."""
+KERNELS = "MPS5"
+"""Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
 SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
-"""Words without which a module leaves nothing behind."""
+"""Words without which a module leaves nothing behind, beside those of what is wide by itself."""
+_MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
-_WIDE = "would be float64 on MPS"
+WIDE = "would be float64 on MPS"
+DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
+
+
+def lacks_kernel(finding: Finding) -> bool:
+    """Whether a finding says that an operator raises for what is on MPS."""
+    return finding.code.startswith(KERNELS) and finding.severity is Severity.BREAKS
 
 
 class Place(NamedTuple):
@@ -46,6 +57,8 @@ class Place(NamedTuple):
     why: str
     is_mended: bool = False
     """A safe fix of that file will mend it, where it is fixed as well."""
+    is_sent: bool = False
+    """It goes where a tensor is of which nothing more is known."""
 
     @property
     def reason(self) -> str:
@@ -81,10 +94,13 @@ def places(context: Context) -> Iterator[Place]:
             level = move_level(context, call) if isinstance(call, ast.Call) else None
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
     for harm in harms(worlds, (Kind.WIDE,)):
-        yield _place(context, harm.node, _WIDE)
+        yield _place(context, harm.node, WIDE)
+    for call in context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"):
+        if worlds.run.default_dtype == "float64" and worlds.reach(call) & MACS:
+            yield _place(context, call, DEFAULT)
     for event in worlds.events(Kind.SENT):
         if not event.caught:
-            yield _place(context, event.node, _WIDE)
+            yield _place(context, event.node, WIDE)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import wide_words
 from mpslint.left_behind import SPEAKING, Part, Place, parts, places, run_by, used
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Reached:
 
     def _speaks(self, path: str) -> bool:
         text = self._modules.text(path) or b""
-        return any(word in text for word in SPEAKING)
+        return any(word in text for word in (*SPEAKING, *wide_words()))
 
     def _left_in(self, path: str) -> list[Place]:
         if path not in self._left:

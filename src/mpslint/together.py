@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.asked import off_on_macs, takes_mps
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.judging import Objection
 from mpslint.opening import open_source
+from mpslint.semantics.context import Context
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +45,7 @@ class Together:
         self._made: dict[str, Made] = {}
         self._failed: dict[str, str] = {}
         self._watched: set[str] = set()
+        self._starting: list[Job] = []
 
     def add(self, job: Job) -> None:
         """A file to fix."""
@@ -63,6 +66,10 @@ class Together:
         self._watched.add(job.path)
         self.add(job)
 
+    def starts(self, job: Job) -> None:
+        """A file that uses others, and does nothing by itself that could be judged."""
+        self._starting.append(job)
+
     @property
     def modules(self) -> frozenset[bytes]:
         """The names by which others would import what changes."""
@@ -70,6 +77,7 @@ class Together:
 
     def planned(self, *, unsafe: bool) -> dict[str, Planned | str]:
         """What becomes of each file, or the line that says why it cannot be fixed."""
+        self._leave_what_never_asks()
         for _ in range(MAX_TRIALS):
             if not self._remade():
                 break
@@ -117,6 +125,53 @@ class Together:
         for path in again:
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
         return bool(again)
+
+    def _leave_what_never_asks(self) -> None:
+        """Leaves files on the CPU that would go to MPS in programs of which another file does so
+        only where its user wants CUDA."""
+        taking = [path for path, made in self._made.items() if self._takes_mps(path, made)]
+        asking = {path: why for path in self._jobs if taking and (why := self._asks(path))}
+        if not asking:
+            return
+        programs = [self._led_by(job) for job in (*self._jobs.values(), *self._starting)]
+        for path in taking:
+            own = os.path.abspath(path)
+            for other, reason in asking.items():
+                both = {own, os.path.abspath(other)}
+                if len(both) > 1 and any(
+                    both <= files and first != own for first, files in programs
+                ):
+                    against = Objection(
+                        reason, frozenset(), 0, on_mac=True, is_far=True, is_opening=True
+                    )
+                    if self._fixing[path].bar(self._made[path], [against]):
+                        self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+                    break
+
+    def _takes_mps(self, path: str, made: Made) -> bool:
+        project = self._project_of(self._jobs[path].settings, {})
+        if not self._fixing[path].opens(made):
+            return False
+        source = made.source
+        context = Context(source, source.parse(), self._jobs[path].settings, project)
+        return takes_mps(context)
+
+    def _asks(self, path: str) -> str:
+        """Why a Mac runs this file on the CPU alone; empty: it does not."""
+        source, settings = self._sources[path], self._jobs[path].settings
+        if b"cuda" not in self._jobs[path].data:
+            return ""
+        context = Context(source, source.parse(), settings, self._project_of(settings, {}))
+        node = off_on_macs(context)
+        if node is None:
+            return ""
+        name = os.path.basename(path)
+        return f"{name}, {context.line(node)}: who runs that on a Mac has its GPU switched off"
+
+    def _led_by(self, job: Job) -> tuple[str, frozenset[str]]:
+        """A file, and all files of a program that starts with it."""
+        project, path = self._project_of(job.settings, {}), os.path.abspath(job.path)
+        return path, project.led_to(path, job.data.decode("utf-8", "replace")) | {path}
 
     def _left_alone_with(
         self, path: str, project: Project, against: Sequence[Objection]

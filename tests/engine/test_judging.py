@@ -233,11 +233,46 @@ def test_files_that_change_together_are_judged_as_they_become(model: Path) -> No
     assert '"mps"' in texts["use.py"]
 
 
+def imported_parts(folder: Path, text: str) -> str:
+    """The text that a module becomes which others import."""
+    (folder / "parts.py").write_text("import torch\n\n\n" + textwrap.dedent(text).lstrip())
+    (folder / "main.py").write_text("import parts\n")
+    return together(folder, "parts.py")["parts.py"]
+
+
+def test_a_module_that_others_import_asks_in_the_one_function_that_needs_a_device(
+    tmp_path: Path,
+) -> None:
+    text = imported_parts(
+        tmp_path,
+        """
+        def move(x):
+            print(x)
+            return x.cuda()
+        """,
+    )
+    assert "    print(x)\n    device = torch.device(\n" in text
+    assert "return x.to(device)" in text
+    assert "\ndevice = " not in text
+
+
 def test_a_module_that_others_import_asks_when_it_is_called(tmp_path: Path) -> None:
-    (tmp_path / "parts.py").write_text("import torch\n\n\ndef move(x):\n    return x.cuda()\n")
-    (tmp_path / "main.py").write_text("from parts import move\n")
-    text = together(tmp_path, "parts.py")["parts.py"]
+    text = imported_parts(
+        tmp_path,
+        """
+        def move(x):
+            return x.cuda()
+
+
+        def move_all(batches):
+            for batch in batches:
+                yield batch.cuda()
+        """,
+    )
+    assert text.count("def get_device() -> torch.device:") == 1
     assert "return x.to(get_device())" in text
+    assert "    device = get_device()\n    for batch in batches:\n" in text
+    assert "yield batch.to(device)" in text
     assert "\ndevice = " not in text
 
 
@@ -275,3 +310,57 @@ def test_a_file_that_stays_on_the_cpu_keeps_those_that_import_it_there(tmp_path:
     texts = together(tmp_path, "parts.py", "use.py")
     assert '"mps"' not in texts["parts.py"]
     assert '"mps"' not in texts["use.py"]
+
+
+ON_THE_DEVICE_GIVEN = """\
+import torch
+
+
+def doubled(x, device):
+    if torch.cuda.is_available():
+        x = x.cuda()
+    return x * 2
+
+
+def pick():
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device({})
+
+
+print(doubled(torch.zeros(3), pick()))
+"""
+
+
+def test_no_machine_is_asked_for_a_device_that_it_lacks() -> None:
+    result = fixed(ON_THE_DEVICE_GIVEN.format('"cuda"'), unsafe=True)
+    (applied,) = [one for one in result.applied if one.code == "MPS102"]
+    assert applied.applicability is Applicability.UNSAFE
+    assert "x.to(device) would ask for cuda on a CPU" in applied.message
+
+
+def test_a_device_that_every_machine_has_is_used() -> None:
+    choice = '"cuda" if torch.cuda.is_available() else "cpu"'
+    assert "    x = x.to(device)\n" in fixed(ON_THE_DEVICE_GIVEN.format(choice)).text
+
+
+BATCHES = """\
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+for images, extra in DataLoader([]):
+    {} = {}.cuda(non_blocking=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        pytest.param("images", 'device.type == "cuda"', id="nobody holds the batch any more"),
+        pytest.param("moved", "True", id="the loop's name holds it"),
+    ],
+)
+def test_a_copy_whose_source_is_let_go_waits_on_mps(name: str, written: str) -> None:
+    text = fixed(BATCHES.format(name, "images"), unsafe=True).text
+    assert f"{name} = images.to(device, non_blocking={written})" in text

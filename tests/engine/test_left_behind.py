@@ -205,3 +205,140 @@ def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
     assert result.text == text
     reasons = [one.fix.message for one in result.remaining if one.fix is not None]
     assert any("line 10: inputs.cuda() is moved only where CUDA is" in one for one in reasons)
+
+
+def files_fixed(folder: Path, **texts: str) -> list[str]:
+    """The names of the files that are fixed, of those with these texts."""
+    together = Together(lambda settings, texts: Project(settings, texts))
+    settings = Settings(root=str(folder))
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    for name, text in texts.items():
+        together.add(Job(str(folder / f"{name}.py"), text.encode(), settings))
+    planned = together.planned(unsafe=False)
+    return [name for name in texts if planned[str(folder / f"{name}.py")].changed]  # type: ignore[union-attr]
+
+
+MEMORY = f"""\
+import torch
+
+{DEVICE}
+
+class Memory:
+    def sample(self):
+        return torch.zeros(4, 2).to(device)
+"""
+AGENT = """\
+import torch
+from memory import Memory
+from torch import nn
+
+
+class Agent:
+    def __init__(self, config):
+        self.device = "cuda:0" if {} else "cpu"
+        self.net = nn.Linear(2, 2).to(self.device)
+        self.memory = Memory()
+
+    def learn(self):
+        return self.net(self.memory.sample())
+"""
+
+
+def test_what_never_asks_stays_beside_what_a_mac_runs_with_its_gpu_switched_off(
+    tmp_path: Path,
+) -> None:
+    asks = AGENT.format("config.use_gpu")
+    assert "memory" not in files_fixed(tmp_path, memory=MEMORY, agent=asks)
+
+
+def test_what_never_asks_is_fixed_beside_what_does_not_ask_either(tmp_path: Path) -> None:
+    asks = AGENT.format("torch.cuda.is_available()")
+    assert files_fixed(tmp_path, memory=MEMORY, agent=asks) == ["memory", "agent"]
+
+
+def test_what_never_asks_is_fixed_in_a_program_of_its_own(tmp_path: Path) -> None:
+    asks = AGENT.format("config.use_gpu").replace("from memory import Memory\n", "")
+    assert "memory" in files_fixed(tmp_path, memory=MEMORY, agent=asks)
+
+
+FLOAT64_BY_DEFAULT = """\
+import torch
+from model import device, Net
+
+torch.set_default_dtype(torch.float64)
+net = Net().to(device)
+print(net(torch.randn(3, 2, device=device)))
+"""
+MODEL = f"""\
+import torch
+from torch import nn
+
+{DEVICE}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "fixed"),
+    [
+        (FLOAT64_BY_DEFAULT, []),
+        (FLOAT64_BY_DEFAULT.replace("float64", "float32"), ["model"]),
+    ],
+)
+def test_a_program_whose_floats_are_float64_keeps_its_device(
+    tmp_path: Path, text: str, fixed: list[str]
+) -> None:
+    assert files_fixed(tmp_path, model=MODEL, train=text) == fixed
+
+
+STRATEGY = f"""\
+import gpytorch
+import torch
+from gpytorch.variational import {{strategy}}
+
+
+class Model(gpytorch.models.ApproximateGP):
+    def __init__(self, points):
+        distribution = gpytorch.variational.CholeskyVariationalDistribution(len(points))
+        super().__init__({{strategy}}(self, points, distribution))
+
+
+{DEVICE}
+model = Model(torch.randn(3, 2)).to(device)
+print(model(torch.zeros(2, 2).to(device)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("strategy", "fixed"), [("VariationalStrategy", []), ("CiqVariationalStrategy", ["model"])]
+)
+def test_a_library_that_computes_in_float64_keeps_the_device(
+    tmp_path: Path, strategy: str, fixed: list[str]
+) -> None:
+    assert files_fixed(tmp_path, model=STRATEGY.format(strategy=strategy)) == fixed
+
+
+IN_MODEL = f"import torch\nfrom torch import nn\n\n{DEVICE}net = nn.Linear(2, 2).to(device)\n"
+IN_USE = "import torch\nfrom model import net\n\n{}print(net(torch.zeros(1, 2){}))\n"
+
+
+@pytest.mark.parametrize(
+    ("selection", "move", "fixed"),
+    [
+        pytest.param("", "", [], id="what one leaves on the CPU keeps the other there"),
+        pytest.param(DEVICE, ".to(device)", ["model", "use"], id="both move"),
+    ],
+)
+def test_what_meets_in_two_files_changes_in_both_or_in_none(
+    tmp_path: Path, selection: str, move: str, fixed: list[str]
+) -> None:
+    use = IN_USE.format(selection, move)
+    assert files_fixed(tmp_path, model=IN_MODEL, use=use) == fixed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ class Fixed(NamedTuple):
         )
 
 
-def fixed_programs(seeds: range, folder: Path, *, unsafe: bool = False) -> list[Fixed]:
+def fixed_programs(seeds: Iterable[int], folder: Path, *, unsafe: bool = False) -> list[Fixed]:
     """The programs of these seeds that a fix changes, once a machine."""
     changed: dict[str, tuple[str, str]] = {}
     for seed in seeds:

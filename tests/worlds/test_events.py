@@ -292,3 +292,25 @@ def test_an_event_of_several_gpus_is_theirs_alone() -> None:
 def test_nvidia_is_where_a_device_is_cuda() -> None:
     text = CHOICE + 'if device == "cuda":\n    torch.cuda.synchronize()\n'
     assert told(text, Kind.EFFECT) == [f"torch.cuda.synchronize(): {NVIDIA}"]
+
+
+def test_a_function_sees_what_a_name_of_the_module_is_in_the_end() -> None:
+    text = """\
+    def noise(shape):
+        return torch.exp(Tensor(shape))
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    Tensor = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+    noise(3)
+    """
+    assert told(text, Kind.TYPED) == [f"return torch.exp(Tensor(shape)): {ASKED}"]
+
+
+def test_floats_are_float64_where_that_is_the_default() -> None:
+    text = """\
+    torch.set_default_dtype({})
+    net = torch.nn.Linear(2, 2).to("mps")
+    """
+    assert len(Program(text.format("torch.float64")).events(Kind.WIDE)) == 1
+    assert Program(text.format("torch.float32")).events(Kind.WIDE) == []

@@ -126,8 +126,13 @@ def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -
             data = read_bytes(target.path, target.settings.max_file_size)
         except BadSource:
             continue
-        if speaks_of_torch(data) and not modules.isdisjoint(names_in(data)):
-            together.watch(Job(target.path, data, target.settings))
+        if modules.isdisjoint(names_in(data)):
+            continue
+        job = Job(target.path, data, target.settings)
+        if speaks_of_torch(data):
+            together.watch(job)
+        else:
+            together.starts(job)
 
 
 class _Projects:

@@ -163,6 +163,13 @@ FACTORIES = _words(
     """
 )
 """Functions of torch that make a tensor, on the default device unless they are told."""
+FLOAT_FACTORIES = _words(
+    """
+    zeros ones empty rand randn linspace logspace eye hann_window hamming_window blackman_window
+    kaiser_window bartlett_window
+    """
+)
+"""Those whose tensor has the default dtype."""
 INFERRING = _words(
     "as_tensor asarray sparse_coo_tensor sparse_csr_tensor sparse_csc_tensor complex"
 )

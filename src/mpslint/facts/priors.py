@@ -238,6 +238,20 @@ def is_environment(name: str) -> bool:
     return matches("environments", name)
 
 
+def wide_of(name: str) -> str | None:
+    """What comes of a call as float64, though nobody says so: a `dtype`, or all that an `object`
+    computes."""
+    row = find("wide", name)
+    return row.says if row is not None else None
+
+
+@cache
+def wide_words() -> tuple[bytes, ...]:
+    """Words without which no file calls any of these."""
+    names = [row.match.removesuffix(".value").rpartition(".")[2] for row in rows("wide")]
+    return tuple(name.encode() for name in dict.fromkeys(names))
+
+
 def kernels_of(name: str) -> str | None:
     """The machines for which the operators of a package are built, by the name of what is called:
     `cuda`, or `any` for the CPU as well; None: nothing is known against MPS."""

@@ -6,8 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
-from mpslint.patterns.selection import Reference, several_gpus
-from mpslint.patterns.text import holds_comment, replace, replace_span
+from mpslint.patterns.availability import cuda_available
+from mpslint.patterns.selection import Reference, several_gpus, torch_name
+from mpslint.patterns.text import holds_comment, quote, replace, replace_span
+from mpslint.semantics.let_go import makes_source, replaces_source
 from mpslint.semantics.ranks import rank_of
 from mpslint.semantics.values import Kind
 
@@ -84,16 +86,34 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
             if not default_gpu(context, argument):
                 return None
         else:
-            arguments.append(f"non_blocking={source.segment(argument)}")
+            arguments.append(_non_blocking(context, call, argument, device))
     for keyword in call.keywords:
         if keyword.arg == "device":
             if not default_gpu(context, keyword.value):
                 return None
-        elif keyword.arg in ("non_blocking", "memory_format"):
+        elif keyword.arg == "non_blocking":
+            arguments.append(_non_blocking(context, call, keyword.value, device))
+        elif keyword.arg == "memory_format":
             arguments.append(f"{keyword.arg}={source.segment(keyword.value)}")
         else:
             return None
     return (replace_span(source, name_start, end, f"to({', '.join(arguments)})"),)
+
+
+def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Reference) -> str:
+    """The argument, for CUDA alone where the copy to MPS may come after its source is gone: the
+    memory of a CPU tensor that the call's own statement lets go of (pytorch#189690, #139550)."""
+    source = context.source
+    text = f"non_blocking={source.segment(given)}"
+    if not isinstance(given, ast.Constant) or given.value is not True:
+        return text
+    if not (replaces_source(context, call) or makes_source(call)):
+        return text
+    torch = torch_name(context, call)
+    if device.is_string or not device.text.replace(".", "").isidentifier():
+        return f"non_blocking={cuda_available(torch)}" if torch is not None else text
+    mark = quote(source)
+    return f"non_blocking={device.type_text} == {mark}cuda{mark}"
 
 
 def named_index(call: ast.Call) -> int | None:

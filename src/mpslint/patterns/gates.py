@@ -22,6 +22,7 @@ from mpslint.patterns.calls import (
     rewrite_call,
 )
 from mpslint.patterns.gate_device import device_for, positive
+from mpslint.patterns.item_moves import moves_items
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
@@ -201,8 +202,8 @@ def _is_same_thing(node: ast.IfExp, *, inverted: bool) -> bool:
 
 
 def _only_moves(context: Context, statement: ast.stmt) -> bool:
-    """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`: nothing, but for the place; also
-    below a question of its own, `if mask is not None:`."""
+    """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`, `x = [item.cuda() for item in x]`:
+    nothing, but for the place; also below a question of its own, `if mask is not None:`."""
     if isinstance(statement, ast.If):
         if statement.orelse or not _asks_for_nothing(context, statement.test):
             return False
@@ -222,7 +223,7 @@ def _only_moves(context: Context, statement: ast.stmt) -> bool:
             return False
         pairs = list(zip(target.elts, value.elts, strict=True))
     return all(
-        is_cuda_move(right) and _same(left, right.func.value)  # type: ignore[attr-defined]
+        moves_items(left, right) or (is_cuda_move(right) and _same(left, right.func.value))  # type: ignore[attr-defined]
         for left, right in pairs
     )
 

@@ -6,12 +6,14 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
-from mpslint.patterns.text import holds_comment, indent_unit, line_limit, replace_span
+from mpslint.patterns.conventions import conventions
+from mpslint.patterns.text import holds_comment, indent_unit, line_limit, quote, replace_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mpslint.semantics.context import Context
+    from mpslint.source import SourceFile
 
 
 def folded(context: Context, call: ast.Call, edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -69,7 +71,7 @@ def _applied(text: str, start: int, end: int, edits: list[Edit]) -> str:
 
 
 def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
-    """The arms on one line where they fit, else as black would break them."""
+    """The arms on one line where they fit, else one a line."""
     source = context.source
     line = " ".join(parts)
     start, end = source.span(node)
@@ -86,9 +88,35 @@ def arms_laid_out(context: Context, node: ast.expr, parts: list[str]) -> str:
     bracketed = alone or _in_parentheses(context, start, end)
     if bracketed and not source.line(row)[: column - 1].rstrip().endswith("("):
         bracketed = False
-    broken = f"{newline}{inner}".join(parts) if len(inner) + len(line) > limit else line
+    broken = line if len(inner) + len(line) <= limit else broken_arms(source, parts, inner)
     body = f"{newline}{inner}{broken}{newline}{indent}"
     return body if bracketed else f"({body})"
+
+
+def arms(expression: str) -> list[str]:
+    """The arms of a conditional expression that a fix has written, each with its word."""
+    parts: list[str] = []
+    for word in expression.split(" "):
+        if word in ("if", "else") or not parts:
+            parts.append(word)
+        else:
+            parts[-1] += f" {word}"
+    return parts
+
+
+def broken_arms(source: SourceFile, parts: list[str], inner: str) -> str:
+    """`a`, `if x`, `else b`, `if y`, `else c` over several lines, all but the first indented by
+    `inner`. A formatter such as black puts each on a line of its own, and makes all quotes double
+    ones; people who write by hand keep a value and its condition together."""
+    together = [parts[0]]
+    for part in parts[1:]:
+        if part.startswith("if "):
+            together[-1] += f" {part}"
+        else:
+            together.append(part)
+    fits = all(len(inner.expandtabs()) + len(line) <= line_limit(source) for line in together)
+    by_hand = fits and quote(source) == "'" and not conventions(source.path).formatted
+    return f"{source.newline}{inner}".join(together if by_hand else parts)
 
 
 def _in_parentheses(context: Context, start: int, end: int) -> bool:

@@ -32,6 +32,8 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 """Functions that load what somebody has published for a module."""
 _ALIASES = 3
 """So many names are followed from what is loaded to where it goes."""
+_OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
+"""What only modules are asked for, among the things that have a `load_state_dict`."""
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -305,4 +307,15 @@ def _copies(context: Context, receiver: ast.expr) -> bool:
     if any(function.name == "load_state_dict" for function in context.index.functions()):
         return False
     spelled = ast.unparse(receiver)
-    return matches("copying-objects", spelled) and not matches("keeping-objects", spelled)
+    if matches("keeping-objects", spelled):
+        return False
+    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
+
+
+def _is_used_as_module(context: Context, spelled: str) -> bool:
+    """Whether the file asks this for what only modules have."""
+    return any(
+        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
+        for name in _OF_MODULES
+        for call in context.index.calls.get(name, ())
+    )

@@ -11,9 +11,10 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit
-from mpslint.patterns import styles
+from mpslint.patterns import in_function, styles
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use
+from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.place import Place, comes_before, device_places, find_place
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
@@ -96,7 +97,7 @@ def wrapped_chain(context: Context, text: str, indent: str, before: int) -> str:
         return text
     newline, unit = context.source.newline, indent_unit(context.source)
     inner = indent + unit
-    lines = text.replace(" if ", f"{newline}{inner}if ").replace(" else ", f"{newline}{inner}else ")
+    lines = broken_arms(context.source, arms(text), inner)
     return f"({newline}{inner}{lines}{newline}{indent})"
 
 
@@ -201,10 +202,22 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
         return None
     if not elsewhere.is_imported(context.source.path):
         return None
+    needing = device_places(context)
+    owners = {in_function.outermost(context, item) for item in needing}
+    if len(owners) == 1 and not styles.has_helper(context, place.offset):
+        mark = quote(context.source)
+        text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
+        own = in_function.selection(context, node, needing, place.torch, text)
+        if own is not None:
+            return Reference(own.name, False, (own.edit,), opening_level(context))
     found = styles.function(context, place.torch, place.offset, cuda)
     if found is None:
         return None
     added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
+    if in_function.asks_often(context, node, needing):
+        own = in_function.kept(context, node, needing, found.expression)
+        if own is not None:
+            return Reference(own.name, False, (*added, own.edit), opening_level(context))
     return Reference(found.expression, False, added, opening_level(context), asks=True)
 
 

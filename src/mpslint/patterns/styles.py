@@ -71,6 +71,14 @@ def function(context: Context, torch: str, offset: int, cuda: str) -> Selection 
     return _helper(context, torch, offset, cuda)
 
 
+def has_helper(context: Context, offset: int) -> bool:
+    """Whether a function is there already that selects, or is to be imported."""
+    if known_helper(context, offset) is not None:
+        return True
+    elsewhere = context.elsewhere
+    return elsewhere is not None and elsewhere.helper_import(context) is not None
+
+
 def is_inline(context: Context) -> bool:
     """Whether selections that are there stay in place."""
     return context.settings.style == "inline" and context.settings.helper_module is None

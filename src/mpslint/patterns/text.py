@@ -10,6 +10,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
+from mpslint.patterns.conventions import conventions
 
 if TYPE_CHECKING:
     from mpslint.source import SourceFile
@@ -46,7 +47,11 @@ def indent_unit(source: SourceFile) -> str:
 
 @functools.lru_cache(maxsize=2)
 def line_limit(source: SourceFile) -> int:
-    """How long a line of this file may get: its own longest code line, within 88 to 120."""
+    """How long a line of this file may get: as its project's tools say, else its own longest line,
+    within 88 to 120."""
+    width = conventions(source.path).width
+    if width is not None:
+        return width
     longest = max((len(source.line(row)) for row in range(1, len(source.starts) + 1)), default=0)
     return min(max(longest, 88), 120)
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer, is_environment, kernels_of, matches
+from mpslint.facts.priors import helper_answer, is_environment, kernels_of, matches, wide_of
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CLASS,
     CONST,
     DEVICE,
+    DTYPE,
     ENVIRONMENT,
     FUNCTION,
     INSTANCE,
@@ -314,6 +315,11 @@ class Calls(BuiltinCalls, Statements):
             )
         if is_environment(name):
             return Atom(ENVIRONMENT)
+        wide = wide_of(name)
+        if wide == "dtype":
+            return Atom(DTYPE, "float64")
+        if wide is not None and self.frame.mask & MACS:
+            self.emit(Kind.SENT, node)
         if name in facts.PASSING_ON:
             return args[0] if args else UNK
         if name == "copy.deepcopy" or name == "copy.copy":

@@ -56,6 +56,8 @@ class Core:
     """The functions that lead to others which can matter."""
     noted: list[tuple[Kind, int]]
     """What raises on a Mac in runs that tell of nothing else: who calls wants to know."""
+    default_dtype: str | None
+    """What `torch.set_default_dtype` has made of the floats of which nobody says more."""
     depth: int
     steps: int
     reach: dict[ast.AST, int]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.worlds.events import RAISING, Kind
-from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED
+from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import effect_of
 from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, where
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 _MAX_TEXT = 60
+_HAVING = {"cuda": NVIDIA, "mps": MACS}
+"""The machines that have a device of this type; all have a CPU."""
+_ON = ((MAC, "on a Mac"), (CPU, "on a CPU"), (CUDA, "on CUDA"))
+"""The machines on which a program may run today."""
 _WORDS = {
     Kind.WIDE: "would be float64, which MPS lacks",
     Kind.MIXED: "would be given tensors of the CPU and of MPS",
@@ -33,6 +37,8 @@ class Harm(NamedTuple):
     tests: Tests
     """What decided that something is on the GPU there."""
     kind: Kind
+    is_default: bool = False
+    """It is float64 since all floats are."""
 
     @property
     def on_mac(self) -> bool:
@@ -58,8 +64,41 @@ def harms(worlds: Worlds, kinds: Iterable[Kind] = RAISING) -> Iterator[Harm]:
         known = found.get(key)
         reached = event.worlds | (known.worlds if known is not None else 0)
         tests = event.tests | (known.tests if known is not None else event.tests)
-        found[key] = Harm(event.node, reached, tests, event.kind)
+        by_default = event.kind is Kind.WIDE and event.name == "default"
+        found[key] = Harm(event.node, reached, tests, event.kind, by_default)
     yield from found.values()
+
+
+class Misplaced(NamedTuple):
+    """Something that is asked for on a device that the machine lacks."""
+
+    node: ast.AST
+    worlds: int
+    tests: Tests
+    device: str
+
+    def sentence(self, source: SourceFile, place: str, worlds: int) -> str:
+        """What would happen, and where; of the worlds in which it does."""
+        text = source.segment(self.node).splitlines()[0][:_MAX_TEXT]
+        where = " and ".join(name for machine, name in _ON if worlds & machine)
+        return f"{place}: {text} would ask for {self.device} {where}"
+
+
+def misplaced(worlds: Worlds) -> Iterator[Misplaced]:
+    """What raises since there is no such device; what is caught ends no program."""
+    for event in worlds.events(Kind.PLACED, Kind.MOVED, Kind.TYPED):
+        if event.caught:
+            continue
+        if event.kind is not Kind.PLACED:
+            wrong = event.worlds & (MAC | CPU)
+            if wrong:
+                yield Misplaced(event.node, wrong, event.tests, "cuda")
+            continue
+        for mask, atom in cases_of(event.value, event.worlds & (CUDA | MAC | CPU)):
+            if atom.kind == DEVICE and atom.v in _HAVING:
+                wrong = mask & ~_HAVING[atom.v]
+                if wrong:
+                    yield Misplaced(event.node, wrong, event.tests | atom.tests, atom.v)
 
 
 Told = dict[str, dict[str, bool]]

@@ -82,6 +82,7 @@ class Interpreter(Summaries, Methods):
         self.held = set()
         self.saves = []
         self.default_device = None
+        self.default_dtype = None
         self.ends = {}
         self._ended: tuple[int, ast.expr | None] = 0, None
         """The worlds that end with the module in an error, and the condition that says so."""
@@ -131,14 +132,14 @@ class Interpreter(Summaries, Methods):
         """What the names of the module are; without telling of anything. Other files ask this."""
         if not self._settled:
             self._settled = True
-            self.block(self.tree.body)
+            self._module()
         return self.frame.env
 
     def run(self) -> None:
         """Runs the file and all of its functions, and tells what they do."""
         self._settled = True
         self.recording = True
-        self.block(self.tree.body)
+        self._module()
         frame = self.frame
         end, tests = frame.mask, frame.tests
         self._ended = frame.refused, frame.gate
@@ -157,6 +158,14 @@ class Interpreter(Summaries, Methods):
         for key, value in frame.env.items():
             if "." not in key and key not in self.global_reads:
                 self.kept(value, key, use=self.tree)
+
+    def _module(self) -> None:
+        """Runs what stands at the top. Its functions see what the names are in the end, not what
+        they were in front of the first branch behind the function."""
+        self.block(self.tree.body)
+        for function in self.functions.values():
+            if function.up:
+                function.up = [*function.up[:-1], self.frame.env]
 
     # its functions
 

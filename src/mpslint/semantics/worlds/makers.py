@@ -79,6 +79,8 @@ class Makers(Placing):
             dtype = dtype or dtype_of(one(source, MACS))
         elif short in _OF_DATA and one(source, MACS).kind not in (SEQUENCE, ARRAY, TENSOR):
             made = Atom(UNKNOWN, scalar=True)
+        elif dtype is None and short in facts.FLOAT_FACTORIES and "dtype" not in keywords:
+            dtype = self.default_dtype
         result = self.on_device(made, where_to, None if from_array else dtype)
         self.wide(result, node, dtype, array=from_array)
         return result
@@ -97,16 +99,26 @@ class Makers(Placing):
         self.emit(Kind.OPERATOR, node, name=last)
         place = keywords.get("device")
         if last in ("Parameter", "Module"):
-            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+            return self.parameter(args)
         if place is not None and not is_none(place):
             placed = self.place(place, node)
-            return lift(lambda atom: Atom(MODULE, (where(atom) or "?", None)), placed)
+            made = lift(lambda atom: Atom(MODULE, (where(atom) or "?", self.default_dtype)), placed)
+            self.wide(made, node, self.default_dtype)
+            return made
         if last in facts.MIXING_LOSSES:
             return UNK
         loss = last.endswith("Loss")
         bare = last in facts.BARE_MODULES and facts.WEIGHTS.isdisjoint(keywords)
         bare = bare and not (loss and args) and not _spreads(node)
-        return Atom(MODULE, ("cpu", BARE if bare else None), scalar=loss)
+        return Atom(MODULE, ("cpu", BARE if bare else self.default_dtype), scalar=loss)
+
+    def parameter(self, args: list[Value]) -> Value:
+        """`nn.Parameter(tensor)`; one of a module goes where the module goes."""
+        first = one(args[0], ALL) if args else UNK
+        if first.kind != TENSOR:
+            return UNK
+        cls = self.frame.function.cls if self.frame.function is not None else None
+        return tensor("?", first.v[1]) if cls is not None and cls.module else args[0]
 
     def dtype_of(self, value: Value | None) -> str | None:
         """The dtype that an argument names, as a Mac would have it."""

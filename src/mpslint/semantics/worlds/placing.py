@@ -163,7 +163,8 @@ class Placing(Core):
                 old = what.v
             tests = to.tests if to.kind == DEVICE else NO_TESTS
             if what.kind == INSTANCE:
-                placed = (where(to) or "?", dtype or dtype_of(what))
+                own = dtype_of(what) or (self.default_dtype if what.v.module else None)
+                placed = (where(to) or "?", dtype or own)
                 return what.but(placed=placed, tests=what.tests | tests)
             kind = MODULE if what.kind == MODULE else TENSOR
             maybe = what.maybe and dtype is None and what.kind in (ARRAY, TENSOR)
@@ -184,7 +185,7 @@ class Placing(Core):
                 tests |= atom.tests
                 likely = likely or atom.maybe
         if worlds:
-            name = "array" if array else "tensor"
+            name = "array" if array else "tensor" if dtype != self.default_dtype else "default"
             wide = Atom(DTYPE, dtype)
             self.emit(
                 Kind.WIDE, node, worlds=worlds, tests=tests, name=name, value=wide, likely=likely

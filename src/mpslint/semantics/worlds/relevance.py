@@ -6,6 +6,8 @@ import ast
 import bisect
 from collections.abc import Iterable
 
+from mpslint.facts.priors import wide_words
+
 # A function without any of these words can neither do anything here nor tell the worlds apart.
 _WORDS = tuple(
     word.encode()
@@ -54,7 +56,7 @@ class Lines:
         while position > 0:
             self._starts.append(position)
             position = text.find(b"\n", position) + 1
-        self._by_words = self._having(_WORDS)
+        self._by_words = self._having((*_WORDS, *(word.lower() for word in wide_words())))
 
     def speaking(self, names: Iterable[str] = ()) -> list[int]:
         """Their numbers, in order; `names`: those of the file that stand for something of torch or

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.machines import TYPES
+from mpslint.facts.priors import wide_words
 
 if TYPE_CHECKING:
     from mpslint.semantics.index import Index
@@ -41,7 +42,7 @@ def may_name_gpu(index: Index, text: bytes, project: Project | None) -> bool:
 
 def may_be_wide(index: Index, text: bytes, project: Project | None) -> bool:
     """Whether some tensor of the file may have a dtype that MPS lacks."""
-    if any(word in text for word in _WIDE) or any(
+    if any(word in text for word in (*_WIDE, *wide_words())) or any(
         _is_dtype(index, use) for use in index.names.get("float", ())
     ):
         return True

@@ -106,6 +106,9 @@ class TorchCalls(Makers, Calls):
             if args:
                 self.place(args[0], node)
             return UNK
+        if name == "torch.set_default_dtype":
+            self.default_dtype = self.dtype_of(args[0]) if args else None
+            return UNK
         if name == "torch.set_default_tensor_type":
             self._default_type(node, args)
             return UNK
@@ -132,7 +135,7 @@ class TorchCalls(Makers, Calls):
         if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
             return self.make_module(last, node, args, keywords)
         if last == "Parameter":
-            return args[0] if args and one(args[0], ALL).kind == TENSOR else UNK
+            return self.parameter(args)
         return self._other(name, short, node, args, keywords)
 
     # torch.cuda
@@ -170,6 +173,7 @@ class TorchCalls(Makers, Calls):
     def _default_type(self, node: ast.Call, args: list[Value]) -> None:
         if not args:
             return
+        self.default_dtype = facts.DTYPES.get(text_of(one(args[0], MACS)))
         worlds = 0
         for mask, atom in cases_of(args[0], self.frame.mask):
             if atom.kind in (NAME, CONST) and text_of(atom).startswith("torch.cuda."):

@@ -1,0 +1,78 @@
+"""A fix keeps to the line length that the tools of a project are set to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+LONG = (
+    "import torch\n\nDEVICE = {0}cuda{0} if torch.cuda.is_available() else {0}cpu{0}\n"
+    "x = torch.zeros(3, device=DEVICE)\n"
+)
+
+
+def fixed(folder: Path, settings: dict[str, str], mark: str = '"') -> str:
+    """The text that a module becomes in a project with these files."""
+    (folder / "lib").mkdir()
+    (folder / ".git").mkdir()
+    for name, text in settings.items():
+        (folder / name).write_text(text)
+    path = folder / "lib" / "module.py"
+    path.write_text(LONG.format(mark))
+    return fix_source(SourceFile(str(path), path.read_bytes()), Settings()).text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", "[tool.ruff]\nline-length = 120\n"),
+        ("pyproject.toml", "[tool.black]\nline-length = 120\n"),
+        ("ruff.toml", "line-length = 120\n"),
+        ("setup.cfg", "[flake8]\nmax-line-length = 120\n"),
+        (".flake8", "[flake8]\nignore = E203\nmax-line-length = 120\n"),
+        ("tox.ini", "[tox]\nenvlist = py\n\n[pycodestyle]\nmax_line_length = 120\n"),
+        (".editorconfig", "root = true\n\n[*]\nmax_line_length = 120\n"),
+    ],
+)
+def test_what_fits_the_projects_lines_is_written_on_one(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    (line,) = [row for row in fixed(tmp_path, {name: text}).splitlines() if "cuda" in row]
+    assert 88 < len(line) <= 120
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"setup.cfg": "[flake8]\nmax-line-length = 1000\n"},
+        {"setup.cfg": "[metadata]\nmax-line-length = 120\n"},
+        {"pyproject.toml": "[tool.ruff\nline-length = 120\n"},
+    ],
+)
+def test_what_no_tool_says_is_read_off_the_file(tmp_path: Path, settings: dict[str, str]) -> None:
+    assert max(map(len, fixed(tmp_path, settings).splitlines())) <= 88
+
+
+def test_the_nearest_folder_that_says_anything_counts(tmp_path: Path) -> None:
+    (tmp_path / ".editorconfig").write_text("[*.py]\nmax_line_length = 120\n")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    assert max(map(len, fixed(inner, {}).splitlines())) <= 88
+
+
+def test_arms_stand_as_people_write_them_where_no_formatter_is_at_work(tmp_path: Path) -> None:
+    text = fixed(tmp_path, {}, "'")
+    assert "    'cuda' if torch.cuda.is_available()\n    else 'mps' if" in text
+
+
+def test_arms_stand_as_black_puts_them_where_it_is_at_work(tmp_path: Path) -> None:
+    text = fixed(
+        tmp_path, {"pyproject.toml": "[tool.black]\nskip-string-normalization = true\n"}, "'"
+    )
+    assert "    'cuda'\n    if torch.cuda.is_available()\n    else 'mps'\n" in text

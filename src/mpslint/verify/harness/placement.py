@@ -36,7 +36,7 @@ def called(root: torch.nn.Module, module: torch.nn.Module, result: Any, device: 
     """A module was called, as a part of ``root``."""
     own = [p for p in module._parameters.values() if p is not None]
     # While torch.jit traces, a question for a size would become a part of the traced program.
-    if not own or torch.jit.is_tracing():
+    if not own or torch._C._get_tracing_state() is not None:
         return
     row = _rows.get(id(module))
     if row is None:

@@ -2,7 +2,7 @@
 
 Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
 package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
-`environment.yml` count together; other lists of requirements where none of these names a torch.
+environments count together; other lists of requirements where none of these names a torch.
 """
 
 from __future__ import annotations
@@ -16,6 +16,10 @@ from mpslint.files import read_regular
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _OTHERS = ("requirements*.txt",)
+_CONDA = "*.y*ml"
+"""What conda calls an environment may have any name; its list of `dependencies:` tells it."""
+_MOST_YAML = 20
+"""A folder with more is one of a program's settings."""
 _ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
 """What only the topmost folder of a project has."""
 _MAX_BYTES = 1 << 20
@@ -70,16 +74,31 @@ def _names(folder: str) -> set[str]:
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
+    yaml = {name for name in names if fnmatch(name, _CONDA)}
+    if len(yaml) > _MOST_YAML:
+        names = names - {name for name in yaml if not _is_first(name)}
     for wanted in (_FIRST, _OTHERS):
         found = [
             pin
             for name in sorted(names)
-            if any(fnmatch(name, pattern) for pattern in wanted)
-            for pin in pins_in(name, _text(os.path.join(folder, name)))
+            if any(fnmatch(name, pattern) for pattern in (*wanted, _CONDA))
+            for pin in pins_in(name, _requirements(folder, name))
         ]
         if found:
             return min(found)
     return None
+
+
+def _is_first(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in _FIRST)
+
+
+def _requirements(folder: str, name: str) -> str:
+    """The text of a file that may list requirements; empty for YAML of another purpose."""
+    text = _text(os.path.join(folder, name))
+    if fnmatch(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
+        return ""
+    return text
 
 
 def _text(path: str) -> str:

@@ -70,6 +70,12 @@ def test_a_list_for_one_purpose_counts_only_where_the_project_says_nothing(proje
     assert said(project, "requirements.txt", "torch>=2.6\n") == Pin((2, 6), "requirements.txt:1")
 
 
+def test_an_environment_of_conda_is_known_by_its_dependencies(project: Path) -> None:
+    said(project, "settings.yml", "model:\n  - pytorch=1.7.0\n")
+    conda = "name: mae\ndependencies:\n  - python=3.8\n  - pytorch=1.7.0=py3.8_cuda10.2\n"
+    assert said(project, "mae_env.yml", conda) == Pin((1, 7), "mae_env.yml:4")
+
+
 def test_an_example_of_a_project_has_the_torch_of_the_project(project: Path) -> None:
     said(project, "pyproject.toml", '[project]\ndependencies = ["torch>=2.6"]\n')
     example = project / "examples" / "small"

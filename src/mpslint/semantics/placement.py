@@ -62,7 +62,9 @@ class Placement:
 
     def _device_uses(self) -> Iterator[ast.Call]:
         for name in ("set_default_device", "set_default_tensor_type"):
-            yield from self._index.calls.get(name, ())
+            for call in self._index.calls.get(name, ()):
+                if not any(map(_names_cpu, call.args[:1])):
+                    yield call
         for call in self._index.calls.get("cuda", ()):
             if isinstance(call.func, ast.Attribute):
                 yield call
@@ -199,6 +201,14 @@ def _is_cpu(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and node.args:
         node = node.args[0]
     return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _names_cpu(node: ast.expr) -> bool:
+    """`"cpu"`, or a type of tensors that are on the CPU (`torch.DoubleTensor`)."""
+    text = node.value if isinstance(node, ast.Constant) else ast.unparse(node)
+    if not isinstance(text, str) or "cuda" in text:
+        return False
+    return _is_cpu(node) or (text.startswith("torch.") and text.endswith("Tensor"))
 
 
 def has_host_copy(node: ast.AST) -> bool:

@@ -175,13 +175,18 @@ class Loops:
         decide it were given (`is_log_step = step % 50 == 0`)."""
         if depth and any(
             binding.kind == "assign"
-            and binding.value is not None
-            and self._rare(binding.value, depth - 1)
+            and _answers(binding.value)
+            and self._rare(binding.value, depth - 1)  # type: ignore[arg-type]
             for name in _deciding_names(test)
             for binding in self._flow.reaching(name)
         ):
             return True
+        counters = self._counters(test)
         for item in ast.walk(test):
+            if isinstance(item, ast.Call):
+                # `if divisible_by(step, every)`: what is asked of the number of the turn.
+                if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
+                    return True
             if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
                 return True
             if isinstance(item, ast.Name | ast.Attribute):
@@ -193,6 +198,31 @@ class Loops:
                 if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
                     return True
         return False
+
+    def _counters(self, node: ast.AST) -> set[str]:
+        """Names that hold the number of the turn, in the loops around `node`: `i` of
+        `for i in range(n)` and of `for i, x in enumerate(xs)`."""
+        found = set()
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, ast.For):
+                call, target = parent.iter, parent.target
+                name = self._counting(call)
+                if name == "range" and isinstance(target, ast.Name):
+                    found.add(target.id)
+                elif name == "enumerate" and isinstance(target, ast.Tuple):
+                    found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+        return found
+
+    def _counting(self, node: ast.expr) -> str | None:
+        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`."""
+        name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
+        if name == "trange":
+            return "range"
+        if name in ("range", "enumerate"):
+            return name
+        if name is not None and isinstance(node, ast.Call) and node.args:
+            return self._counting(node.args[0])
+        return None
 
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):
@@ -263,6 +293,13 @@ class Loops:
 
 def _is_wait(call: ast.Call) -> bool:
     return (last_name(call.func) or "").lower().endswith(("synchronize", "device_sync"))
+
+
+def _answers(value: ast.expr | None) -> bool:
+    """A test, or the remainder that one looks at; not what is computed with a step's number."""
+    if isinstance(value, ast.BinOp):
+        return isinstance(value.op, ast.Mod)
+    return isinstance(value, ast.BoolOp | ast.Compare | ast.UnaryOp)
 
 
 def _deciding_names(test: ast.expr) -> Iterator[ast.Name]:

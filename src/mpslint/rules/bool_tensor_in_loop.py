@@ -19,7 +19,8 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 ## What is not flagged
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
 rank or a verbosity switch, or in evaluation and generation loops; assertions of tests; tensors
-known to be on the CPU.
+known to be on the CPU; in functions that a step calls, and of losses of which only `backward()` is
+seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -73,7 +74,7 @@ def _decisions(context: Context) -> Iterator[Step]:
         if isinstance(node, ast.Assert) and _in_a_test(context, node):
             continue
         for operand in _operands(test):
-            turns = training(context, operand)
+            turns = training(context, operand, calls=0)
             if turns is not None and _is_read(context, operand):
                 yield Step(operand, operand, turns)
 
@@ -108,4 +109,4 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
 def _is_read(context: Context, node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and context.resolve(node.func) in _READING_FUNCTIONS:
         return any(is_device_tensor(context, argument) for argument in node.args)
-    return is_device_tensor(context, node)
+    return is_device_tensor(context, node) and not context.values.of(node).by_use

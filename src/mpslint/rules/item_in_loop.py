@@ -3,10 +3,12 @@
 ## What it does
 Flags `.item()` and `float(t)` of a tensor on a device at every step of training: the loss that is
 printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
-function that trains without a loop (`update`, a callback of an engine). Several reads with no
-device work between them are reported once, at the first. A loop that each forward pass of a module
-runs, in its `forward` or in what that calls in the same file, counts like one that trains, whoever
-calls the module: each turn that reads a number waits.
+function that trains without a loop (`update`, a callback of an engine), with the functions of the
+file that it calls by name or by way of `self`. What `backward()` is called on is a tensor, wherever
+it comes from, in a file that uses a device itself. Several reads with no device work between them
+are reported once, at the first. A loop that each forward pass of a module runs, in its `forward` or
+in what that calls in the same file, counts like one that trains, whoever calls the module: each
+turn that reads a number waits.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -29,14 +31,15 @@ total = float(total)
 or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 
 ## What is not flagged
-Reads under a test of the step (`if step % 50 == 0`, `if step == last`), of the rank or of a
-verbosity switch, in an error path, behind `if step % n: continue`; after the loop; once per epoch;
-in evaluation loops, where nothing is trained and results must be read at some time; tensors known
-to be on the CPU and programs that never use another device (a file that trains what its callers
-hand it says nothing of that); values that are no tensors of torch
-(NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step
-(`synchronize`); in a forward pass, a read outside loops (a length that a shape needs), arms for
-predictions alone (`if not self.training`), what is known to lie on the CPU.
+Reads under a test of the step (`if step % 50 == 0`, `if step == last`, by a name for such a test as
+well), of the rank or of a verbosity switch, in an error path, behind `if step % n: continue`; after
+the loop; once per epoch; in evaluation loops, where nothing is trained and results must be read at
+some time; tensors known to be on the CPU and programs that never use another device (a file that
+trains what its callers hand it says nothing of that); values that are no tensors of torch (NumPy
+scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step (`synchronize`,
+or a helper of the file that does so); functions that hand to NumPy as it is what comes from out of
+sight, since that is on the CPU then; in a forward pass, a read outside loops (a length that a shape
+needs), arms for predictions alone (`if not self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.

@@ -2,12 +2,13 @@
 
 ## What it does
 Flags `.numpy()`, `np.asarray(t)`, `np.array(t)` and what computes with each number of its argument
-(`np.isnan(t)`, `np.exp(t)`) of a tensor that is known to come from a
-device that is not the CPU: the output of a model that was moved, a tensor that went through
-`.to(device)`, or what is computed from these. Also flags `.numpy()` of a value that this code
+(`np.isnan(t)`, `np.exp(t)`) of a tensor that is known to come from a device that is not the CPU:
+the output of a model that was moved, a tensor that went through `.to(device)`, or what is computed
+from these. Also flags `.numpy()` in the arm for tensors that are not on CUDA (`if x.is_cuda: ...
+else: x.numpy()`): they need not be on the CPU. Also flags `.numpy()` of a value that this code
 copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a
-function that moves things to a device, because only the output of a model needs the `detach`.
-Also of what is computed from an argument of a call whose result is copied to the CPU in the same
+function that moves things to a device, because only the output of a model needs the `detach`. Also
+of what is computed from an argument of a call whose result is copied to the CPU in the same
 function (`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And
 of the tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
 The norm that `clip_grad_norm_` gives back is where the gradients are: NumPy's functions raise too.
@@ -83,9 +84,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):
         if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
             tensor = call.func.value
-            if has_host_copy(tensor) or in_cpu_arm(context, call):
+            if has_host_copy(tensor):
                 continue
-            reason = _reason(context, tensor, call)
+            reason = _told_by_itself(context, tensor, call)
+            if reason is None and not in_cpu_arm(context, call):
+                reason = _reason(context, tensor, call)
             if reason is not None:
                 start, end = context.name_token(call.func)
                 yield _finding(context, rule, start, end, tensor, start, reason)
@@ -162,6 +165,20 @@ def _reason(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | Non
     if not _detached(tensor) or not placement.used_in(context.index.function(tensor)):
         return None
     return _Reason("on a model's output")
+
+
+def _told_by_itself(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:
+    """A read in the arm for tensors that are not on CUDA, of what the other arm copies first: who
+    calls this function has chosen the device, and it may be a third one."""
+    copy = context.placement.copied_where_it_is_on_cuda(tensor)
+    if copy is None or context.guards.has(tensor, "cpu"):
+        return None
+    value = context.values.of(tensor)
+    if value.kind not in (Kind.TENSOR, Kind.UNKNOWN) or value.on_cpu:
+        return None
+    if read_of(context, call) is Read.ON_HOST:
+        return None
+    return _Reason("on a tensor", copy)
 
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:

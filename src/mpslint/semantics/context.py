@@ -97,7 +97,7 @@ class Context:
 
     @cached_property
     def loops(self) -> Loops:
-        return Loops(self.index, self.values)
+        return Loops(self.index, self.values, self.flow)
 
     @cached_property
     def worlds(self) -> Worlds:

@@ -9,14 +9,22 @@ from __future__ import annotations
 
 import ast
 import enum
+from collections.abc import Iterator
 
 from mpslint.facts.priors import matches
+from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
+_NAMES_FOLLOWED = 2
+"""`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
+
+_CALLS_OF_A_WAIT = 4
+"""`if torch.cuda.is_available(): torch.cuda.synchronize(device)`, and the same for MPS."""
 
 
 class LoopKind(enum.Enum):
@@ -28,9 +36,10 @@ class LoopKind(enum.Enum):
 
 
 class Loops:
-    def __init__(self, index: Index, values: Values) -> None:
+    def __init__(self, index: Index, values: Values, flow: Flow) -> None:
         self._index = index
         self._values = values
+        self._flow = flow
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
         self._waits: dict[Loop | FunctionNode, bool] = {}
@@ -116,13 +125,21 @@ class Loops:
         known = self._waits.get(loop)
         if known is None:
             known = self._waits[loop] = any(
-                (self._values.last_name(call.func) or "")
-                .lower()
-                .endswith(("synchronize", "device_sync"))
-                and self.every_step(call, loop)
+                (_is_wait(call) or self._calls_wait(call)) and self.every_step(call, loop)
                 for call in self._own_calls(loop)
             )
         return known
+
+    def _calls_wait(self, call: ast.Call) -> bool:
+        """Whether a function of this file is called that does little but wait: `def sync(): ...`"""
+        if not isinstance(call.func, ast.Name):
+            return False
+        return any(
+            isinstance(binding.node, FUNCTIONS)
+            and len(own := self._own_calls(binding.node)) <= _CALLS_OF_A_WAIT
+            and any(map(_is_wait, own))
+            for binding in self._flow.reaching(call.func)
+        )
 
     def _trains(self, call: ast.Call) -> bool:
         function = call.func
@@ -153,7 +170,17 @@ class Loops:
             and any(isinstance(s, ast.Continue | ast.Return) for s in item.body)
         )
 
-    def _rare(self, test: ast.expr) -> bool:
+    def _rare(self, test: ast.expr, depth: int = _NAMES_FOLLOWED) -> bool:
+        """Whether `test` holds at some steps only: by what stands in it, or in what the names that
+        decide it were given (`is_log_step = step % 50 == 0`)."""
+        if depth and any(
+            binding.kind == "assign"
+            and _answers(binding.value)
+            and self._rare(binding.value, depth - 1)  # type: ignore[arg-type]
+            for name in _deciding_names(test)
+            for binding in self._flow.reaching(name)
+        ):
+            return True
         counters = self._counters(test)
         for item in ast.walk(test):
             if isinstance(item, ast.Call):
@@ -262,6 +289,31 @@ class Loops:
                     for d in parent.decorator_list
                 )
         return False
+
+
+def _is_wait(call: ast.Call) -> bool:
+    return (last_name(call.func) or "").lower().endswith(("synchronize", "device_sync"))
+
+
+def _answers(value: ast.expr | None) -> bool:
+    """A test, or the remainder that one looks at; not what is computed with a step's number."""
+    if isinstance(value, ast.BinOp):
+        return isinstance(value.op, ast.Mod)
+    return isinstance(value, ast.BoolOp | ast.Compare | ast.UnaryOp)
+
+
+def _deciding_names(test: ast.expr) -> Iterator[ast.Name]:
+    """The names whose truth, or whose number in a comparison, decides `test`."""
+    if isinstance(test, ast.Name):
+        yield test
+    elif isinstance(test, ast.BoolOp):
+        for value in test.values:
+            yield from _deciding_names(value)
+    elif isinstance(test, ast.UnaryOp):
+        yield from _deciding_names(test.operand)
+    elif isinstance(test, ast.Compare):
+        for side in (test.left, *test.comparators):
+            yield from _deciding_names(side)
 
 
 def _warms_up(test: ast.expr) -> bool:

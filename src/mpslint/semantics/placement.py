@@ -62,7 +62,9 @@ class Placement:
 
     def _device_uses(self) -> Iterator[ast.Call]:
         for name in ("set_default_device", "set_default_tensor_type"):
-            yield from self._index.calls.get(name, ())
+            for call in self._index.calls.get(name, ()):
+                if not any(map(_names_cpu, call.args[:1])):
+                    yield call
         for call in self._index.calls.get("cuda", ()):
             if isinstance(call.func, ast.Attribute):
                 yield call
@@ -130,6 +132,27 @@ class Placement:
             child = parent
         return None
 
+    def copied_where_it_is_on_cuda(self, node: ast.expr) -> ast.AST | None:
+        """The copy that `node` gets where a tensor itself says that it is on CUDA (`x.is_cuda`),
+        when `node` stands in the arm for all others: what is not on CUDA need not be on the CPU.
+
+        What the one arm gives to NumPy is on the CPU, so whatever is done to `node` there first
+        brings it to it.
+        """
+        wanted = _without_copies(node)
+        child: ast.AST = node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+                return None
+            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+                other, outcome = _other_arm(parent, child)
+                if _is_on_cuda(parent.test, outcome):
+                    for read in _reads_by_numpy(other):
+                        if any(_without_copies(item) == wanted for item in _made_of(read)):
+                            return read
+            child = parent
+        return None
+
     def _implied(self, test: ast.expr, outcome: bool) -> Facts:
         return self._guards.implied(test, outcome)
 
@@ -159,6 +182,32 @@ class Placement:
         ):
             return False
         return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(value))
+
+
+def _is_on_cuda(test: ast.expr, outcome: bool) -> bool:
+    """Whether `outcome` of the test says that a tensor is on CUDA."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _is_on_cuda(test.operand, not outcome)
+    return isinstance(test, ast.Attribute) and test.attr == "is_cuda" and outcome
+
+
+def _reads_by_numpy(nodes: list[ast.AST]) -> Iterator[ast.expr]:
+    """What `.numpy()` is called on."""
+    for top in nodes:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr == "numpy":
+                    yield node.func.value
+
+
+def _made_of(read: ast.expr) -> Iterator[ast.expr]:
+    """`x` of `x.cpu()` and of `to_host(x)`; nothing of what is read as it is."""
+    if has_host_copy(read):
+        yield read
+    while isinstance(read, ast.Attribute | ast.Call):
+        if isinstance(read, ast.Call):
+            yield from read.args
+        read = read.func if isinstance(read, ast.Call) else read.value
 
 
 def _other_arm(branch: ast.If | ast.IfExp, child: ast.AST) -> tuple[list[ast.AST], bool]:
@@ -199,6 +248,14 @@ def _is_cpu(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and node.args:
         node = node.args[0]
     return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _names_cpu(node: ast.expr) -> bool:
+    """`"cpu"`, or a type of tensors that are on the CPU (`torch.DoubleTensor`)."""
+    text = node.value if isinstance(node, ast.Constant) else ast.unparse(node)
+    if not isinstance(text, str) or "cuda" in text:
+        return False
+    return _is_cpu(node) or (text.startswith("torch.") and text.endswith("Tensor"))
 
 
 def has_host_copy(node: ast.AST) -> bool:

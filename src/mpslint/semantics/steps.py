@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
+from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -25,6 +26,8 @@ Turns = Loop | FunctionNode
 
 
 _GIVEN = "steps.given"
+_CALLS_FOLLOWED = 2
+"""A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
 
 def _is_given_something(context: Context, function: FunctionNode | None) -> bool:
@@ -91,11 +94,12 @@ def _is_given(context: Context) -> bool:
     return True
 
 
-def training(context: Context, node: ast.AST) -> Turns | None:
+def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> Turns | None:
     """What trains and runs `node` at every step; None where it runs rarely or nothing trains.
 
-    An inner loop that queues no work (over the losses of a step) is a part of the step. What waits
-    for the device on purpose at each step does not count, and what a test waits for slows nobody.
+    An inner loop that queues no work (over the losses of a step) is a part of the step, and so is
+    a function of this file that is called at each step. What waits for the device on purpose at
+    each step does not count, and what a test waits for slows nobody.
     """
     if _is_test(context, node):
         return None
@@ -106,6 +110,8 @@ def training(context: Context, node: ast.AST) -> Turns | None:
     turns: Turns | None = loop
     if loop is None:
         turns = _training_step(context, node)
+        if turns is None and calls:
+            return _called_in_training(context, node, calls)
     elif loops.kind(loop) is not LoopKind.TRAIN:
         return None
     if turns is None:
@@ -159,6 +165,46 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     return function
 
 
+def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | None:
+    """What trains and calls the function around `node` at every step."""
+    index = context.index
+    function = index.function(node)
+    if function is None or not context.loops.every_step(node, function):
+        return None
+    if isinstance(index.block(index.statement(node))[-1], ast.Raise):
+        return None  # What tells of an error that ends the training.
+    for site in _called_by_name(context, function):
+        turns = training(context, site, calls - 1)
+        if turns is not None:
+            return turns
+    return None
+
+
+def _called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
+    """Calls of `function` that can be of no other: by its name, or by way of `self`."""
+    index = context.index
+    klass = index.parents[function]
+    if isinstance(klass, ast.ClassDef):
+        named: list[ast.Attribute] | list[ast.Name] = [
+            use
+            for use in index.attributes.get(function.name, ())
+            if isinstance(use.value, ast.Name)
+            and use.value.id == "self"
+            and index.within(use, klass)
+        ]
+    else:
+        scope = context.names.scope_of(function)
+        named = [
+            use
+            for use in index.names.get(function.name, ())
+            if context.names.owner(use.id, use) is scope
+        ]
+    for use in named:
+        call = index.parents[use]
+        if isinstance(call, ast.Call) and call.func is use and not index.within(use, function):
+            yield call
+
+
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
     """Whether `node` is a tensor that kernels of a device fill."""
     if _is_of_old_torch(context, node):
@@ -167,9 +213,29 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
     if value.kind is not Kind.TENSOR or not (value.computed or value.loss):
         return False
     if value.devices is None:
-        uses = context.placement.file_uses_devices or trains_what_it_is_given(context)
-        return uses and not context.guards.has(node, "cpu")
+        uses = context.placement.file_uses_devices
+        if not uses and not value.by_use:
+            uses = trains_what_it_is_given(context)
+        on_host = context.guards.has(node, "cpu") or _numpy_takes_what_comes(context, node)
+        return uses and not on_host
     return context.placement.on_accelerator(node)
+
+
+def _numpy_takes_what_comes(context: Context, node: ast.expr) -> bool:
+    """Whether the function around `node` moves nothing and hands to NumPy what comes from out of
+    sight as it is: that raises on CUDA, too, so what comes to this function is on the CPU."""
+    function = context.index.function(node)
+    if function is None or context.placement.used_in(function):
+        return False
+    for call in context.index.calls.get("numpy", ()):
+        if context.index.function(call) is not function or call.args or call.keywords:
+            continue
+        if not isinstance(call.func, ast.Attribute) or has_host_copy(call.func.value):
+            continue
+        value = context.values.of(call.func.value)
+        if value.kind in (Kind.TENSOR, Kind.UNKNOWN) and value.devices is None:
+            return True
+    return False
 
 
 def _is_of_old_torch(context: Context, node: ast.expr) -> bool:

@@ -44,6 +44,8 @@ class Value(NamedTuple):
     """A tensor that carries gradients: a model's or criterion's output, or computed from one."""
     computed: bool = False
     """A tensor known to come out of a kernel (not an argument of unknown origin)."""
+    by_use: bool = False
+    """Known for a tensor only by what is done with it; where it comes from is out of sight."""
 
     @property
     def on_cpu(self) -> bool:
@@ -94,6 +96,7 @@ def join(values: list[Value]) -> Value:
         devices,
         loss=any(value.loss for value in values),
         computed=all(value.computed for value in values),
+        by_use=any(value.by_use for value in values),
     )
 
 
@@ -106,7 +109,13 @@ def arithmetic(left: Value, right: Value) -> Value:
             sides = [t.devices for t in tensors if t.devices is not None]
             off_cpu = [d for d in sides if d != CPU_ONLY]
             devices = off_cpu[0] if off_cpu else (sides[0] if len(sides) == 2 else None)
-        return Value(Kind.TENSOR, devices, loss=any(t.loss for t in tensors), computed=True)
+        return Value(
+            Kind.TENSOR,
+            devices,
+            loss=any(t.loss for t in tensors),
+            computed=True,
+            by_use=any(t.by_use for t in tensors),
+        )
     kinds = {left.kind, right.kind}
     if Kind.NDARRAY in kinds:
         return NDARRAY

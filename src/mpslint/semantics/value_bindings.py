@@ -19,6 +19,7 @@ from mpslint.semantics.value import (
     arithmetic,
     join,
 )
+from mpslint.semantics.value_gradients import Gradients
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -33,8 +34,15 @@ class BoundValues:
         self._index = index
         self._names = names
         self._flow = flow
+        self._gradients = Gradients(index, names, flow)
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
+        value = self._given(binding, name)
+        if value.kind is Kind.UNKNOWN and self._gradients.goes_back(binding):
+            return Value(Kind.TENSOR, value.devices, loss=True, computed=True, by_use=True)
+        return value
+
+    def _given(self, binding: Binding, name: ast.Name) -> Value:
         if binding.kind in ("assign", "annotate", "walrus"):
             return self._values.of(binding.value)
         if binding.kind == "augment":

@@ -237,8 +237,10 @@ class CallValues:
             if method in NEW_FACTORIES:
                 given = self._device_keyword(node)
                 return Value(Kind.TENSOR, given if given is not None else base.devices)
-            return Value(
-                Kind.TENSOR, base.devices, loss=base.loss and method != "detach", computed=True
+            return base._replace(
+                loss=base.loss and method != "detach",
+                computed=True,
+                by_use=base.by_use and method not in TENSOR_ONLY,
             )
         if base.kind is Kind.MODULE:
             if method in MODULE_METHODS:

@@ -284,7 +284,7 @@ class Values:
             return FLAG
         tensors = [side for side in sides if side.kind is Kind.TENSOR]
         if tensors:
-            return Value(Kind.TENSOR, tensors[0].devices, computed=True)
+            return tensors[0]._replace(loss=False, computed=True)
         if any(side.kind is Kind.NDARRAY for side in sides):
             return NDARRAY
         # `mask > threshold` on something unknown may be a tensor of flags.

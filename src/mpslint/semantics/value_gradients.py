@@ -1,0 +1,62 @@
+"""Names that `backward()` is called on: only a tensor can go back through the graph.
+
+Where a loss comes from a function out of sight, or is summed up in a loop from the losses of a
+dictionary, nothing at its right side says what it is. What is done with it does.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cached_property
+
+from mpslint.semantics.flow import Flow
+from mpslint.semantics.index import Index
+from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.value_tables import NUMBER_METHODS, TENSOR_METHODS
+
+_OF_TENSORS = (
+    TENSOR_METHODS
+    | NUMBER_METHODS
+    | {"shape", "dtype", "device", "grad_fn", "requires_grad", "retain_grad", "is_cuda", "is_mps"}
+)
+_OF_TENSORS_BACKWARD = frozenset({"gradient", "retain_graph", "create_graph", "inputs"})
+_FROM_EXPRESSIONS = frozenset({"assign", "annotate", "walrus", "augment", "unpack", "parameter"})
+
+
+class Gradients:
+    def __init__(self, index: Index, names: Names, flow: Flow) -> None:
+        self._index = index
+        self._names = names
+        self._flow = flow
+
+    def goes_back(self, binding: Binding) -> bool:
+        """Whether what `binding` gives its name is what `backward()` is called on later."""
+        return binding.kind in _FROM_EXPRESSIONS and binding in self._bindings
+
+    @cached_property
+    def _bindings(self) -> set[Binding]:
+        found: set[Binding] = set()
+        for call in self._index.calls.get("backward", ()):
+            name = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if not isinstance(name, ast.Name) or not _is_of_tensors(call):
+                continue
+            if self._has_tensors_uses_only(name):
+                found.update(self._flow.reaching(name))
+        return found
+
+    def _has_tensors_uses_only(self, name: ast.Name) -> bool:
+        """Nobody calls it, or asks it for what a tensor has not: a network of somebody's own may
+        have a `backward`, too."""
+        scope = self._names.owner(name.id, name)
+        for use in self._index.names.get(name.id, ()):
+            parent = self._index.parents[use]
+            called = isinstance(parent, ast.Call) and parent.func is use
+            of_others = isinstance(parent, ast.Attribute) and parent.attr not in _OF_TENSORS
+            if (called or of_others) and self._names.owner(use.id, use) is scope:
+                return False
+        return True
+
+
+def _is_of_tensors(call: ast.Call) -> bool:
+    """`loss.backward()`; what is handed on by position is a gradient or another's loss."""
+    return not call.args and all(item.arg in _OF_TENSORS_BACKWARD for item in call.keywords)

@@ -69,6 +69,18 @@ def test_no_question_comes_before_the_visible_devices_are_set() -> None:
     assert context.source.text[: found.edits[0].start].endswith("= '1'\n")
 
 
+def test_no_selection_stands_behind_the_program_itself() -> None:
+    program = """
+    import os
+    def f():
+        probe(1)
+    if __name__ == "__main__":
+        os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+        f()
+    """
+    assert named(program) is None
+
+
 def test_no_question_comes_before_a_fork_that_needs_cuda() -> None:
     program = """
     import multiprocessing

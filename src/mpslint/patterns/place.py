@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.legacy_types import CUDA_TYPES
+from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -73,7 +74,8 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     """`place`, or the place behind `os.environ["CUDA_VISIBLE_DEVICES"] = ...`.
 
     To ask whether CUDA is available settles which GPUs a process sees. None where a function sets
-    the variable, since nobody knows when.
+    the variable, since nobody knows when, and where the program itself does, behind which all has
+    been run.
     """
     source = context.source
     for constant in context.index.spelled("CUDA_VISIBLE_DEVICES"):
@@ -85,6 +87,8 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
         while context.index.parents[item] is not context.tree:
             item = context.index.statement(context.index.parents[item])
         if isinstance(item, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return None
+        if isinstance(item, ast.If) and is_main_test(item.test):
             return None
         row = item.end_lineno or item.lineno
         if row >= len(source.starts) or ";" in source.line(row):

@@ -68,7 +68,8 @@ class _Pickler(reduction.ForkingPickler):
     def reducer_override(self, value: Any) -> Any:
         # Queues, locks and tensors are handed over in ways of their own.
         handed_over = isinstance(value, torch.Tensor | torch.UntypedStorage)
-        if handed_over or type(value).__module__.startswith(_OWN):
+        kinds = type(value).__mro__  # the queues of concurrent.futures are heirs of these
+        if handed_over or any(kind.__module__.startswith(_OWN) for kind in kinds):
             return int, ()
         return NotImplemented
 

@@ -29,14 +29,18 @@ class Trees:
         key = (os.path.abspath(source.path), source.data)
         tree = self._kept.pop(key, None)
         if tree is None:
+            # Room is made first: what is dropped anyway need not be there beside the new tree.
+            self._make_room(len(source.data))
             tree = source.parse()
             self._bytes += len(source.data)
-            while self._kept and self._bytes > _MOST_BYTES:
-                gone = next(iter(self._kept))
-                del self._kept[gone]
-                self._bytes -= len(gone[1])
         self._kept[key] = tree  # used last, dropped last
         return tree
+
+    def _make_room(self, size: int) -> None:
+        while self._kept and self._bytes + size > _MOST_BYTES:
+            gone = next(iter(self._kept))
+            del self._kept[gone]
+            self._bytes -= len(gone[1])
 
     def read(self, path: str, data: bytes) -> tuple[SourceFile, ast.Module]:
         """A file of these bytes with its tree. Raises `BadSource`."""

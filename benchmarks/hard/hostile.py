@@ -117,8 +117,10 @@ def _told(out: str, arguments: tuple[str, ...]) -> str:
 
 
 def _flake8(project: Path, work: Path, trap: Trap) -> str:
-    """The plugin on the files that flake8 itself reads to the end."""
-    names = [name for name in ("good.py", "a.py", *_files(project)) if (project / name).is_file()]
+    """The plugin on the files that flake8 itself reads to the end: notebooks are none, of which it
+    takes 2 s of CPU for each MB, with the plugin or without."""
+    given = ("good.py", "a.py", *(name for name in _files(project) if name.endswith(".py")))
+    names = [name for name in given if (project / name).is_file()]
     config = work / "flake8.ini"
     plugin = "MPS = mpslint.flake8_plugin:Plugin"
     config.write_text(f"[flake8:local-plugins]\nextension =\n    {plugin}\n")

@@ -13,6 +13,7 @@ from mpslint.model import Confidence, Severity
 
 if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
+    from mpslint.torch_pins import Pin
 
 DEFAULT_EXCLUDE = (
     ".bzr",
@@ -78,6 +79,20 @@ class Settings(NamedTuple):
     """Folder of the settings file, which relative globs start from; empty: none was found."""
     origin: str = ""
     """The settings file, empty when there is none."""
+    min_torch_is_set: bool = False
+    """Somebody set `min_torch`; else what the project's requirements say goes over it."""
+    pin: "Pin | None" = None
+    """The requirement that lets the oldest torch in, where `min_torch` is not set."""
+
+    @property
+    def oldest_torch(self) -> tuple[int, int]:
+        """The oldest torch that what fixes write has to run on."""
+        return self.min_torch if self.pin is None else self.pin.oldest
+
+    @property
+    def oldest_by(self) -> str:
+        """Who lets that torch in, as a message names it."""
+        return "min-torch" if self.pin is None else self.pin.place
 
     def enabled(self, path: str) -> frozenset[str]:
         """The codes of the rules that are on for the file at `path`.

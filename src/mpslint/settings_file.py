@@ -17,6 +17,8 @@ from mpslint.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from mpslint.torch_pins import Pin, Pins
+
 NAMES = ("mpslint.toml", "pyproject.toml")
 _MAX_BYTES = 1 << 20
 _MOST_PARTS = 64
@@ -45,6 +47,10 @@ class SettingsFinder:
         self._folders: dict[str, Settings] = {}
         self._extended: dict[str, list[str]] = {}
         self._fixed: Settings | None = None
+        self._isolated = isolated
+        self._pins: Pins | None = None
+        self._pinned: dict[str, Settings] = {}
+        self._shared: dict[tuple[int, Pin], Settings] = {}
         if isolated:
             self._fixed = self._over(Settings())
         elif config is not None:
@@ -52,13 +58,36 @@ class SettingsFinder:
 
     def for_folder(self, folder: str) -> Settings:
         """The settings for files in `folder`. Raises `BadSettings`."""
-        if self._fixed is not None:
-            return self._fixed
+        if self._isolated:
+            return self._fixed or Settings()
         folder = os.path.abspath(folder)
+        known = self._pinned.get(folder)
+        if known is None:
+            known = self._pinned[folder] = self._with_pin(folder, self._fixed or self._of(folder))
+        return known
+
+    def _of(self, folder: str) -> Settings:
         known = self._folders.get(folder)
         if known is None:
             known = self._folders[folder] = self._find(folder)
         return known
+
+    def _with_pin(self, folder: str, settings: Settings) -> Settings:
+        """`settings`, with what the project's requirements say of torch where nobody has set
+        `min-torch`. Folders with the same of both share the object."""
+        if settings.min_torch_is_set:
+            return settings
+        if self._pins is None:
+            from mpslint.torch_pins import Pins
+
+            self._pins = Pins()
+        pin = self._pins.of(folder)
+        if pin is None:
+            return settings
+        key = id(settings), pin
+        if key not in self._shared:
+            self._shared[key] = settings._replace(pin=pin)
+        return self._shared[key]
 
     def for_file(self, path: str) -> Settings:
         return self.for_folder(os.path.dirname(os.path.abspath(path)))
@@ -86,7 +115,7 @@ class SettingsFinder:
             if settings is not None:
                 return self._over(settings)
         parent = os.path.dirname(folder)
-        return self._over(Settings()) if parent == folder else self.for_folder(parent)
+        return self._over(Settings()) if parent == folder else self._of(parent)
 
     def _over(self, settings: Settings) -> Settings:
         for changes in self._layers:

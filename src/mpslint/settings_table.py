@@ -21,7 +21,7 @@ DEVICES = ("mps", "cuda", "cpu")
 _LONGEST_GLOB = 1000
 EXTEND = "extend"
 """The one key that is no setting: it names the file whose settings hold below these."""
-NOT_A_KEY = ("root", "origin")
+NOT_A_KEY = ("root", "origin", "min_torch_is_set", "pin")
 """Settings that no key sets."""
 
 
@@ -259,7 +259,11 @@ _ADDED = ("extend_select", "extend_exclude", "extend_per_file_ignores")
 
 def over(settings: Settings, changes: dict[str, Any]) -> Settings:
     """`settings` with another layer over them."""
-    grown = {name: (*getattr(settings, name), *changes[name]) for name in _ADDED if name in changes}
+    grown: dict[str, Any] = {
+        name: (*getattr(settings, name), *changes[name]) for name in _ADDED if name in changes
+    }
+    if "min_torch" in changes:
+        grown["min_torch_is_set"] = True
     return settings._replace(**{**changes, **grown})
 
 

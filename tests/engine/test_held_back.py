@@ -34,14 +34,14 @@ def projects_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("project", ["policy", "switch", "sparse"])
+@pytest.mark.parametrize("project", ["policy", "switch", "sparse", "graph"])
 def test_a_project_that_holds_mps_back_keeps_its_selections(project: str, name: str) -> None:
     before, after = fixed(project, name)
     assert after == before
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("project", ["policy", "switch", "sparse"])
+@pytest.mark.parametrize("project", ["policy", "switch", "sparse", "graph"])
 def test_unsafe_fixes_open_it(project: str, name: str) -> None:
     assert '"mps"' in fixed(project, name, unsafe=True)[1]
 
@@ -52,8 +52,14 @@ def test_a_project_that_only_lets_its_users_opt_out_is_opened(name: str) -> None
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_sparse_buffers_do_no_harm_where_torch_has_sparse_mps(name: str) -> None:
-    assert '"mps"' in fixed("sparse", name, min_torch=(2, 9))[1]
+@pytest.mark.parametrize("project", ["sparse", "graph"])
+def test_sparse_tensors_do_no_harm_where_torch_has_sparse_mps(project: str, name: str) -> None:
+    assert '"mps"' in fixed(project, name, min_torch=(2, 9))[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_sparse_tensor_that_stays_on_the_cpu_holds_nothing_back(name: str) -> None:
+    assert '"mps"' in fixed("host_graph", name)[1]
 
 
 @pytest.mark.parametrize("name", FILES)

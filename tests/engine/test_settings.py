@@ -13,7 +13,7 @@ from mpslint.errors import BadSettings
 from mpslint.model import Confidence, Severity
 from mpslint.settings import Settings
 from mpslint.settings_file import SettingsFinder, read
-from mpslint.settings_table import EXTEND, KEYS, convert, schema
+from mpslint.settings_table import EXTEND, KEYS, NOT_A_KEY, convert, schema
 
 
 def write(path: Path, text: str) -> Path:
@@ -82,6 +82,7 @@ def test_every_key_is_read(project: Path) -> None:
         exclude=("old",),
         extend_exclude=("vendored/*",),
         min_torch=(2, 6),
+        min_torch_is_set=True,
         max_torch=(2, 13),
         device_order=("cuda", "mps", "cpu"),
         style="accelerator",
@@ -103,7 +104,7 @@ def test_every_key_is_read(project: Path) -> None:
 
 def test_every_setting_has_a_key_and_every_key_a_setting() -> None:
     keys = {key.replace("-", "_") for key in KEYS} - {EXTEND}
-    assert keys == set(Settings._fields) - {"root", "origin"}
+    assert keys == set(Settings._fields) - set(NOT_A_KEY)
 
 
 @pytest.mark.parametrize(

@@ -13,14 +13,21 @@ if TYPE_CHECKING:
 def parser() -> Parser:
     from mpslint.cli.parsing import Parser
 
-    return Parser("clean", "Remove what `mpslint check` keeps of earlier runs.")
+    return Parser("clean", "Remove what earlier runs keep: findings, and builds of `--torch cpu`.")
 
 
 def run(arguments: list[str]) -> int:
     from mpslint.cache_folder import open_folder
     from mpslint.errors import reason_of
+    from mpslint.verify import overlay
 
     parser().parse_args(arguments)
+    try:
+        builds = overlay.remove()
+    except OSError as error:
+        return fail(f"the builds of --torch cpu cannot be removed: {reason_of(error)}")
+    if builds is not None:
+        print(f"removed {builds}")
     folder = open_folder()
     if folder is None:
         return OK

@@ -98,6 +98,12 @@ def ask(python: str) -> dict[str, Any]:
     except ValueError:
         last = done.stderr.strip().rpartition("\n")[2]
         told["error"] = f"ended with exit code {done.returncode}: {last[:200]}"
+    if "torch" in told:
+        from mpslint.verify import trial
+
+        told["verification"] = {
+            device: trial.simulated(python, device)._asdict() for device in ("mps", "cuda")
+        }
     told["variables"] = {name: os.environ[name] for name in _VARIABLES if name in os.environ}
     told["selected"] = _selected(told)
     return told
@@ -124,12 +130,32 @@ def sentences(told: dict[str, Any]) -> list[str]:
         ]
     lines += [f"torch: {told['torch']}", f"MPS: {_mps(told)}", f"CUDA: {_cuda(told)}"]
     lines.append(f"A selection (mps, then cuda, then cpu) takes: {told['selected']}")
+    lines += _verification(told)
     for name, what in _VARIABLES.items():
         if name in told["variables"]:
             lines.append(f"{name}={told['variables'][name]} ({what})")
         elif name == "PYTORCH_ENABLE_MPS_FALLBACK" and told.get("mps"):
             lines.append(f"{name} is not set: an operator without an MPS kernel raises.")
     return lines
+
+
+def _verification(told: dict[str, Any]) -> list[str]:
+    """On which devices a script can be verified here, and what to do about the others."""
+    from mpslint.verify import trial
+
+    lines, failed = [], False
+    for device, tried in told.get("verification", {}).items():
+        real = f"real {device}, " if told.get(f"{device}_works") else ""
+        if tried["works"]:
+            lines.append(f"Verification on {real}simulated {device}: works.")
+            continue
+        lines.append(
+            f"Verification on real {device}: works."
+            if real
+            else f"Verification on simulated {device}: does not work ({tried['why']})."
+        )
+        failed = failed or not real
+    return [*lines, *([trial.advice()] if failed else [])]
 
 
 def _mps(told: dict[str, Any]) -> str:

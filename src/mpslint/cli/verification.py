@@ -57,6 +57,17 @@ def add_verification(into: Parser, *, of_fix: bool) -> None:
     )
     group.add_argument("--python", metavar="PY", help="the Python to run with (default: found)")
     group.add_argument(
+        "--torch",
+        choices=("cpu",),
+        help="run with the CPU build of that Python's torch, which is installed into your cache "
+        "folder first (pip or uv)",
+    )
+    group.add_argument(
+        "--simulate",
+        action="store_true",
+        help="use no real GPU, also where there is one",
+    )
+    group.add_argument(
         "--steps",
         type=_number,
         metavar="N",
@@ -127,9 +138,15 @@ def build_request(options: argparse.Namespace, script: str, **more: Any) -> Requ
         "memory_mb": options.memory,
         "setup": options.setup,
         "env": dict(options.env) if options.env else None,
+        "real": False if options.simulate else None,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
-    return Request(script=os.path.abspath(script), **chosen, **more).checked()
+    request = Request(script=os.path.abspath(script), **chosen, **more).checked()
+    if options.torch is None:
+        return request
+    from mpslint.verify import overlay
+
+    return overlay.in_front(request, tell)
 
 
 def active_python() -> str | None:

@@ -29,6 +29,19 @@ def is_off(call: ast.Call) -> bool:
     return any(isinstance(v, ast.Constant) and v.value is False for v in given)
 
 
+def too_old(context: Context) -> str:
+    """Why no fix can be written for the torch of the project's requirements, as the end of a
+    message; empty where one can, or where the setting says what there is."""
+    settings = context.settings
+    if settings.pin is None or settings.oldest_torch >= _AUTOCAST_ON_MPS:
+        return ""
+    oldest = ".".join(map(str, settings.oldest_torch))
+    return (
+        f"; no fix, since {settings.oldest_by} lets in torch {oldest}, whose autocast raises "
+        "on MPS (raise it to 2.5, or set min-torch)"
+    )
+
+
 def portable_call(context: Context, call: ast.Call) -> Fix | None:
     """`torch.cuda.amp.autocast(...)` and `GradScaler(...)` as their `torch.amp` forms.
 
@@ -163,13 +176,13 @@ def _for_nothing(context: Context, device: Reference, *, scaler: bool) -> bool:
 
 def _on_mps(context: Context, *, scaler: bool) -> bool:
     if scaler:
-        return context.settings.min_torch >= _SCALER_ON_MPS
+        return context.settings.oldest_torch >= _SCALER_ON_MPS
     return _may_autocast(context)
 
 
 def _may_autocast(context: Context) -> bool:
     """Whether float16 is safe on MPS: where gradients are scaled, the scaler must run there too."""
-    if context.settings.min_torch >= _SCALER_ON_MPS:
+    if context.settings.oldest_torch >= _SCALER_ON_MPS:
         return True
     return not any(context.index.calls.get(name) for name in ("GradScaler", "scale"))
 
@@ -179,7 +192,7 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
 
     None where the project supports torch older than 2.5, whose autocast refuses `"mps"`.
     """
-    if context.settings.min_torch < _AUTOCAST_ON_MPS:
+    if context.settings.oldest_torch < _AUTOCAST_ON_MPS:
         return None
     found = reference(context, call, type_only=True)
     if found is not None and found.is_string and not found.edits:

@@ -15,10 +15,12 @@ _LARGEST = 1 << 20
 _MOST_PARTS = 50
 _NARROWEST, _WIDEST = 60, 160
 _INI = ("setup.cfg", "tox.ini", ".flake8")
+# Fact: Python's configparser.
 _SECTION = re.compile(r"^\[([^\]\n]+)\]", re.M)
-"""Of an INI file (Python's configparser)."""
+"""The head of a section of an INI file."""
+# Fact: the option of flake8, pycodestyle and EditorConfig, as their documentation spells it.
 _MAX_LINE = re.compile(r"^\s*max[-_]line[-_]length\s*[=:]\s*(\d+)", re.M)
-"""flake8's and pycodestyle's option, and EditorConfig's."""
+# Fact: EditorConfig's `root`.
 _ROOT = re.compile(r"^\s*root\s*=\s*true\s*$", re.M | re.I)
 """EditorConfig: no folder above is asked."""
 

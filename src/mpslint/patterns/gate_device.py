@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
+from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
-    follows_machine,
     free_name,
     reference,
     torch_name,

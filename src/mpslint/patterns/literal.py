@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import opening_level
 from mpslint.patterns.calls import leaves_index
+from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
@@ -52,6 +53,12 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     if edits is None:
         return None
     level = Applicability.UNSAFE if leaves_index(context) else found.level
+    if slot.kind == "parameter" and found.asks:
+        text = _as_default(context, slot, found)
+        late = resolved_inside(context, literal.node, slot.node, text)
+        if late is None:
+            level = Applicability.UNSAFE  # It would ask while the module is imported.
+        edits = late or edits
     if slot.kind in _DEFAULTS and found.edits and has_busy_helper(context):
         level = Applicability.UNSAFE  # The file selects in its own way, when it is asked to.
     return Fix("Use the selected device", (*found.edits, *edits), level)
@@ -61,10 +68,14 @@ def name_default(
     context: Context, literal: Literal, slot: Slot, device: Reference
 ) -> tuple[Edit, ...] | None:
     """A default value becomes the selected device: a string, unless only devices are wanted."""
-    text = device.text
-    if not device.is_string and not takes_device(context, slot.node):
-        text = f"str({text})"
+    text = _as_default(context, slot, device)
     return (replace(context.source, literal.node, text), *_more_choices(context, slot))
+
+
+def _as_default(context: Context, slot: Slot, device: Reference) -> str:
+    if device.is_string or takes_device(context, slot.node):
+        return device.text
+    return f"str({device.text})"
 
 
 def takes_device(context: Context, place: ast.AST | None) -> bool:

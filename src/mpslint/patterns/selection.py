@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import in_function, styles
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
+from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use
 from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.place import Place, comes_before, device_places, find_place
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
 from mpslint.semantics.ranks import is_ranked
-from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.devices_at_hand import DeviceName
     from mpslint.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
@@ -39,6 +38,7 @@ class Reference(NamedTuple):
     """What must be added to the file for it; empty where the device is there already."""
     level: Applicability = Applicability.SAFE
     """Unsafe where somebody else may have chosen another device than the CUDA one."""
+    asks: bool = False  # `get_device()`: it asks the machine wherever it stands
 
     @property
     def type_text(self) -> str:
@@ -128,19 +128,17 @@ def reference(
     """
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and (type_only or _same_gpu(context, at_hand.indexed, index))
+    used = named_in_use(context, node, torch_name(context, node), type_only=type_only)
     if at_hand is not None and fits and follows_machine(context, at_hand):
-        return Reference(at_hand.text, at_hand.is_string, ())
+        # A module's selection says what is there, an object on what its tensors are.
+        if used is None or not type_only or not is_of_module(context, at_hand):
+            return Reference(at_hand.text, at_hand.is_string, ())
+    if used is not None:
+        return Reference(used[0], used[1], (), used[2])
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
     return added
-
-
-def follows_machine(context: Context, device: DeviceName) -> bool:
-    """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
-    if device.attribute is not None:
-        return assigned_cuda(context, device.attribute)
-    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)
 
 
 def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
@@ -174,11 +172,13 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     styled = None
     if place.scope is context.tree:
         styled = styles.selection(context, place.torch, place.offset, cuda)
-    if styled is not None and comes_before(context, place._replace(offset=styled.offset), node):
-        return _styled(context, name, place, styled)
     deferred = _deferred(context, node, place, cuda)
-    if deferred is not None:
+    if styled is not None and not comes_before(context, place._replace(offset=styled.offset), node):
+        styled = None
+    if deferred is not None and (styled is None or styles.is_inline(context)):
         return deferred
+    if styled is not None:
+        return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)
     prefix = f"import torch{newline}" if place.needs_import else ""
     if place.stranger and _is_stdlib(place.after):
@@ -218,7 +218,7 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
         own = in_function.kept(context, node, needing, found.expression)
         if own is not None:
             return Reference(own.name, False, (*added, own.edit), opening_level(context))
-    return Reference(found.expression, False, added, opening_level(context))
+    return Reference(found.expression, False, added, opening_level(context), asks=True)
 
 
 def _gap(source: SourceFile, place: Place) -> str:

@@ -70,7 +70,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if _answered(context, call) or _is_launched(context, call) or _about_gpus(context, call):
             continue
-        fixable = context.settings.min_torch >= _CHECK_SINCE
+        fixable = context.settings.oldest_torch >= _CHECK_SINCE
         yield context.finding(
             rule,
             call.func,

@@ -80,8 +80,8 @@ def _reason(context: Context, call: ast.Call) -> str | None:
     mode = _text(keyword(call, "mode"))
     if mode in _GRAPH_MODES:
         return f"mode {mode!r} stands on CUDA graphs, which MPS does not have"
-    if keyword(call, "backend") is None and context.settings.min_torch < (2, 8):
-        return "compiles for MPS only from torch 2.8 on, and min-torch is older"
+    if keyword(call, "backend") is None and context.settings.oldest_torch < (2, 8):
+        return f"compiles for MPS only from torch 2.8 on, and {context.settings.oldest_by} is older"
     return None
 
 

@@ -38,7 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call
+from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 
@@ -58,14 +58,16 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     uses = _uses(context)
     wrong: set[ast.AST] = {node for node, _ in uses}
     yield from _imports(context, rule, wrong)
+    old = too_old(context)
     for node, call in uses:
+        fixable = call is not None and not old
         name = (context.resolve(node) or "").rsplit(".", 1)[-1]
         yield context.finding(
             rule,
             node,
-            _message(name, call),
-            applicability=Applicability.SAFE if call else None,
-            fix=partial(portable_call, context, call) if call else None,
+            _message(name, call) + old,
+            applicability=Applicability.SAFE if fixable else None,
+            fix=partial(portable_call, context, call) if call and fixable else None,
         )
 
 

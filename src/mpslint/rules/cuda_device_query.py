@@ -151,7 +151,7 @@ def _remedy(
         if name.rsplit(".", 1)[-1] in _STATEMENTS and not _error_moves_on(context, call):
             message = "Call it only where CUDA is there"
             return Applicability.SAFE, partial(guard_statement, context, call, CUDA, message)
-    elif name == "get_device_name" and context.settings.min_torch >= (2, 9):
+    elif name == "get_device_name" and context.settings.oldest_torch >= (2, 9):
         return Applicability.UNSAFE, partial(
             guard_expression,
             context,

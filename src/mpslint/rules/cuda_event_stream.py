@@ -7,6 +7,11 @@ where nothing makes sure that CUDA is there.
 ## Why is this bad?
 Each of them raises off CUDA: `RuntimeError: Tried to instantiate dummy base class Event`.
 
+## Why is it opt-in?
+Whoever makes streams and events by hand has mostly written that code for CUDA: copies on the side,
+several GPUs, kernels. Of what readers judged in repositories that nobody had seen, most was such
+code.
+
 ## Example
 ```python
 start = torch.cuda.Event(enable_timing=True)
@@ -64,6 +69,7 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.UNSAFE,
+    default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]

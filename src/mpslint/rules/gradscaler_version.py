@@ -55,7 +55,7 @@ _FIRST = (2, 8)
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if context.settings.min_torch >= _FIRST:
+    if context.settings.oldest_torch >= _FIRST:
         return
     for call in context.calls_of("torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler"):
         device = call.args[0] if call.args else keyword(call, "device")
@@ -72,7 +72,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             call.func,
-            "raises at the first step on MPS before torch 2.8, which min-torch allows",
+            "raises at the first step on MPS before torch 2.8, which "
+            f"{context.settings.oldest_by} allows",
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(_fix, context, call, device) if fixable else None,
         )

@@ -40,7 +40,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.autocast import is_off, portable_argument, portable_call
+from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Kind
@@ -81,17 +81,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: ast.expr) -> Finding:
     if literal is call.func:
-        fixable = context.settings.min_torch >= (2, 5)
+        fixable = context.settings.oldest_torch >= (2, 5)
         return context.finding(
             rule,
             call.func,
-            "GradScaler means CUDA where no device is given: it switches itself off on MPS",
+            "GradScaler means CUDA where no device is given: it switches itself off on MPS"
+            + too_old(context),
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_call, context, call) if fixable else None,
         )
     parent = context.index.parents[literal]
     direct = parent is call or (isinstance(parent, ast.keyword) and parent in call.keywords)
-    fixable = direct and context.settings.min_torch >= (2, 5)
+    fixable = direct and context.settings.oldest_torch >= (2, 5)
     start, end = context.source.span(literal)
     if context.index.within(literal, call) and call.func.lineno != literal.lineno:
         # The call is what one looks for; the literal may stand lines below.
@@ -100,7 +101,7 @@ def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: a
         rule,
         start,
         end,
-        _message(name, call),
+        _message(name, call) + too_old(context),
         labels=() if context.index.within(literal, call) else (context.label(call, "used here"),),
         applicability=Applicability.SAFE if fixable else None,
         fix=partial(portable_argument, context, call, literal) if fixable else None,

@@ -1,7 +1,8 @@
 """`.numpy()` of a tensor that is on the GPU raises.
 
 ## What it does
-Flags `.numpy()`, `np.asarray(t)` and `np.array(t)` of a tensor that is known to come from a
+Flags `.numpy()`, `np.asarray(t)`, `np.array(t)` and what computes with each number of its argument
+(`np.isnan(t)`, `np.exp(t)`) of a tensor that is known to come from a
 device that is not the CPU: the output of a model that was moved, a tensor that went through
 `.to(device)`, or what is computed from these. Also flags `.numpy()` of a value that this code
 copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a
@@ -9,6 +10,7 @@ function that moves things to a device, because only the output of a model needs
 Also of what is computed from an argument of a call whose result is copied to the CPU in the same
 function (`score(x, lengths).cpu()`): the call computes on a device, on which its tensors are. And
 of the tensor that a function offloads (`offload_weight(weight)`), if it says nothing of the CPU.
+The norm that `clip_grad_norm_` gives back is where the gradients are: NumPy's functions raise too.
 
 ## Why is this bad?
 NumPy arrays share their memory with the tensor, which must be in main memory:
@@ -58,6 +60,9 @@ from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.value import Kind
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
+_ELEMENTWISE = tuple(f"numpy.{name}" for name in ("isnan", "isinf", "isfinite", "exp", "sqrt"))
+"""Functions that compute with each number, for which they ask for the tensor's memory."""
+_NORMS = ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_norm")
 
 
 class _Reason(NamedTuple):
@@ -71,7 +76,7 @@ class _Reason(NamedTuple):
     "numpy-on-device-tensor",
     severity=Severity.BREAKS,
     triggers=(b"numpy", b"asarray"),
-    also=((b".numpy", b"array"),),
+    also=((b".numpy", b"array", b".isnan", b".isinf", b".isfinite", b".exp(", b".sqrt("),),
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -84,10 +89,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if reason is not None:
                 start, end = context.name_token(call.func)
                 yield _finding(context, rule, start, end, tensor, start, reason)
-    for call in context.calls_of(*_ARRAY_FUNCTIONS):
+    for call in context.calls_of(*_ARRAY_FUNCTIONS, *_ELEMENTWISE):
         if call.args and not has_host_copy(call.args[0]):
             tensor = call.args[0]
-            if _is_tensor(context, tensor) and _on_gpu(context, tensor, read_of(context, call)):
+            read = read_of(context, call)
+            if _is_tensor(context, tensor) and (
+                _on_gpu(context, tensor, read) or _is_trained_norm(context, tensor, read)
+            ):
                 start, end = context.source.span(tensor)
                 yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
 
@@ -158,6 +166,20 @@ def _reason(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | Non
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:
     return context.values.of(node).kind is Kind.TENSOR
+
+
+def _is_trained_norm(context: Context, node: ast.expr, read: Read) -> bool:
+    """The norm that clipping the gradients of a model gives back, in a program that sends things
+    to a device: a model is trained where its batches are."""
+    if read is not Read.OPEN or not context.placement.file_uses_devices:
+        return False
+    if isinstance(node, ast.Name):
+        made = [binding.value for binding in context.flow.reaching(node)]
+    else:
+        made = [node]
+    return bool(made) and all(
+        isinstance(call, ast.Call) and context.resolve(call.func) in _NORMS for call in made
+    )
 
 
 def _detached(node: ast.expr) -> bool:

@@ -170,7 +170,7 @@ def _loads(context: Context, name: str) -> list[ast.Name]:
 
 def implied_by_base(definition: Definition, attribute: str, outcome: bool) -> Facts:
     """What `self.attribute` of a class, where it or a base of it sets that, says of the machine."""
-    found = _set_by(definition, attribute)
+    found = set_by(definition, attribute)
     if found is None:
         return NONE
     context, values = found
@@ -183,11 +183,11 @@ def implied_by_base(definition: Definition, attribute: str, outcome: bool) -> Fa
 
 def device_of_base(definition: Definition, attribute: str) -> Value | None:
     """The device in `self.attribute` of a class, where it or a base of it sets that."""
-    found = _set_by(definition, attribute)
+    found = set_by(definition, attribute)
     return _one_device([found[0].values.of(x) for x in found[1]]) if found is not None else None
 
 
-def _set_by(definition: Definition, attribute: str) -> tuple[Context, list[ast.expr]] | None:
+def set_by(definition: Definition, attribute: str) -> tuple[Context, list[ast.expr]] | None:
     """All that the methods of a class put into `self.attribute`; else those of its first base."""
     found: Definition | None = definition
     for _ in range(_BASES):

@@ -154,7 +154,12 @@ class Loops:
         )
 
     def _rare(self, test: ast.expr) -> bool:
+        counters = self._counters(test)
         for item in ast.walk(test):
+            if isinstance(item, ast.Call):
+                # `if divisible_by(step, every)`: what is asked of the number of the turn.
+                if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
+                    return True
             if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
                 return True
             if isinstance(item, ast.Name | ast.Attribute):
@@ -166,6 +171,31 @@ class Loops:
                 if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
                     return True
         return False
+
+    def _counters(self, node: ast.AST) -> set[str]:
+        """Names that hold the number of the turn, in the loops around `node`: `i` of
+        `for i in range(n)` and of `for i, x in enumerate(xs)`."""
+        found = set()
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, ast.For):
+                call, target = parent.iter, parent.target
+                name = self._counting(call)
+                if name == "range" and isinstance(target, ast.Name):
+                    found.add(target.id)
+                elif name == "enumerate" and isinstance(target, ast.Tuple):
+                    found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+        return found
+
+    def _counting(self, node: ast.expr) -> str | None:
+        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`."""
+        name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
+        if name == "trange":
+            return "range"
+        if name in ("range", "enumerate"):
+            return name
+        if name is not None and isinstance(node, ast.Call) and node.args:
+            return self._counting(node.args[0])
+        return None
 
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):

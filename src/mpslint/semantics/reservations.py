@@ -1,7 +1,7 @@
 """What a file says against MPS for its whole project: a policy, or data that cannot go there.
 
 A helper that selects MPS only where an environment variable allows it holds MPS back on purpose;
-a module with a sparse buffer cannot be moved to MPS before torch 2.9.
+a sparse tensor, and a module with a sparse buffer, cannot be moved to MPS before torch 2.9.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -26,15 +27,17 @@ _WORDS = (b"environ", b"getenv", b"MPS", b"_mps", b"mps_")
 
 def may_hold_back(data: bytes) -> bool:
     """Whether the text of a file can say anything here, before it is parsed."""
-    if b"register_buffer" in data and b"sparse" in data:
+    if b"sparse" in data and (b"register_buffer" in data or b".to(" in data or b".cuda(" in data):
         return True
     return b"mps" in data and any(word in data for word in _WORDS)
 
 
 def holds_back(context: Context) -> bool:
     """Whether MPS is opt-in in the project of this file, or not for its modules."""
-    sparse = context.settings.min_torch < _SPARSE_SINCE and has_sparse_buffer(context)
-    return sparse or allows_on_request(context)
+    if context.settings.oldest_torch < _SPARSE_SINCE:
+        if has_sparse_buffer(context) or moves_sparse(context):
+            return True
+    return allows_on_request(context)
 
 
 def has_sparse_buffer(context: Context) -> bool:
@@ -45,6 +48,32 @@ def has_sparse_buffer(context: Context) -> bool:
             if any(_is_sparse(node) for part in _behind(context, value) for node in ast.walk(part)):
                 return True
     return False
+
+
+def moves_sparse(context: Context) -> bool:
+    """`graph.coalesce().to(device)`: a method that only sparse tensors have."""
+    for name in ("to", "cuda"):
+        for call in context.index.calls.get(name, ()):
+            if not isinstance(call.func, ast.Attribute) or not _may_be_gpu(context, call):
+                continue
+            made = call.func.value
+            if isinstance(made, ast.Call) and (_is_sparse(made) or _is_coalesced(made)):
+                if not context.guards.has(call, "cuda"):
+                    return True
+    return False
+
+
+def _may_be_gpu(context: Context, call: ast.Call) -> bool:
+    if last_name(call.func) == "cuda":
+        return True
+    given = context.values.of(call.args[0]) if call.args else None
+    if given is None or given.kind not in (Kind.DEVICE, Kind.DEVICE_STRING, Kind.UNKNOWN):
+        return False
+    return not given.on_cpu
+
+
+def _is_coalesced(call: ast.Call) -> bool:
+    return last_name(call.func) == "coalesce" and not call.args and not call.keywords
 
 
 def allows_on_request(context: Context) -> bool:

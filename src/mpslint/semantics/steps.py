@@ -95,8 +95,10 @@ def training(context: Context, node: ast.AST) -> Turns | None:
     """What trains and runs `node` at every step; None where it runs rarely or nothing trains.
 
     An inner loop that queues no work (over the losses of a step) is a part of the step. What waits
-    for the device on purpose at each step does not count.
+    for the device on purpose at each step does not count, and what a test waits for slows nobody.
     """
+    if _is_test(context, node):
+        return None
     loops = context.loops
     loop = loops.innermost(node)
     while loop is not None and loops.kind(loop) is LoopKind.NONE:
@@ -111,6 +113,14 @@ def training(context: Context, node: ast.AST) -> Turns | None:
     if not loops.every_step(node, turns) or loops.waits_anyway(turns):
         return None
     return turns
+
+
+def _is_test(context: Context, node: ast.AST) -> bool:
+    """In a function that pytest and unittest collect as a test, in both by how it begins."""
+    return any(
+        isinstance(parent, FUNCTIONS) and parent.name.startswith("test_")
+        for parent in context.index.ancestors(node)
+    )
 
 
 def at_each(context: Context, turns: Turns) -> str:

@@ -14,14 +14,22 @@ from mpslint.verify.environment import allowed
 from mpslint.verify.request import BadRequest
 
 _ASK = """
-import importlib.util, json, site, sys
+import importlib.util, json, os, platform, re, site, sys
 def version():
     spec = importlib.util.find_spec("torch")
     if spec is None: return None
     from importlib.metadata import PackageNotFoundError, version
     try: return version("torch")
     except PackageNotFoundError: return "unknown"
+def built_for():
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations: return "cpu"
+    if sys.platform == "darwin": return "gpu" if platform.machine() == "arm64" else "cpu"
+    try: text = open(os.path.join(list(spec.submodule_search_locations)[0], "version.py")).read()
+    except OSError: return "cpu"
+    return "gpu" if re.search(r"^(cuda|hip|xpu)\\b[^=]*= *['\\"]", text, re.M) else "cpu"
 print(json.dumps({
+    "built_for": built_for(),
     "executable": sys.executable, "version": list(sys.version_info[:3]), "torch": version(),
     "prefixes": [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix],
     "path": [p for p in sys.path if p], "user_base": site.getuserbase(),
@@ -49,8 +57,8 @@ print(json.dumps(bad))
 
 
 class Interpreter(NamedTuple):
-    """A Python: its absolute path, version, torch version (None: no torch), and the folders it
-    needs to work.
+    """A Python: its absolute path, version, torch version (None: no torch), the folders it needs
+    to work, and whether its torch was built for the "cpu" alone or for a "gpu" as well.
     """
 
     executable: str
@@ -59,6 +67,7 @@ class Interpreter(NamedTuple):
     prefixes: tuple[str, ...]
     path: tuple[str, ...]
     user_base: str
+    built_for: str = "cpu"
 
     @property
     def program_folders(self) -> list[str]:
@@ -114,6 +123,7 @@ def ask(python: str, extra: Mapping[str, str]) -> Interpreter:
         prefixes=tuple(answer["prefixes"]),
         path=tuple(os.path.abspath(path) for path in answer["path"]),
         user_base=answer["user_base"],
+        built_for=answer["built_for"],
     )
 
 

@@ -141,13 +141,16 @@ def _first(values: Any) -> str:
     return str(values[0]) if values else ""
 
 
+_ADVICE = "`mpslint verify --torch cpu SCRIPT` tries the CPU build; `mpslint doctor` says more"
+
+
 def _unavailable(launch: Launch) -> str:
     error = launch.error
     failed = launch.value("self_test", {}).get("failed", [])
     detail = error["message"] if error else ", ".join(map(str, failed)) or "self-test failed"
     if launch.kind == "real":
         return f"cannot use the device: {detail}"
-    return f"no simulated device on torch {launch.value('torch', '?')}: {detail}"
+    return f"no simulated device on torch {launch.value('torch', '?')}: {detail} ({_ADVICE})"
 
 
 def _stopped(launch: Launch) -> Outcome:

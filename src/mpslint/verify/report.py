@@ -24,7 +24,8 @@ SIMULATED = (
 @dataclass(frozen=True)
 class Run:
     """One device. kind: "simulated" or "real" (the plain CPU is real); seconds of the patched
-    script's run; left_out: what is not part of the comparison.
+    script's run; left_out: what is not part of the comparison; unavailable: the device could not
+    be simulated, or is not there.
     """
 
     device: str
@@ -38,6 +39,7 @@ class Run:
     fallbacks: list[dict[str, Any]] = field(default_factory=list)
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    unavailable: bool = False
 
     @property
     def name(self) -> str:

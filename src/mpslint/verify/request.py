@@ -31,7 +31,8 @@ class Request:
     memory_mb: per run, in sum (0: chosen by the machine's size);
     setup: a shell command run in the copy first;
     torch_version: the MPS operator table to enforce;
-    real: also every real device that this Python can use;
+    real: also the real devices: those of `devices` and CUDA, where this machine may have them
+    (None), every one that this Python can use (True), or none (False);
     negative_control: also a broken copy, which must not pass.
     """
 
@@ -49,7 +50,7 @@ class Request:
     memory_mb: int = 0
     setup: str | None = None
     torch_version: str | None = None
-    real: bool = False
+    real: bool | None = None
     negative_control: bool = True
 
     def checked(self) -> Request:

@@ -37,6 +37,7 @@ def run_of(launch: Launch, judged: Judgement) -> Run:
         fallbacks=list(launch.value("fallbacks", [])),
         notes=(*judged.notes, *map(str, launch.value("notes", []))),
         left_out=judged.left_out,
+        unavailable=launch.outcome == "unavailable",
     )
 
 

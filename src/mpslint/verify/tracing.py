@@ -155,7 +155,7 @@ def trace(
         launch = workshop.launch(
             request.patched,
             device,
-            real=request.real,
+            real=bool(request.real),
             pace=Pace(request.steps or _STEPS),
             options=("--trace",),
         )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from mpslint.verify import (
+    accelerators,
     changed_lines,
     compare,
     compiling,
@@ -143,7 +144,7 @@ class _Verification:
         if self.reference is not None:
             self.pace = self.pace.after(self.reference)
         if self.reference is None and "cuda" in self._real_devices():
-            # A build of torch for GPUs cannot simulate one, but it may have the real thing.
+            # Where nothing can be simulated there may be the real thing.
             launch = self._original_on("cuda", real=True)
             self.reference = launch if classify(launch).ok else None
         self.refused = tuple(refused)
@@ -267,26 +268,26 @@ class _Verification:
         return run_of(launch, judged)
 
     def _real_runs(self, runs: list[Run]) -> list[Run]:
-        """Level 4: every accelerator that this Python can really use."""
-        if not self.request.real:
-            return runs
+        """Level 4: the accelerators that this Python can really use."""
         devices = self._real_devices()
-        if not devices:
+        if self.request.real and not devices:
             self.notes.append("no real accelerator in this Python: nothing ran on one")
-        for device in devices:
+        asked = {*self._devices(), "cuda"}
+        for device in devices if self.request.real else [d for d in devices if d in asked]:
             reference = self.reference
             if self.request.has_original and device == "cuda":
                 real = self._original_on(device, real=True)
-                reference = real if classify(real).ok else reference
+                if classify(real).ok:
+                    unlike = accelerators.unlike(real, reference)
+                    self.notes += [unlike] if unlike else []
+                    reference = real
             launch = self._patched_on(device, self.patched, "patched script", real=True)
             runs = [*runs, self._run(launch, self._judge_real(launch, reference))]
         return runs
 
     def _real_devices(self) -> list[str]:
-        if not self.request.real:
-            return []
         if self._real is None:
-            self._real = interpreter.real_devices(self.request.interpreter, self.request.env)
+            self._real = accelerators.found(self.request, self.workshop.python)
         return self._real
 
     def _judge_real(self, launch: Launch, reference: Launch | None) -> Judgement:
@@ -319,7 +320,7 @@ class _Verification:
         left_out = dict.fromkeys(
             [*(text for run in runs for text in run.left_out), *self.workshop.unread]
         )
-        verdict_, reason = covering(overall(tuple(runs)), lines, tuple(left_out))
+        verdict_, reason = covering(overall(accelerators.counted(runs)), lines, tuple(left_out))
         notes = list(self.notes)
         if any(run.kind == "simulated" and run.seconds for run in runs):
             notes.append(SIMULATED)

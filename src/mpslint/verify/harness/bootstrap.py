@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import children, probes, seeding, stopping, tripwire
+from . import absent, children, probes, seeding, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -54,11 +54,37 @@ def prepare_torch(options: Options, fallback: bool) -> None:
     observers.install(options)
 
 
+class _CFinder(importlib.abc.MetaPathFinder):
+    """Finds ``torch._C`` as Python would, and leaves out what a CPU build lacks."""
+
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != "torch._C":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is None or spec.loader is None:
+            return None
+        loader: Any = spec.loader
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            execute(module)
+            absent.without_names(module)
+
+        loader.exec_module = exec_module
+        return spec
+
+
 class _TorchFinder(importlib.abc.MetaPathFinder):
     """Finds torch as Python would, and adds one step to its execution."""
 
-    def __init__(self, after: Callable[[bool], None]) -> None:
-        self.after = after
+    def __init__(self, after: Callable[[bool], None], real: bool) -> None:
+        self.after, self.real = after, real
 
     def find_spec(
         self,
@@ -81,6 +107,8 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
         def exec_module(module: ModuleType) -> None:
             fallback = _fallback_enabled()
             RECORDER.importing_torch = True
+            if not self.real:
+                sys.meta_path.insert(0, _CFinder())
             try:
                 execute(module)
             finally:
@@ -114,10 +142,13 @@ def watch_import_of_torch(options: Options) -> None:
             RECORDER.importing_torch = False
         RECORDER.loaded()
 
+    real = options.kind == "real"
     if "torch" in sys.modules:
+        if not real:
+            absent.without_names(sys.modules["torch._C"])
         after(_fallback_enabled())
     else:
-        sys.meta_path.insert(0, _TorchFinder(after))
+        sys.meta_path.insert(0, _TorchFinder(after, real))
 
 
 def reach_children() -> None:

@@ -35,7 +35,8 @@ _kinds: dict[str, int] = {}
 def called(root: torch.nn.Module, module: torch.nn.Module, result: Any, device: str) -> None:
     """A module was called, as a part of ``root``."""
     own = [p for p in module._parameters.values() if p is not None]
-    if not own:
+    # While torch.jit traces, a question for a size would become a part of the traced program.
+    if not own or torch._C._get_tracing_state() is not None:
         return
     row = _rows.get(id(module))
     if row is None:

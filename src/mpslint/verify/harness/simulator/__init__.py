@@ -1,4 +1,4 @@
-"""A simulated ``mps`` or ``cuda`` device on a CPU build of torch.
+"""A simulated ``mps`` or ``cuda`` device, in place of whatever devices this torch was built for.
 
 Tensors are genuine: real dispatch keys, real autograd, autocast, views and errors. Only memory and
 arithmetic are the CPU's.
@@ -8,26 +8,18 @@ from __future__ import annotations
 
 import torch
 
-from .. import optable
+from .. import absent, optable
 from ..bootstrap import Unavailable
 from ..recorder import RECORDER
-from . import accelerator_names, generator, native, registry, retag, selftest, storage
+from . import accelerator_names, generator, legacy_types, native, registry, retag, selftest, storage
 from .memory import TRACKER
 from .state import SIM, SPECS
+
+_OLDEST_FOR_MPS = (2, 9)  # before, DLPack's import refuses Metal
 
 
 def _describe(version: optable.Version) -> str:
     return ".".join(map(str, version))
-
-
-def _refuse_real_devices() -> None:
-    if torch.backends.mps.is_built():
-        raise Unavailable("this torch is built for MPS; use --real, or a CPU build to simulate")
-    if torch.version.cuda or torch.version.hip:
-        raise Unavailable(
-            f"torch {torch.__version__} is built for a GPU; "
-            "simulation needs the CPU build of torch (or use --real)"
-        )
 
 
 def install(device: str, torch_version: str | None, fallback: bool) -> None:
@@ -36,7 +28,6 @@ def install(device: str, torch_version: str | None, fallback: bool) -> None:
     ``torch_version`` selects the operator table (mps only), ``fallback`` is what
     PYTORCH_ENABLE_MPS_FALLBACK said while torch was being loaded.
     """
-    _refuse_real_devices()
     SIM.name = device
     SIM.spec = SPECS[device]
     SIM.device = torch.device(device, 0)
@@ -47,6 +38,11 @@ def install(device: str, torch_version: str | None, fallback: bool) -> None:
         raise Unavailable(str(error)) from error
     SIM.version = table.version
     RECORDER.simulates = _describe(table.version)
+    if SIM.is_mps and optable.parse_version(torch.__version__) < _OLDEST_FOR_MPS:
+        raise Unavailable(
+            f"torch {torch.__version__} cannot take memory for MPS tensors from elsewhere; "
+            f"{_describe(_OLDEST_FOR_MPS)} or newer is needed"
+        )
     retag.check_capsule_layout()
     native.install()
     registry.install(table)
@@ -57,6 +53,8 @@ def install(device: str, torch_version: str | None, fallback: bool) -> None:
         from . import mps_names
 
         mps_names.install()
+        if "cuda" in absent.BUILT_FOR:
+            legacy_types.leave_out()
     else:
         from . import cuda_names
 

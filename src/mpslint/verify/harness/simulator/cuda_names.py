@@ -7,6 +7,7 @@ functions below it. Where torch replaced a class by a dummy at import time, ours
 from __future__ import annotations
 
 import os
+import sys
 import types
 from typing import Any
 
@@ -22,6 +23,7 @@ from .state import SIM, limit
 
 CAPABILITY = (8, 0)
 CUDA_VERSION = "12.6"
+COMPILED_VERSION = 12060
 CUDNN_VERSION = 90100
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 
@@ -119,6 +121,7 @@ def _c_functions() -> dict[str, Any]:
         "_CudaDeviceProperties": DeviceProperties,
         "_cuda_getDeviceCount": _device_count,
         "_cuda_init": lambda: None,
+        "_cuda_getCompiledVersion": lambda: COMPILED_VERSION,
         "_cuda_getDevice": lambda: 0,
         "_cuda_setDevice": _require,
         "_cuda_exchangeDevice": _exchange,
@@ -178,6 +181,15 @@ def _python_names() -> dict[str, Any]:
     }
 
 
+def _python_half() -> list[types.ModuleType]:
+    """torch.cuda and its submodules, as far as they are loaded."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name == "torch.cuda" or name.startswith("torch.cuda.")
+    ]
+
+
 def _after_fork() -> None:
     SIM.in_forked_child = bool(getattr(torch.cuda, "_initialized", False))
 
@@ -186,6 +198,9 @@ def install() -> None:
     """Make ``torch.cuda`` work with one device."""
     for name, value in _c_functions().items():
         setattr(torch._C, name, value)
+        for module in _python_half():
+            if hasattr(module, name):  # taken from torch._C by name when torch was imported
+                setattr(module, name, value)
     cuda: Any = torch.cuda
     tensor: Any = torch.Tensor
     tensor.record_stream = lambda self, stream: None

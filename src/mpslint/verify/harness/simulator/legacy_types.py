@@ -85,3 +85,19 @@ def install() -> None:
 
     torch.Tensor.type = type_  # type: ignore[method-assign, assignment]
     torch.set_default_tensor_type = set_default_tensor_type
+
+
+class _AbsentType(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return False
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError(
+            f"type torch.cuda.{cls.__name__} not available. Torch not compiled with CUDA enabled."
+        )
+
+
+def leave_out() -> None:
+    """Let the types refuse as they do in a CPU build; the compiled ones of other builds do not."""
+    for name in _DTYPES:
+        setattr(torch.cuda, name, _AbsentType(name, (), {"__module__": "torch.cuda"}))

@@ -1,29 +1,27 @@
 """Makes libtorch believe that the device exists: its guard and its hooks.
 
-Two objects are touched. The device guard registry gets a guard of our device type, made by torch's
-own Python guard class. The hooks object (which a CPU build answers "not built" from) gets a copy of
-its vtable in which such questions point at tiny functions of the CPU guard: return 0, return 1, do
-nothing.
+Two objects are touched, after those of real devices have been taken away (``absent``). The device
+guard registry gets a guard of our device type, made by torch's own Python guard class (before torch
+2.10, which has none: a copy of the CPU's guard). The hooks
+object (which a CPU build answers "not built" from) gets a copy of its vtable in which such
+questions point at tiny functions of the CPU guard: return 0, return 1, do nothing.
 """
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import mmap
+import platform
 from typing import Any, NamedTuple
 
 import torch
 
+from .. import absent
+from ..vtables import address_of_vtable, library, replace_slots, slot, virtual_functions
 from .state import SIM
-from .vtables import library, replace_slots, slot, virtual_functions
 
-_REGISTRY = "_ZN3c104impl26device_guard_impl_registryE"
-_REGISTRY_LENGTH = 21
-_CPU_TYPE, _META_TYPE, _PRIVATE_TYPE = 0, 14, 20
-_HOOK_GETTERS = {
-    "mps": "_ZN2at6detail11getMPSHooksEv",
-    "cuda": "_ZN2at6detail12getCUDAHooksEv",
-}
+_PRIVATE_TYPE = 20
 _CPU_ALLOCATOR = "_ZN3c1015GetCPUAllocatorEv"
 
 _ANSWER_ONE = (
@@ -39,6 +37,14 @@ _DO_NOTHING = (
     "recordEvent", "waitForEvent", "synchronizeEvent",
 )  # fmt: skip
 
+_ANSWER_OURS = (
+    "type", "exchangeDevice", "getDevice", "getStream", "getDefaultStream", "getNewStream",
+    "getStreamFromGlobalPool", "exchangeStream",
+)  # fmt: skip
+_ABOUT_EVENTS = (
+    "record", "block", "synchronizeEvent", "synchronizeDevice", "synchronizeStream",
+)  # fmt: skip
+
 _guards: list[Any] = []
 
 
@@ -48,13 +54,6 @@ class _Tiny(NamedTuple):
     zero: int
     one: int
     nothing: int
-
-
-def _registry() -> Any:
-    array = (ctypes.c_void_p * _REGISTRY_LENGTH).in_dll(library("libc10.so"), _REGISTRY)
-    if not array[_CPU_TYPE] or not array[_META_TYPE]:
-        raise RuntimeError("the device guard registry of this torch has another layout")
-    return array
 
 
 def _tiny_functions(cpu_guard: int, names: list[str]) -> _Tiny:
@@ -69,7 +68,8 @@ def _tiny_functions(cpu_guard: int, names: list[str]) -> _Tiny:
     return tiny
 
 
-def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
+def _python_guard(registry: Any, names: list[str], tiny: _Tiny) -> int:
+    """The address of a guard made by torch's own class for that (torch 2.10 and newer)."""
     kinds = torch._C._autograd.DeviceType
     kind = kinds.MPS if SIM.is_mps else kinds.CUDA
     base: Any = torch._C._acc.DeviceGuard
@@ -81,22 +81,62 @@ def _install_guard(registry: Any, names: list[str], tiny: _Tiny) -> None:
         # no Python code, in which one from another thread could be raised.
         type_ = itertools.repeat(kind).__next__
 
-    index = SIM.spec.device_type
-    if registry[index]:
-        raise RuntimeError(f"this torch has a real {SIM.name} device guard")
-    if registry[_PRIVATE_TYPE]:
-        raise RuntimeError("a privateuse1 device guard is registered already")
     guard = Guard()
     _guards.append(guard)
     torch._C._acc.register_python_privateuseone_device_guard(guard)
-    registry[index] = registry[_PRIVATE_TYPE]
+    address = int(registry[_PRIVATE_TYPE])
     registry[_PRIVATE_TYPE] = None
     waits = ("synchronizeEvent", "synchronizeDevice", "synchronizeStream")
     replace_slots(
-        registry[index],
+        address,
         len(names) + 2,
         {names.index(name): tiny.nothing for name in waits if name in names},
     )
+    return address
+
+
+def _machine_code(kind: int) -> bytes:
+    """A function that returns ``kind`` in the first register and 0 in the second."""
+    machine = platform.machine().lower()
+    if machine in ("x86_64", "amd64"):  # xor edx, edx; mov eax, kind; ret
+        return b"\x31\xd2\xb8" + kind.to_bytes(4, "little") + b"\xc3"
+    if machine == "aarch64":  # mov x1, 0; mov w0, kind; ret
+        words = (0xD2800001, 0x52800000 | kind << 5, 0xD65F03C0)
+        return b"".join(word.to_bytes(4, "little") for word in words)
+    raise RuntimeError(f"no device guard can be made on {machine} for a torch before 2.10")
+
+
+def _function(code: bytes) -> int:
+    """The address of new machine code."""
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    page.write(code)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(page))
+    _guards.append(page)
+    protect = ctypes.CDLL(None, use_errno=True).mprotect
+    protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    if protect(address, mmap.PAGESIZE, mmap.PROT_READ | mmap.PROT_EXEC):
+        raise RuntimeError("this system forbids the code that a torch before 2.10 needs")
+    return address
+
+
+def _borrowed_guard(cpu_guard: int, names: list[str], tiny: _Tiny) -> int:
+    """The address of a copy of the CPU's guard that answers with our device.
+
+    A ``DeviceType`` is returned in the first register, a ``Device`` too (its index in the second
+    byte), and a ``Stream`` as its device there and its number in the second register: one function
+    gives all three, of device 0 and of the default stream.
+    """
+    instance = (ctypes.c_void_p * 2)(address_of_vtable(cpu_guard), None)
+    ours = _function(_machine_code(SIM.spec.device_type))
+    functions = {names.index(name): ours for name in _ANSWER_OURS if name in names}
+    for name in _ABOUT_EVENTS:
+        if name in names:
+            functions[names.index(name)] = tiny.nothing
+    if "queryEvent" in names:
+        functions[names.index("queryEvent")] = tiny.one
+    _guards.append(instance)
+    replace_slots(ctypes.addressof(instance), len(names) + 2, functions)
+    return ctypes.addressof(instance)
 
 
 def _hook_slots() -> dict[str, int]:
@@ -110,8 +150,6 @@ def _hook_slots() -> dict[str, int]:
 
 
 def _install_hooks(tiny: _Tiny) -> None:
-    getter = getattr(library("libtorch_cpu.so"), _HOOK_GETTERS[SIM.name])
-    getter.restype = ctypes.c_void_p
     slots = _hook_slots()
     functions: dict[int, int] = {}
     for names, target in (
@@ -120,19 +158,23 @@ def _install_hooks(tiny: _Tiny) -> None:
         (_DO_NOTHING, tiny.nothing),
     ):
         functions.update({slots[name]: target for name in names if name in slots})
-    allocator = ctypes.cast(getattr(library("libc10.so"), _CPU_ALLOCATOR), ctypes.c_void_p)
+    allocator = ctypes.cast(getattr(library("c10"), _CPU_ALLOCATOR), ctypes.c_void_p)
     functions[slots["getPinnedMemoryAllocator"]] = int(allocator.value or 0)
-    replace_slots(getter(), len(slots) + 2, functions)
+    replace_slots(absent.hooks(SIM.name), len(slots) + 2, functions)
 
 
 def install() -> None:
     """Register guard and hooks; raises RuntimeError when this torch is laid out otherwise."""
-    if not hasattr(torch._C, "_acc"):
-        raise RuntimeError("this torch has no Python device guard (torch 2.9 or newer is needed)")
     names = virtual_functions(
         "c10/core/impl/DeviceGuardImplInterface.h", "DeviceGuardImplInterface"
     )
-    registry = _registry()
-    tiny = _tiny_functions(registry[_CPU_TYPE], names)
-    _install_guard(registry, names, tiny)
+    absent.without_devices()
+    registry = absent.guards()
+    cpu_guard = int(registry[absent.CPU_TYPE])
+    tiny = _tiny_functions(cpu_guard, names)
+    if hasattr(torch._C, "_acc"):
+        guard = _python_guard(registry, names, tiny)
+    else:
+        guard = _borrowed_guard(cpu_guard, names, tiny)
+    registry[SIM.spec.device_type] = guard
     _install_hooks(tiny)

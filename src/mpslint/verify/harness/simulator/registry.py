@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from .. import absent
 from ..optable import OperatorTable
 from . import attention, collectives, fallback, memory_kernels, substitutes, sync_points
 from .kernel import Details, make_kernel
@@ -16,6 +18,7 @@ from .mps_rules import RULES
 from .state import SIM, limit
 
 _libraries: list[Any] = []
+_shadows: dict[tuple[str, str], Any] = {}
 
 # Left to their decompositions: the Mac build takes another path by #ifdef, or the decomposition
 # is the same arithmetic and spares a second forward pass in the backward.
@@ -112,11 +115,39 @@ class Registrar:
             self.library.impl(
                 "scaled_dot_product_attention", attention.scaled_dot_product_attention, key
             )
+        self.done.add("scaled_dot_product_attention")
         if SIM.is_mps:
             for name in sorted(self.table.mps_always_fallback()):
                 operator = find_operator(name)
                 if operator is not None:
                     self.add(name, fallback.always_on_cpu(operator))
+
+
+def _real_kernels(key: str, done: set[str]) -> list[tuple[str, str]]:
+    """(namespace, name) of what this build of torch has compiled for ``key`` beside ``done``."""
+    found = []
+    for full in torch._C._dispatch_get_registrations_for_dispatch_key(key):
+        namespace, _, name = full.partition("::")
+        known = namespace == "aten" and name in done
+        if not known and namespace != collectives.NAMESPACE:
+            found.append((namespace, name))
+    return found
+
+
+def _shadow(key: str, done: set[str], kernel: Callable[..., Any]) -> None:
+    """Let ``kernel`` answer where a build for the device would use it."""
+    for namespace, name in _real_kernels(key, done):
+        base, _, overload = name.partition(".")
+        packet = getattr(getattr(torch.ops, namespace), base, None)
+        operator = getattr(packet, overload or "default", None)
+        if operator is None:
+            continue
+        keys, answer = [key], functools.partial(kernel, operator)
+        if key == SIM.spec.key and name in _COMPOSITE_INSTEAD:
+            keys, answer = [key, "Autograd" + key], operator.decompose
+        for one in keys:
+            library = _shadows.setdefault((namespace, one), _library(namespace, one))
+            library.impl(name, answer, one)
 
 
 def _other_keys() -> list[str]:
@@ -146,4 +177,8 @@ def install(table: OperatorTable) -> int:
             other = _library("_", key)
             _libraries.append(other)
             other.fallback(fallback.other_layout)
+            if SIM.name in absent.BUILT_FOR:
+                _shadow(key, set(), fallback.other_layout)
+        if SIM.name in absent.BUILT_FOR:
+            _shadow(SIM.spec.key, registrar.done, fallback.fallback)
     return len(registrar.done)

@@ -68,8 +68,11 @@ def _checks() -> dict[str, Check]:
         ),
         "autocast": _autocast,
         "generator": _generator,
-        "accelerator": lambda: torch.accelerator.current_accelerator() == torch.device(name),
     }
+    if hasattr(torch, "accelerator"):  # came with torch 2.6
+        checks["accelerator"] = lambda: (
+            torch.accelerator.current_accelerator() == torch.device(name)
+        )
     if importlib.util.find_spec("numpy") is not None:
         checks["numpy"] = lambda: _raises(x.numpy, TypeError, "device type tensor to numpy")
     if SIM.is_mps:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import sys
 from typing import Any
 
 import torch
@@ -21,8 +22,9 @@ _PREFIX = 2
 
 
 def library(name: str) -> ctypes.CDLL:
-    """A shared library of the installed torch, loaded already."""
-    return ctypes.CDLL(os.path.join(_ROOT, "lib", name))
+    """A shared library of the installed torch (`c10`, `torch_cpu`), loaded already."""
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    return ctypes.CDLL(os.path.join(_ROOT, "lib", f"lib{name}.{suffix}"))
 
 
 def virtual_functions(header: str, struct: str) -> list[str]:
@@ -40,6 +42,12 @@ def virtual_functions(header: str, struct: str) -> list[str]:
 def address_of_vtable(instance: int) -> int:
     """Where the object at ``instance`` has its table of virtual functions."""
     return int(ctypes.c_void_p.from_address(instance).value or 0)
+
+
+def become(instance: int, name: str) -> None:
+    """Give ``instance`` the vtable of another class of libtorch_cpu, by its mangled name."""
+    table = ctypes.c_void_p.in_dll(library("torch_cpu"), name)
+    ctypes.c_void_p.from_address(instance).value = ctypes.addressof(table) + 8 * _PREFIX
 
 
 def slot(instance: int, index: int) -> int:

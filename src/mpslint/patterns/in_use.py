@@ -1,0 +1,66 @@
+"""How to name the device that the things around a place are sent to."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability
+from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda
+from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices_at_hand import DeviceName
+
+_OF_TORCH = ("dtype", "shape", "to", "parameters", "requires_grad", "size", "backward")
+
+
+def named_in_use(
+    context: Context, node: ast.AST, torch: str | None, *, type_only: bool
+) -> tuple[str, bool, Applicability] | None:
+    """The text, whether it is a string, and the level of a fix that uses it.
+
+    Mixed precision only has to be of the type that the things around it are on. A move is another
+    one where the object holds another device than CUDA, on a machine that has it.
+    """
+    device = device_in_use(context, node)
+    if device is None:
+        return None
+    text, value = context.source.segment(device), context.values.of(device)
+    level = Applicability.UNSAFE
+    if type_only or is_cuda_with_cuda(context, device):
+        level = Applicability.SAFE
+    if not type_only:
+        return text, value.kind is Kind.DEVICE_STRING, level
+    if value.kind is Kind.DEVICE and (value.devices is not None or _is_of_torch(context, device)):
+        return text, False, level
+    # A string may name an index, which has no place in a type.
+    return (f"{torch}.device({text})", False, level) if torch is not None else None
+
+
+def _is_of_torch(context: Context, device: ast.Attribute) -> bool:
+    """Whether the function treats the object as a tensor or a module, whose `device` is no text."""
+    function = context.index.function(device)
+    written = ast.dump(device)
+    if any(ast.dump(item.value) == written for item in context.index.attributes.get("type", ())):
+        return True  # `p.device.type`
+    return any(
+        ast.dump(item.value) == ast.dump(device.value) and context.index.function(item) is function
+        for name in _OF_TORCH
+        for item in context.index.attributes.get(name, ())
+    )
+
+
+def is_of_module(context: Context, device: DeviceName) -> bool:
+    return device.attribute is None and all(
+        context.index.function(binding.node) is None for binding in device.bindings
+    )
+
+
+def follows_machine(context: Context, device: DeviceName) -> bool:
+    """Whether a device at hand is CUDA wherever CUDA is, whoever calls and whatever is asked."""
+    if device.attribute is not None:
+        return assigned_cuda(context, device.attribute)
+    return bool(device.bindings) and all(binds_cuda(context, b) for b in device.bindings)

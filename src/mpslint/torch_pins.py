@@ -1,0 +1,126 @@
+"""The oldest torch that a project asks for, from the files in which it says what it needs.
+
+Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
+package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
+`environment.yml` count together; other lists of requirements where none of these names a torch.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from fnmatch import fnmatch
+from typing import NamedTuple
+
+from mpslint.files import read_regular
+
+_FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
+_OTHERS = ("requirements*.txt",)
+_ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
+"""What only the topmost folder of a project has."""
+_MAX_BYTES = 1 << 20
+_LONGEST_LINE = 500
+_ONE = r"(?:===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?[0-9]{1,4}(?:\.[0-9*a-z+]{1,20}){0,5}"
+_NAMED = (
+    r"(?:^[ \t]*(?:-[ \t]*)?[\"']?|[\"'])(?:[\w-]{1,40}::)?(?:py)?torch"
+    r"(?:\[[\w, -]{1,40}\])?[\"']?[ \t]*"
+    rf"(?:=[ \t]*(?={{|[\"']))?(?:{{[ \t]*version[ \t]*=[ \t]*)?[\"'(]?((?:{_ONE}[ \t]*,?[ \t]*)+)"
+)
+_PART = r"(===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?([0-9]{1,4})(?:\.([0-9]{1,4}))?"
+_LOWER = frozenset({"===", "==", "~=", ">=", ">", "=", "^", "~"})
+
+
+class Pin(NamedTuple):
+    """The requirement of a project that lets the oldest torch in."""
+
+    oldest: tuple[int, int]
+    place: str
+    """The file, from the project's top, with the row: `requirements.txt:3`."""
+
+
+class Pins:
+    """The pin of each folder, looked up once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Pin | None, bool]] = {}
+
+    def of(self, folder: str) -> Pin | None:
+        """The pin that holds for files in `folder`: that of the project's topmost folder, else of
+        the nearest one above that has any."""
+        return self._find(os.path.abspath(folder))[0]
+
+    def _find(self, folder: str) -> tuple[Pin | None, bool]:
+        """The pin, and whether it is that of a whole project."""
+        if folder not in self._known:
+            names = _names(folder)
+            own, above = _pin_in(folder, names), os.path.dirname(folder)
+            if above == folder or any(name in names for name in _ROOT):
+                self._known[folder] = own, own is not None
+            else:
+                pin, is_whole = self._find(above)
+                self._known[folder] = pin if is_whole else own or pin, is_whole
+        return self._known[folder]
+
+
+def _names(folder: str) -> set[str]:
+    try:
+        return set(os.listdir(folder))
+    except OSError:
+        return set()
+
+
+def _pin_in(folder: str, names: set[str]) -> Pin | None:
+    for wanted in (_FIRST, _OTHERS):
+        found = [
+            pin
+            for name in sorted(names)
+            if any(fnmatch(name, pattern) for pattern in wanted)
+            for pin in pins_in(name, _text(os.path.join(folder, name)))
+        ]
+        if found:
+            return min(found)
+    return None
+
+
+def _text(path: str) -> str:
+    try:
+        return read_regular(path, _MAX_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def pins_in(name: str, text: str) -> list[Pin]:
+    """What the requirements in a text of this name say of torch, a pin for each that bounds it."""
+    if "torch" not in text:
+        return []
+    found = []
+    for row, line in enumerate(text.splitlines(), 1):
+        if "torch" not in line or len(line) > _LONGEST_LINE or line.lstrip().startswith("#"):
+            continue
+        for match in re.finditer(_NAMED, line):
+            oldest = _oldest(match.group(1))
+            if oldest is not None:
+                found.append(Pin(oldest, f"{name}:{row}"))
+    return found
+
+
+def _oldest(specifiers: str) -> tuple[int, int] | None:
+    """The oldest release that is meant; of one that is bounded above alone, the newest, since it is
+    what one gets."""
+    lower, upper = [], []
+    for sign, major, minor in re.findall(_PART, specifiers):
+        release = int(major), int(minor or 0)
+        if sign in _LOWER:
+            lower.append(release)
+        elif sign != "!=":
+            upper.append(release if sign == "<=" else _before(release))
+    if lower:
+        return max(lower)
+    return min(upper, default=None)
+
+
+def _before(release: tuple[int, int]) -> tuple[int, int]:
+    major, minor = release
+    if minor:
+        return major, minor - 1
+    return (1, 13) if major == 2 else (max(major - 1, 0), 99)

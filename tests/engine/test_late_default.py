@@ -1,0 +1,48 @@
+"""A default of a module that others import asks for a device when the function is called."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.project import Project
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+FILES = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "late_default"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    shutil.copytree(FILES, tmp_path / "project")
+    return tmp_path / "project" / "model.py"
+
+
+def fixed(path: Path, *, unsafe: bool = False) -> str:
+    settings = Settings()
+    source = SourceFile(str(path), path.read_bytes())
+    return fix_source(source, settings, unsafe=unsafe, elsewhere=Project(settings)).text
+
+
+def test_a_default_is_found_out_when_the_function_is_called(model: Path) -> None:
+    text = fixed(model)
+    assert "def __init__(self, size, device=None):\n" in text
+    after_docstring = text.partition('"""Detects what is of this size."""\n')[2]
+    assert after_docstring.startswith(
+        "        if device is None:\n            device = get_device()\n        self.net = "
+    )
+
+
+def test_what_is_fixed_is_left_as_it_is(model: Path) -> None:
+    text = fixed(model)
+    model.write_text(text)
+    assert fixed(model) == text
+
+
+@pytest.mark.parametrize("line", ['device: str = "cuda"', 'def in_one_line(x, device="cuda"):'])
+def test_a_default_that_can_only_be_found_out_at_import_is_not_safe(model: Path, line: str) -> None:
+    assert line in fixed(model)
+    assert line not in fixed(model, unsafe=True)

@@ -1,0 +1,121 @@
+"""What a project's requirements say of torch decides what its fixes may write."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.settings_file import SettingsFinder
+from mpslint.source import SourceFile
+from mpslint.torch_pins import Pin, Pins
+
+FILES = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "pinned"
+
+
+def said(folder: Path, name: str, text: str) -> Pin | None:
+    folder.joinpath(name).write_text(text)
+    return Pins().of(str(folder))
+
+
+def opened(name: str) -> SourceFile:
+    return SourceFile(name, (FILES / name).read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "oldest"),
+    [
+        ("requirements.txt", "numpy\ntorch==1.7.0\n", (1, 7)),
+        ("requirements.txt", "torch == 1.7.0  # the one of the paper\n", (1, 7)),
+        ("requirements.txt", "torch>=1.4.0,<1.6.0\n", (1, 4)),
+        ("requirements.txt", "torch[opt-einsum]>=2.1; sys_platform == 'darwin'\n", (2, 1)),
+        ("requirements-train.txt", "torch~=2.1\n", (2, 1)),
+        ("requirements.txt", "torch<2.0\n", (1, 13)),
+        ("setup.py", "setup(install_requires=['numpy', 'torch>=1.3.0', 'gym'])\n", (1, 3)),
+        ("setup.cfg", "[options]\ninstall_requires =\n    torch>=1.8\n", (1, 8)),
+        ("pyproject.toml", '[project]\ndependencies = ["torch>=2.6"]\n', (2, 6)),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.0"\n', (2, 0)),
+        ("pyproject.toml", 'torch = {version = ">=1.13", source = "cpu"}\n', (1, 13)),
+        ("environment.yml", "dependencies:\n  - pytorch::pytorch=1.9.1\n", (1, 9)),
+        ("environment.yaml", "  - pip:\n    - torch==1.12.1+cu113\n", (1, 12)),
+    ],
+)
+def test_a_requirement_says_which_torch_is_the_oldest(
+    project: Path, name: str, text: str, oldest: tuple[int, int]
+) -> None:
+    pin = said(project, name, text)
+    assert pin is not None
+    assert pin.oldest == oldest
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch\n", "torchvision==0.2\n", "torch-scatter>=2.0\n", "# torch==1.1\n", "torch!=1.8\n"],
+)
+def test_what_bounds_no_torch_says_nothing(project: Path, text: str) -> None:
+    assert said(project, "requirements.txt", text) is None
+
+
+def test_the_oldest_of_all_that_a_project_declares_counts(project: Path) -> None:
+    said(project, "requirements.txt", "torch==2.9.1\n")
+    pin = said(project, "pyproject.toml", '[project]\ndependencies = [\n  "torch>=1.10",\n]\n')
+    assert pin == Pin((1, 10), "pyproject.toml:3")
+
+
+def test_a_list_for_one_purpose_counts_only_where_the_project_says_nothing(project: Path) -> None:
+    said(project, "requirements-docs.txt", "torch==1.13\n")
+    assert said(project, "requirements.txt", "torch>=2.6\n") == Pin((2, 6), "requirements.txt:1")
+
+
+def test_an_example_of_a_project_has_the_torch_of_the_project(project: Path) -> None:
+    said(project, "pyproject.toml", '[project]\ndependencies = ["torch>=2.6"]\n')
+    example = project / "examples" / "small"
+    example.mkdir(parents=True)
+    pin = said(example, "requirements.txt", "torch==1.3\n")
+    assert pin == Pin((2, 6), "pyproject.toml:2")
+
+
+def test_the_setting_goes_over_what_the_project_requires(project: Path) -> None:
+    said(project, "requirements.txt", "torch==1.7\n")
+    assert SettingsFinder().for_folder(str(project)).oldest_torch == (1, 7)
+    assert SettingsFinder({"min_torch": (2, 5)}).for_folder(str(project)).oldest_torch == (2, 5)
+    (project / "mpslint.toml").write_text('min-torch = "2.5"\n')
+    assert SettingsFinder().for_folder(str(project)).oldest_torch == (2, 5)
+
+
+def test_isolated_means_that_no_requirement_is_read(project: Path) -> None:
+    said(project, "requirements.txt", "torch==1.7\n")
+    assert SettingsFinder(isolated=True).for_folder(str(project)).pin is None
+
+
+@pytest.mark.parametrize(
+    ("oldest", "test"),
+    [
+        ((1, 7), 'hasattr(torch.backends, "mps") and torch.backends.mps.is_available()'),
+        ((1, 12), "torch.backends.mps.is_available()"),
+    ],
+)
+def test_a_torch_without_the_backend_is_asked_whether_it_has_it(
+    oldest: tuple[int, int], test: str
+) -> None:
+    settings = Settings(pin=Pin(oldest, "requirements.txt:3"))
+    text = fix_source(opened("train.py"), settings).text
+    assert (" if hasattr" in " ".join(text.split())) == test.startswith("hasattr")
+    assert test in " ".join(text.split())
+
+
+def test_no_autocast_is_written_for_a_torch_that_refuses_it_and_the_pin_is_named() -> None:
+    settings = Settings(pin=Pin((2, 1), "requirements.txt:3"))
+    (finding,) = [one for one in lint(opened("mixed.py"), settings) if one.code == "MPS207"]
+    assert finding.fix is None
+    assert "requirements.txt:3 lets in torch 2.1" in finding.message
+    assert "raise it to 2.5, or set min-torch" in finding.message
+
+
+def test_autocast_is_written_where_the_requirements_let_no_such_torch_in() -> None:
+    settings = Settings(pin=Pin((2, 6), "requirements.txt:3"))
+    text = fix_source(opened("mixed.py"), settings).text
+    assert "with torch.autocast(device_type=device.type, enabled=device.type != " in text

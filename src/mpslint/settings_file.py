@@ -92,6 +92,10 @@ class SettingsFinder:
     def for_file(self, path: str) -> Settings:
         return self.for_folder(os.path.dirname(os.path.abspath(path)))
 
+    def by_hand(self, name: str) -> bool:
+        """Whether a variable or an option, and no file, says what this setting is."""
+        return any(name in changes for changes in self._layers)
+
     def extended(self, path: str) -> list[str]:
         """The files that the settings of a file extend, as far as they have been asked for."""
         folder = os.path.dirname(os.path.abspath(path))

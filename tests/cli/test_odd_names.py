@@ -135,6 +135,23 @@ def test_a_files_name_is_shown_in_every_format(text: str, style: str) -> None:
     shows_only(shown)
 
 
+@pytest.mark.parametrize("style", FORMATS)
+def test_a_file_whose_name_is_no_text_is_reported_in_every_format(
+    cli: Cli, project: Path, style: str
+) -> None:
+    Path(os.fsdecode(b"x\xff.py")).write_text(CUDA_ONLY)
+    ran = cli("check", "--output-format", style)
+    assert (ran.code, ran.err.count("error")) == (1, 0)
+    assert "MPS201" in ran.out
+
+
+def test_sarif_names_the_bytes_of_a_name_that_is_no_text(cli: Cli, project: Path) -> None:
+    Path(os.fsdecode(b"x\xff.py")).write_text(CUDA_ONLY)
+    ran = cli("check", "--output-format", "sarif")
+    (result,) = json.loads(ran.out)["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "x%FF.py"
+
+
 @odd
 def test_a_verdict_is_shown(text: str) -> None:
     run = Run(text, "real", "fail", text, notes=(text,))

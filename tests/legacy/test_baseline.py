@@ -273,3 +273,54 @@ def test_a_baseline_that_is_not_there_says_how_to_make_it(cli: Cli, known: Path)
 def test_write_baseline_needs_a_name(cli: Cli, known: Path) -> None:
     ran = cli("check", "--write-baseline")
     assert ran == (2, "", "error: --write-baseline needs a file: name it with --baseline FILE\n")
+
+
+@pytest.mark.parametrize("named", ["../known.json", "{outside}/known.json", "link/known.json"])
+def test_a_baseline_that_settings_name_outside_of_their_project_is_not_written(
+    cli: Cli, known: Path, named: str
+) -> None:
+    outside = Path.cwd().parent
+    Path("link").symlink_to(outside)
+    Path("mpslint.toml").write_text(f'baseline = "{named.format(outside=outside)}"\n')
+    ran = cli("check", "--write-baseline")
+    assert (ran.code, ran.out) == (2, "")
+    assert "mpslint.toml: its baseline" in ran.err
+    assert f"lies outside of {Path.cwd()} and is not written" in ran.err
+    assert not (outside / "known.json").exists()
+
+
+def test_a_baseline_behind_a_link_that_leads_out_is_not_written(cli: Cli, known: Path) -> None:
+    outside = Path.cwd().parent / "known.json"
+    Path("known.json").rename(outside)
+    before = outside.read_text()
+    Path("known.json").symlink_to(outside)
+    Path("mpslint.toml").write_text('baseline = "known.json"\n')
+    known.write_text(MODEL + NEW)
+    assert cli("check", "--write-baseline").code == 2
+    assert outside.read_text() == before
+
+
+def test_a_baseline_outside_is_written_where_the_command_line_names_it(
+    cli: Cli, known: Path
+) -> None:
+    Path("mpslint.toml").write_text('baseline = "../known.json"\n')
+    assert cli("check", "--baseline=../known.json", "--write-baseline").code == 0
+    assert len(entries("../known.json")) == 2
+    assert cli("check").code == 0
+
+
+def test_parts_of_a_repository_may_share_a_baseline_above_them(cli: Cli, known: Path) -> None:
+    git("init")
+    Path("part").mkdir()
+    known.rename("part/model.py")
+    Path("part/mpslint.toml").write_text('baseline = "../shared.json"\n')
+    assert cli("check", "part", "--write-baseline").code == 0
+    assert [entry["path"] for entry in entries("shared.json")] == ["part/model.py"] * 2
+
+
+def test_the_project_of_settings_that_extend_others_is_their_own(cli: Cli, known: Path) -> None:
+    outside = Path.cwd().parent
+    (outside / "other.toml").write_text('baseline = "known.json"\n')
+    Path("mpslint.toml").write_text('extend = "../other.toml"\n')
+    assert cli("check", "--write-baseline").code == 2
+    assert not (outside / "known.json").exists()

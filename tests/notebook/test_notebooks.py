@@ -13,6 +13,7 @@ from conftest import FIXTURES, Cli
 from mpslint.errors import BadSource
 from mpslint.fixing import Planned, plan, unified_diff
 from mpslint.linter import lint
+from mpslint.model import Edit
 from mpslint.notebook.source import NotebookSource
 from mpslint.opening import located, open_source
 from mpslint.settings import Settings
@@ -202,3 +203,23 @@ def test_a_diff_of_a_notebook_is_empty_where_nothing_changes() -> None:
     planned = plan("b.ipynb", fixed("basic").after, Settings(), unsafe=False)
     assert isinstance(planned, Planned)
     assert list(unified_diff(planned, "b.ipynb")) == []
+
+
+def test_edits_are_looked_up_once_each_however_many_cells_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "source": ["x = 1"]}
+    raw = json.dumps({"cells": [cell] * 50, "metadata": {}, "nbformat": 4}).encode()
+    book = NotebookSource("many.ipynb", raw)
+    edits = [Edit(block.start, block.start + 1, "y", "x") for block in book.blocks]
+    asked: list[int] = []
+    look_up = NotebookSource._block
+
+    def counted(self: NotebookSource, at: int) -> Any:
+        asked.append(at)
+        return look_up(self, at)
+
+    monkeypatch.setattr(NotebookSource, "_block", counted)
+    after = book.with_edits(edits)
+    assert cells(after.on_disk) == ["y = 1"] * 50
+    assert sorted(asked) == [block.start for block in book.blocks]

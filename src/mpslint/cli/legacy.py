@@ -106,14 +106,15 @@ def write_baselines(
 
     reported = Reported(finder)
     files: dict[str, list[FileResult]] = {}
+    trusted = finder.by_hand("baseline")
     for result in results:
-        path = settings[result.path].baseline
+        path = _written(settings[result.path], trusted)
         if path is not None:
             files.setdefault(os.path.abspath(path), []).append(result)
         elif result.findings:
             raise Usage("--write-baseline needs a file: name it with --baseline FILE")
         reported.note(result, settings[result.path])
-    own = finder.for_folder(".").baseline
+    own = _written(finder.for_folder("."), trusted)
     if own is not None:
         files.setdefault(os.path.abspath(own), [])
     if not files:
@@ -136,6 +137,26 @@ def write_baselines(
     for error in errors:
         complain(error)
     return ERROR if errors else OK
+
+
+def _written(settings: Settings, trusted: bool) -> str | None:
+    """The baseline to write; what a settings file names and nobody else (`trusted`: somebody did)
+    lies in the project of that file, or whoever wrote it could have any file made. Raises `Usage`.
+    """
+    path = settings.baseline
+    if path is None or trusted:
+        return path
+    from mpslint.git import find
+
+    repository = find(settings.root)
+    project = repository.top if repository else os.path.realpath(settings.root)
+    if os.path.realpath(path).startswith(os.path.join(project, "")):
+        return path
+    shown, where = os.path.normpath(path), settings.origin
+    raise Usage(
+        f"{where}: its baseline {shown} lies outside of {project} and is not written; name it with "
+        f"--baseline {shown}, or a file in there"
+    )
 
 
 def add_noqa(

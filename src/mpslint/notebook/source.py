@@ -81,9 +81,13 @@ class NotebookSource(SourceFile):
     def with_edits(self, edits: Sequence[Edit]) -> SourceFile:
         changes: list[Edit] = []
         expected: dict[int, str] = {}
+        by_cell: dict[int, list[Edit]] = {}
+        for edit in edits:
+            inside = self._block(edit.start)
+            if inside is not None:
+                by_cell.setdefault(inside.cell.number, []).append(_in_cell(edit, inside))
         for block in self.blocks:
-            own = [edit for edit in edits if self._block(edit.start) is block]
-            local = [_in_cell(edit, block) for edit in own]
+            local = by_cell.get(block.cell.number, [])
             changes += json_edits(self.json, block.cell, local)
             expected[block.cell.number] = spliced(block.cell.text, local)
         text = spliced(self.json, changes)

@@ -190,4 +190,4 @@ def _artifact(path: str) -> Json:
     shown = os.path.normpath(shown_path(path))
     if os.path.isabs(shown) or shown.startswith(".."):
         return {"uri": Path(os.path.abspath(path)).as_uri()}
-    return {"uri": quote(shown.replace(os.sep, "/")), "uriBaseId": _BASE}
+    return {"uri": quote(os.fsencode(shown.replace(os.sep, "/"))), "uriBaseId": _BASE}

@@ -2,7 +2,8 @@
 
 Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
 package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
-environments count together; other lists of requirements where none of these names a torch.
+environments count together; other lists of requirements where none of these names a torch, and the
+commands by which a README or a Dockerfile installs one where no list does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from mpslint.files import read_regular
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _OTHERS = ("requirements*.txt",)
+_COMMANDS = ("README*", "INSTALL*", "Dockerfile*")
+"""What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"
 """What conda calls an environment may have any name; its list of `dependencies:` tells it."""
 _MOST_YAML = 20
@@ -24,6 +27,7 @@ _ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
 """What only the topmost folder of a project has."""
 _MAX_BYTES = 1 << 20
 _LONGEST_LINE = 500
+_TORCH = ("torch=", "torch<", "torch>", "torch~", "pytorch=", "pytorch<", "pytorch>")
 _ONE = r"(?:===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?[0-9]{1,4}(?:\.[0-9*a-z+]{1,20}){0,5}"
 _NAMED = (
     r"(?:^[ \t]*(?:-[ \t]*)?[\"']?|[\"'])(?:[\w-]{1,40}::)?(?:py)?torch"
@@ -77,7 +81,7 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}
-    for wanted in (_FIRST, _OTHERS):
+    for wanted in (_FIRST, _OTHERS, _COMMANDS):
         found = [
             pin
             for name in sorted(names)
@@ -89,6 +93,13 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
     return None
 
 
+def _installed(line: str) -> str:
+    """The torch that `pip install ...` or `conda install ...` names; empty for any other line."""
+    if len(line) > _LONGEST_LINE or "install" not in (words := line.split()):
+        return ""
+    return next((word.strip("`") for word in words if word.strip("`'\"").startswith(_TORCH)), "")
+
+
 def _is_first(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in _FIRST)
 
@@ -96,6 +107,8 @@ def _is_first(name: str) -> bool:
 def _requirements(folder: str, name: str) -> str:
     """The text of a file that may list requirements; empty for YAML of another purpose."""
     text = _text(os.path.join(folder, name))
+    if any(fnmatch(name, pattern) for pattern in _COMMANDS):
+        return "\n".join(map(_installed, text.splitlines()))
     if fnmatch(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
         return ""
     return text

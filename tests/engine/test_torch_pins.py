@@ -76,6 +76,29 @@ def test_an_environment_of_conda_is_known_by_its_dependencies(project: Path) -> 
     assert said(project, "mae_env.yml", conda) == Pin((1, 7), "mae_env.yml:4")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "oldest"),
+    [
+        (
+            "INSTALL.md",
+            "# Setup\n\nconda install pytorch=1.8 torchvision cudatoolkit=10\n",
+            (1, 8),
+        ),
+        ("README.md", "Run\n\n`pip install torch==1.8.0 torchvision==0.9.0`\n", (1, 8)),
+        ("Dockerfile", "FROM ubuntu\nUSER me\nRUN pip3 install 'torch==1.8.1' numpy\n", (1, 8)),
+    ],
+)
+def test_a_command_that_installs_torch_counts_where_no_list_does(
+    project: Path, name: str, text: str, oldest: tuple[int, int]
+) -> None:
+    assert said(project, name, text) == Pin(oldest, f"{name}:3")
+    assert said(project, "requirements.txt", "torch>=2.6\n") == Pin((2, 6), "requirements.txt:1")
+
+
+def test_what_a_readme_tells_of_a_torch_is_no_command(project: Path) -> None:
+    assert said(project, "README.md", "We used torch==1.3 in 2019.\n") is None
+
+
 def test_an_example_of_a_project_has_the_torch_of_the_project(project: Path) -> None:
     said(project, "pyproject.toml", '[project]\ndependencies = ["torch>=2.6"]\n')
     example = project / "examples" / "small"

@@ -258,7 +258,7 @@ def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
     for step in sorted(steps, key=lambda s: (s.node.lineno, s.node.col_offset)):
         if not context.worlds.reach(step.node) & MACS:
             continue
-        if group and not follows(context, group[-1], step):
+        if group and not any(follows(context, before, step) for before in group):
             yield group
             group = []
         group.append(step)
@@ -284,13 +284,22 @@ def most_in_one_turn(context: Context, steps: list[Step]) -> int:
 
 
 def follows(context: Context, first: Step, second: Step) -> bool:
-    """Whether `second` stands behind `first` in the same block, with no device work between."""
+    """Whether `second` stands behind `first` in the same block, or in an arm that stands there,
+    with no device work between."""
     index = context.index
     one, other = index.statement(first.node), index.statement(second.node)
     if one is other:
         return True
     block = index.block(one)
-    if first.turns is not second.turns or other not in block:
+    if first.turns is not second.turns:
         return False
+    while other not in block:
+        around = index.parents[other]
+        if not isinstance(around, ast.If):
+            return False
+        inner = index.block(other)
+        if any(context.loops.works(item) for item in (around.test, *inner[: inner.index(other)])):
+            return False
+        other = around
     between = block[block.index(one) + 1 : block.index(other)]
     return not any(context.loops.works(item) for item in between)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.imported_runs import ImportedRuns
+from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
@@ -60,6 +61,7 @@ class Neighbours:
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, self._distant)
+        self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -180,6 +182,16 @@ class Neighbours:
             return facts
 
         return self._answer(path, ("entered", path, name), ask, NONE)
+
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            used, files = self._mentions.uses(path, name, method=method)
+            self._note(files)
+            return used
+
+        return self._answer(path, ("uses", path, name, method), ask, True)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = os.path.abspath(path), False

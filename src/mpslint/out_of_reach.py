@@ -81,6 +81,10 @@ class OutOfReach:
         self.asked = True
         return NONE
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        self.asked = True
+        return True
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         for module in modules:
             self._note(module)
@@ -151,6 +155,9 @@ class Distant:
 
     def entered(self, path: str, name: str) -> Facts:
         return NONE
+
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        return True
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         return False

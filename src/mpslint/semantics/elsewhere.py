@@ -78,6 +78,10 @@ class Elsewhere(Protocol):
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; nothing, where none of them does."""
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        """Whether anything in the project, but for the file at `path` itself, may use the function
+        of the module `name` that this defines, or the `method` of a class of that name."""
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         """Whether these modules of the project name CUDA, and none of them MPS."""
 

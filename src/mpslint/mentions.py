@@ -1,4 +1,4 @@
-"""Whether anything in a project uses what one of its files defines.
+"""Who in a project uses what one of its files defines, and how: nobody, or with which arguments.
 
 A function that nobody calls stops nobody. Its name is looked for in all files of the project, the
 settings and shell scripts among them, since both start what Python alone does not show. A project
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.elsewhere import Elsewhere, Given
     from mpslint.settings import Settings
 
 _VERSIONED = (".git", ".hg", ".jj")
@@ -90,6 +90,61 @@ class Mentions:
                 return True, (other,)
         return False, files
 
+    def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
+        """Whether somebody in the project calls what is asked about, and all who do give the
+        parameter; and the files that this rests on."""
+        whole = self._whole(os.path.dirname(path))
+        if whole is None:
+            return False, ()
+        files = (*whole.folders, *whole.modules, *whole.others)
+        word, called = given.name.encode("utf-8", "replace"), 0
+        users = [
+            other
+            for other in whole.modules
+            if re.search(rb"\b%s\b" % re.escape(word), self._modules.text(other) or b"")
+        ]
+        if len(users) > _MOST_PARSED:
+            return False, files
+        for other in users:
+            if other != path and self._takes_by_text(other, self._modules.text(other) or b"", path):
+                return False, (other,)
+            context = self._modules.context(other, self._elsewhere)
+            if context is None or _has_text(context, given.name):
+                return False, (other,)
+            for use in self._uses(context, path, given):
+                call = context.index.parents.get(use)
+                if not isinstance(call, ast.Call) or call.func is not use or not given.by(call):
+                    return False, (other,)
+                called += 1
+        for other in whole.others:
+            if _names(self._modules.text(other) or b"", word, prose=other.endswith(_PROSE)):
+                return False, (other,)
+        return called > 0, files
+
+    def _uses(self, context: Context, path: str, given: Given) -> list[ast.expr]:
+        """What in a file may be the function, by its name or as an attribute."""
+        here, name, method = context.source.path, given.name, given.method
+        found: list[ast.expr] = [
+            use
+            for use in context.index.attributes.get(name, ())
+            if self._may_mean(context, use, path, method=method)
+        ]
+        if method or (here != path and not self._takes(context, path, name)):
+            return found
+        return found + [
+            use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)
+        ]
+
+    def _takes(self, context: Context, path: str, name: str) -> bool:
+        """Whether a file may have a name from the one at `path`: what it defines itself is
+        another."""
+        bindings = context.names.module.bindings.get(name, ())
+        return not bindings or any(
+            binding.kind == "import"
+            and self._is_from(context.source.path, binding.qualified or "", path)
+            for binding in bindings
+        )
+
     def _takes_by_text(self, other: str, data: bytes, path: str) -> bool:
         """Whether a module takes names from texts that may be those of the file at `path`."""
         folder, own = os.path.split(path)
@@ -102,7 +157,7 @@ class Mentions:
         return path in imported or os.path.join(folder, "__init__.py") in imported
 
     def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
-        if any(_ends_in(text.value, name) for text in context.index.strings):
+        if _has_text(context, name):
             return True
         if any(
             self._may_mean(context, use, path, method=method)
@@ -230,8 +285,13 @@ def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
     return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
 
 
-def _ends_in(text: object, name: str) -> bool:
-    return isinstance(text, str) and (text == name or text.endswith((f".{name}", f":{name}")))
+def _has_text(context: Context, name: str) -> bool:
+    """Whether a string of a file ends in a name, by which somebody may look that up."""
+    return any(
+        isinstance(text.value, str)
+        and (text.value == name or text.value.endswith((f".{name}", f":{name}")))
+        for text in context.index.strings
+    )
 
 
 def _is_used(context: Context, name: str) -> bool:

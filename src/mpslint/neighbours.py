@@ -19,6 +19,7 @@ from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
+    Given,
     device_of_base,
     exported_device,
     implied_by_base,
@@ -192,6 +193,16 @@ class Neighbours:
             return used
 
         return self._answer(path, ("uses", path, name, method), ask, True)
+
+    def gives(self, path: str, given: Given) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            all_give, files = self._mentions.gives(path, given)
+            self._note(files)
+            return all_give
+
+        return self._answer(path, ("gives", path, given), ask, False)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = os.path.abspath(path), False

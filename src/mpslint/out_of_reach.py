@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mpslint.results import Consulted
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -84,6 +84,10 @@ class OutOfReach:
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         self.asked = True
         return True
+
+    def gives(self, path: str, given: Given) -> bool:
+        self.asked = True
+        return False
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         for module in modules:
@@ -158,6 +162,9 @@ class Distant:
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         return True
+
+    def gives(self, path: str, given: Given) -> bool:
+        return False
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         return False

@@ -165,3 +165,52 @@ def test_the_cache_forgets_a_leftover_that_somebody_calls_again(
     assert checked() == 0
     (folder / "README.md").write_text("Call `utils.to_gpu(x)` first.\n")
     assert checked() == 1
+
+
+FACE = """\
+import torch
+
+
+def detect(x, size=1, device="cuda"):
+    return x.to(device)
+"""
+
+
+def defaults(path: Path) -> list[int]:
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(select=("MPS101",))
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize("call", ["detect(x, 1, d)", "detect(x, device=d)", "detect(*a, device=d)"])
+def test_a_default_that_all_callers_replace_is_nobodys_device(tmp_path: Path, call: str) -> None:
+    text = f"from face import detect\n\ndef run(x, d, *a):\n    return {call}\n"
+    project(tmp_path, {"face.py": FACE, "run.py": text})
+    assert defaults(tmp_path / "face.py") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import face\n\ndef run(x):\n    return face.detect(x)\n",
+        "from face import detect\n\ndef run(x, d):\n    return map(detect, x), detect(x, 1, d)\n",
+        "from face import detect\n\ndef run(a, d):\n    return detect(*a, d)\n",
+        "from face import detect\n\ndef run(a, d):\n    return detect(a, **d)\n",
+        "x = 1\n",
+    ],
+)
+def test_one_caller_who_leaves_it_out_is_enough_and_so_is_none_at_all(
+    tmp_path: Path, text: str
+) -> None:
+    called = FACE + "\n\nprint(detect(torch.ones(1), 1, 'cpu'))\n" if "face" in text else FACE
+    project(tmp_path, {"face.py": called, "run.py": text}, head="setup.py")
+    assert defaults(tmp_path / "face.py") == [4]
+
+
+def test_who_makes_an_object_gives_what_its_constructor_asks_for(tmp_path: Path) -> None:
+    cls = 'class Face:\n    def __init__(self, device="cuda"):\n        self.device = device\n\n'
+    cls += "    def detect(self, x):\n        return x.to(self.device)\n"
+    user = "from face import Face\nprint(Face('cpu').detect(1))\n"
+    project(tmp_path, {"face.py": f"import torch\n\n\n{cls}", "run.py": user})
+    assert defaults(tmp_path / "face.py") == []
+    project(tmp_path, {"face.py": f"import torch\n\n\n{cls}", "run.py": user.replace("'cpu'", "")})
+    assert defaults(tmp_path / "face.py") == [5]

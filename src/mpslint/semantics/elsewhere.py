@@ -36,6 +36,26 @@ class Definition(NamedTuple):
     bindings: tuple[Binding, ...]
 
 
+class Given(NamedTuple):
+    """A parameter of a function, method or class, and how a call gives it."""
+
+    name: str
+    """What is called."""
+    parameter: str
+    place: int | None
+    """Its place among the arguments of a call; None: it is given by name alone."""
+    method: bool
+    """Whether the function is one that objects have."""
+
+    def by(self, call: ast.Call) -> bool:
+        """Whether a call gives it for certain."""
+        if any(keyword.arg == self.parameter for keyword in call.keywords):
+            return True
+        before = call.args[: (self.place or 0) + 1]
+        plain = not any(isinstance(item, ast.Starred) for item in before)
+        return self.place is not None and len(call.args) > self.place and plain
+
+
 class Elsewhere(Protocol):
     """The rest of the project. A name is given as the file at `path` imports it: qualified, with
     leading dots where the import is relative."""
@@ -81,6 +101,10 @@ class Elsewhere(Protocol):
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
         of the module `name` that this defines, or the `method` of a class of that name."""
+
+    def gives(self, path: str, given: Given) -> bool:
+        """Whether the project calls what the file at `path` defines, and gives the parameter in
+        each call."""
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         """Whether these modules of the project name CUDA, and none of them MPS."""

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.opening import is_notebook
+from mpslint.semantics.elsewhere import Given
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -44,6 +45,32 @@ def is_leftover(context: Context, row: int) -> bool:
         known[defined.node] = False  # Functions that call each other are taken for called.
         known[defined.node] = _is_unused(context, defined)
     return bool(known[defined.node])
+
+
+def is_never_default(context: Context, default: ast.expr) -> bool:
+    """Whether a default stands for a parameter that all calls in the project give."""
+    arguments = context.index.parents.get(default)
+    node = context.index.parents.get(arguments) if arguments is not None else None
+    if not isinstance(arguments, ast.arguments) or not isinstance(node, FUNCTIONS):
+        return False
+    owner = context.index.parents[node]
+    method = isinstance(owner, ast.ClassDef)
+    if context.elsewhere is None or not (method or isinstance(owner, ast.Module)):
+        return False
+    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
+        return False
+    if node.name in _HOOKS:
+        return False
+    positional = [*arguments.posonlyargs, *arguments.args]
+    named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
+    given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
+    parameter = named.get(default) or given[default]
+    place = positional.index(parameter) - method if parameter in positional else None
+    if isinstance(owner, ast.ClassDef) and node.name == "__init__":
+        asked = Given(owner.name, parameter.arg, place, method=False)
+    else:
+        asked = Given(node.name, parameter.arg, place, method=method)
+    return context.elsewhere.gives(context.source.path, asked)
 
 
 def _around(context: Context, row: int) -> _Defined | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.imported_runs import ImportedRuns
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
+from mpslint.near import Near
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
@@ -61,7 +62,7 @@ class Neighbours:
         self._runs = ImportedRuns(self.modules)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
-        self._users = Users(self.modules, self._runs, self._distant)
+        self._users = Users(self.modules, self._runs, Near(self))
         self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -247,6 +248,16 @@ class Neighbours:
 
     def helper_import(self, context: Context) -> str | None:
         return None
+
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
+        """An answer, and the files that it rests on."""
+        self._heard.append(set())
+        try:
+            answer = ask()
+        finally:
+            heard = self._heard.pop()
+            self._note(frozenset(heard))
+        return answer, heard
 
     # inside
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -96,7 +97,7 @@ class Elsewhere(Protocol):
 
     def entered(self, path: str, name: str) -> Facts:
         """What holds wherever the files beside the one at `path` that import the function or
-        class `name` from it mention that; nothing, where none of them does."""
+        class `name` from it mention that; `NOBODY` where none of them does."""
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
@@ -183,13 +184,21 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
                 beside = [alias.asname or alias.name for alias in binding.node.names]
                 uses = [use for other in beside for use in _loads(context, other)]
-            found += [context.guards.at(use) for use in uses] or [NONE]
+            found += [_holding(context, use) for use in uses] or [NONE]
             continue
         for use in uses:
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
-                found.append(context.guards.at(parent))
+                found.append(_holding(context, parent))
     return found
+
+
+def _holding(context: Context, use: ast.expr) -> Facts:
+    """What holds where a name is used; that CUDA is there where no Mac comes to it."""
+    facts = context.guards.at(use)
+    if "cuda" in facts or context.worlds.reach(use) & MACS:
+        return facts
+    return facts | {"cuda"}
 
 
 def _loads(context: Context, name: str) -> list[ast.Name]:

@@ -7,6 +7,10 @@ Flags `with torch.backends.cuda.sdp_kernel(...):` where nothing makes sure that 
 It has been deprecated since torch 2.3, warns each time it is entered, and is going to be removed.
 Its switches are CUDA's. `torch.nn.attention.sdpa_kernel` names the kernels for every device.
 
+## Why is it opt-in?
+Attention runs on MPS inside it as well, so there is a deprecation and no more. Of what readers
+judged in repositories that nobody had seen, nothing was what a maintainer would act on.
+
 ## Example
 ```python
 with torch.backends.cuda.sdp_kernel(enable_flash=False, enable_mem_efficient=False):
@@ -53,6 +57,7 @@ _PORTABLE_SINCE = (2, 3)
     triggers=(b"sdp_kernel",),
     also=((b"cuda",),),
     fix=None,
+    default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.min_torch < _PORTABLE_SINCE:

@@ -204,6 +204,7 @@ def leave_record(options: Options) -> None:
             "notes": dict(recorder.notes),
             "optimizers": recorder.optimizers,
             "lines": lines,
+            "in_part": recorder.in_part,
             "losses": recorder.losses,
             "digests": recorder.digests,
         },
@@ -230,6 +231,8 @@ def merge(options: Options) -> None:
 def _merge(child: Any) -> None:
     recorder = RECORDER
     recorder.lines_of_children.extend(child["lines"])
+    for what, kept, total, *place in child["in_part"]:
+        recorder.went_in_part(what, kept, total, (place[0], place[1]))
     recorder.optimizers += child["optimizers"]
     recorder._ops += child["ops"]
     recorder.steps += child["steps"]

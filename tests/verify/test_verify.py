@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.verify import Report, Request, pace, verify
+from mpslint.verify import Report, Request, accelerators, interpreter, pace, verify
 
 from .conftest import FIXTURES
 
@@ -56,7 +56,8 @@ def test_a_rewritten_cuda_script_passes_everywhere_and_its_broken_copy_does_not(
 ) -> None:
     path = script("train.py", ON_CUDA)
     told: list[str] = []
-    report = verify(Request(path, patched={path: PORTABLE.encode()}), told.append)
+    request = Request(path, patched={path: PORTABLE.encode()}, real=False)
+    report = verify(request, told.append)
     assert report.verdict == "pass", report.to_text()
     assert [(run.device, run.kind) for run in report.runs] == [
         ("cuda", "simulated"), ("cpu", "real"), ("mps", "simulated"),
@@ -175,7 +176,10 @@ def test_a_script_that_no_broken_copy_can_fail_proves_nothing(
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="there a real device may be present")
-def test_without_a_real_device_level_4_says_so(script: Script) -> None:
+def test_without_a_real_device_level_4_says_so(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "real_devices", lambda *_asked: [])
     report = alone(script("train.py", PORTABLE), "cpu", real=True)
     assert any("no real accelerator" in note for note in report.notes)
 
@@ -220,7 +224,7 @@ def test_changed_lines_that_did_not_run_are_named_and_the_others_are_told_apart(
 ) -> None:
     original = script("before/train.py", ON_CUDA)
     path = script("train.py", PORTABLE + LATE)
-    report = alone(path, "mps", original=original)
+    report = alone(path, "mps", original=original, real=False)
     assert report.verdict == "partial", report.to_text()
     assert report.headline.startswith("pass (6 of 7 changed lines ran; did not run: train.py:17)")
     states = {line.line: (line.state, line.devices) for line in report.lines}
@@ -307,3 +311,13 @@ def test_an_original_that_changes_each_time_is_held_against_three_runs(
     report = verify(Request(path, devices=("mps",), patched=patched, negative_control=False))
     assert report.verdict == expected, report.to_text()
     assert "3 runs of" in report.reason
+
+
+def test_a_gpu_of_this_machine_runs_a_script_by_itself_where_cuda_is_asked_for(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerators, "found", lambda *_asked: ["cuda"])
+    path = script("train.py", PORTABLE)
+    assert [run.name for run in alone(path, "cpu").runs] == ["cpu"]
+    runs = alone(path, "cpu", "cuda").runs
+    assert [run.name for run in runs] == ["cpu", "simulated cuda", "real cuda"]

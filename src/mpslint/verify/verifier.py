@@ -277,7 +277,7 @@ class _Verification:
         devices = self._real_devices()
         if self.request.real and not devices:
             self.notes.append("no real accelerator in this Python: nothing ran on one")
-        asked = {*self._devices(), "cuda"}
+        asked = {*self._devices(), "cuda" if self.request.has_original else ""}
         for device in devices if self.request.real else [d for d in devices if d in asked]:
             reference = self.reference
             if self.request.has_original and device == "cuda":

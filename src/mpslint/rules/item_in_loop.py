@@ -67,7 +67,6 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import element_reads
 from mpslint.semantics.implicit_reads import implicit_reads
-from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
@@ -147,17 +146,18 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     """One for each loop of a forward pass that reads numbers of tensors."""
-    reads: dict[Loop, tuple[ast.Call, FunctionNode]] = {}
-    for call in context.index.calls.get("item", ()):
-        tensor = _read_tensor(call)
-        around = context.passes.loop(call)
-        if tensor is None or around is None or training(context, call) is not None:
+    reads: dict[Loop, list[Step]] = {}
+    for node, tensor in _numbers(context):
+        around = context.passes.loop(node)
+        if around is None or training(context, node) is not None:
             continue
         loop, function = around
-        if loop not in reads and context.passes.is_read_back(tensor, loop, function):
-            reads[loop] = call, function
-    for loop, (call, function) in reads.items():
-        start, end = context.name_token(call.func)  # type: ignore[arg-type]
+        if not _says_so(node) and not context.passes.is_tensor(tensor, function):
+            continue
+        if context.passes.is_read_back(tensor, loop, function):
+            reads.setdefault(loop, []).append(Step(node, tensor, function))
+    for loop, steps in reads.items():
+        start, end = _token(context, steps[0].node)
         yield context.finding_at(
             rule,
             start,
@@ -165,8 +165,29 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             f"waits for the device at each turn of the loop at {context.line(loop)}, in every"
             " forward pass",
             confidence=Confidence.INFERRED,
-            labels=(context.label(function, "this runs in every forward pass"),),
+            labels=(
+                context.label(steps[0].turns, "this runs in every forward pass"),
+                *also_waiting(context, steps),
+            ),
         )
+
+
+def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Reads of one number, those that say so first."""
+    for call in context.index.calls.get("item", ()):
+        tensor = _read_tensor(call)
+        if tensor is not None:
+            yield call, tensor
+    yield from implicit_reads(context)
+
+
+def _says_so(node: ast.expr) -> bool:
+    """Whether it is `.item()`, which only tensors are asked for."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "item"
+    )
 
 
 def _reads(context: Context) -> Iterator[Step]:

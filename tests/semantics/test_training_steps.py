@@ -77,6 +77,21 @@ def test_what_a_turn_counts_up_is_its_number(count: str, each_step: bool) -> Non
     assert (training(context, call) is not None) is each_step
 
 
+def test_a_bar_of_progress_counts_the_turns() -> None:
+    context = context_of(
+        """
+        import torch
+        bar = tqdm(range(1000), desc="training")
+        for i in bar:
+            loss.backward()
+            if divides(i, every):
+                probe()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert training(context, call) is None
+
+
 @pytest.mark.parametrize(
     ("test", "each_step"),
     [('mode == "test"', False), ('mode == "train"', True), ('other == "test"', True)],

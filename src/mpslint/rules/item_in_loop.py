@@ -178,7 +178,8 @@ def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
         tensor = _read_tensor(call)
         if tensor is not None:
             yield call, tensor
-    yield from implicit_reads(context)
+    if b"forward" in context.source.data:
+        yield from implicit_reads(context, lambda node: bool(context.passes.loop(node)))
 
 
 def _says_so(node: ast.expr) -> bool:
@@ -200,7 +201,7 @@ def _reads(context: Context) -> Iterator[Step]:
             turns = training(context, call)
             if turns is not None and is_device_tensor(context, tensor):
                 yield Step(call, tensor, turns)
-    for node, tensor in implicit_reads(context):
+    for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
         value = context.values.of(tensor)
         if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
             turns = training(context, node)

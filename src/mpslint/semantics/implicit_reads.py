@@ -8,10 +8,10 @@ time, and waits for it as `.item()` does.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
 if TYPE_CHECKING:
@@ -30,32 +30,53 @@ _GUARDS = ("math.isnan", "math.isinf", "math.isfinite")
 """Whether training goes on is asked at each step, and cannot wait."""
 
 
+_OF_MATH = frozenset(name for name in dir(math) if not name.startswith("_"))
+_NAMES = frozenset(name.rpartition(".")[2] for name in (*_SIZED, *_FILLED, *_MADE_OF))
+
+
+_LISTS = (ast.List, ast.Tuple, ast.ListComp)
+
+
 class Read(NamedTuple):
     node: ast.expr
     """What asks for the number."""
     tensor: ast.expr
 
 
-def implicit_reads(context: Context) -> Iterator[Read]:
-    """All of them; whether `tensor` is one on a device is for the caller to ask."""
+def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> Iterator[Read]:
+    """Those that run often; whether `tensor` is one on a device is for the caller to ask."""
     for name in (*_NUMBERS, *_ELEMENTS):
         for call in context.index.calls.get(name, ()):
-            if not _is_builtin(context, call, name):
+            if not _is_builtin(context, call, name) or not runs_often(call):
                 continue
             if name in _NUMBERS or len(call.args) == 1:
                 yield from (Read(call, argument) for argument in call.args)
-    for call in context.index.of(ast.Call):
-        name = context.resolve(call.func) or ""
-        if (name.startswith("math.") and name not in _GUARDS) or name in _SIZED:
-            yield from (Read(call, argument) for argument in call.args)
-        elif name in _FILLED:
-            fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
-            if fill is not None:
-                yield Read(call, fill)
-        elif name in _MADE_OF and call.args:
-            yield from (Read(call, item) for item in _parts(call.args[0]))
+    for call in _of_libraries(context):
+        if runs_often(call):
+            yield from _of_call(context.resolve(call.func) or "", call)
     for item in context.index.of(ast.Subscript):
-        yield from _of_index(context, item)
+        if not isinstance(item.slice, ast.Constant) and runs_often(item):
+            yield from _of_index(context, item)
+
+
+def _of_libraries(context: Context) -> Iterator[ast.Call]:
+    """Calls by the name of one of these functions, and of what comes from `math`."""
+    for name, calls in context.index.calls.items():
+        if name in _NAMES:
+            yield from calls
+        elif name in _OF_MATH:
+            yield from (call for call in calls if len(call.args) == 1)
+
+
+def _of_call(name: str, call: ast.Call) -> Iterator[Read]:
+    if (name.startswith("math.") and name not in _GUARDS) or name in _SIZED:
+        yield from (Read(call, argument) for argument in call.args)
+    elif name in _FILLED:
+        fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
+        if fill is not None:
+            yield Read(call, fill)
+    elif name in _MADE_OF and call.args:
+        yield from (Read(call, item) for item in _parts(call.args[0]))
 
 
 def _is_builtin(context: Context, call: ast.Call, name: str) -> bool:
@@ -76,5 +97,13 @@ def _of_index(context: Context, item: ast.Subscript) -> Iterator[Read]:
             for bound in (part.lower, part.upper, part.step):
                 if bound is not None:
                     yield Read(item, bound)
-        elif part is item.slice and context.values.of(item.value).kind is Kind.SEQUENCE:
+        elif part is item.slice and _is_list(context, item.value):
             yield Read(item, part)
+
+
+def _is_list(context: Context, node: ast.expr) -> bool:
+    """A list or tuple that this file writes out: a dictionary only hashes what it is asked for."""
+    written = [node]
+    if isinstance(node, ast.Name):
+        written = [b.value for b in context.flow.reaching(node) if b.value is not None]
+    return bool(written) and all(isinstance(one, _LISTS) for one in written)

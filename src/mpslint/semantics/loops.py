@@ -249,7 +249,10 @@ class Loops:
         return found
 
     def _counting(self, node: ast.expr) -> str | None:
-        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`."""
+        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""
+        if isinstance(node, ast.Name):
+            made = [binding.value for binding in self._flow.reaching(node)]
+            node = made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else node
         name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
         if name == "trange":
             return "range"

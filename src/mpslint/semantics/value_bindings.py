@@ -163,8 +163,15 @@ class BoundValues:
         if value.kind is Kind.NDARRAY:
             return NDARRAY
         if value.kind is Kind.SEQUENCE and iterable is not None and position is None:
-            return self._values.element(iterable)
+            return UNKNOWN if self._is_mapping(iterable) else self._values.element(iterable)
         return UNKNOWN
+
+    def _is_mapping(self, node: ast.expr) -> bool:
+        """A dictionary, of which a loop draws the keys."""
+        if isinstance(node, ast.Name):
+            bound = [binding.value for binding in self._flow.reaching(node)]
+            return any(isinstance(item, ast.Dict | ast.DictComp) for item in bound)
+        return isinstance(node, ast.Dict | ast.DictComp)
 
     def _of_mapping(self, call: ast.Call, method: str, position: int | None) -> Value:
         """`for k, v in batch.items()`: the value, where the dictionary is known."""

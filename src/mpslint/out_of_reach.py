@@ -98,6 +98,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def saves_models(self, context: Context) -> bool:
+        self.asked = True
+        return False
+
     def develops(self, path: str, package: str) -> bool:
         self.asked = True
         return False
@@ -170,6 +174,9 @@ class Distant:
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def saves_models(self, context: Context) -> bool:
         return False
 
     def develops(self, path: str, package: str) -> bool:

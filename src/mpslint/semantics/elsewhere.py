@@ -113,6 +113,10 @@ class Elsewhere(Protocol):
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         """Whether files beside the one at `path` save under this name, each from the CPU."""
 
+    def saves_models(self, context: Context) -> bool:
+        """Whether files beside this one, or in the folder above, that use a device save models as
+        they lie there; or this one does, by a function of theirs."""
+
     def develops(self, path: str, package: str) -> bool:
         """Whether the file at `path` belongs to the project that makes this package: its tests,
         its examples."""

@@ -3,8 +3,8 @@
 Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
 package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
 environments count together; other lists of requirements where none of these names a torch, and the
-commands by which a README or a Dockerfile installs one where no list does. What lies in folders
-without code (`requirements/`, `docker/`) counts behind the same in the project's own folder.
+commands by which a README, a script or a Dockerfile installs one where no list does. What lies in
+folders without code (`requirements/`, `docker/`) counts behind the same in the project's own.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _OTHERS = ("requirements*.txt",)
-_COMMANDS = ("README*", "INSTALL*", "Dockerfile*")
+COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
 """What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"
 """What conda calls an environment may have any name; its list of `dependencies:` tells it."""
 _MOST_YAML = 20
 """A folder with more is one of a program's settings."""
-_ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
+ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
 """What only the topmost folder of a project has."""
 _PRESENTING = ("readme",)
 """How the name of a file begins that presents the folder as a project, in any case of letters."""
@@ -70,9 +70,9 @@ class Pins:
     def _find(self, folder: str) -> tuple[Pin | None, bool]:
         """The pin, and whether it is that of a whole project."""
         if folder not in self._known:
-            names = _names(folder)
+            names = names_in(folder)
             own, above = _pin_in(folder, names), os.path.dirname(folder)
-            if above == folder or any(name in names for name in _ROOT):
+            if above == folder or any(name in names for name in ROOT):
                 self._known[folder] = own, own is not None
             else:
                 pin, is_whole = self._find(above)
@@ -80,7 +80,7 @@ class Pins:
         return self._known[folder]
 
 
-def _names(folder: str) -> set[str]:
+def names_in(folder: str) -> set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
@@ -91,9 +91,9 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}
-    whole = any(name in _ROOT or name.lower().startswith(_PRESENTING) for name in names)
+    whole = any(name in ROOT or name.lower().startswith(_PRESENTING) for name in names)
     below: list[tuple[str, list[str]]] | None = None
-    for wanted in (_FIRST, _OTHERS, _COMMANDS):
+    for wanted in (_FIRST, _OTHERS, COMMANDS):
         found = [
             pin
             for name in sorted(names)
@@ -176,15 +176,15 @@ def _is_first(name: str) -> bool:
 
 def _requirements(folder: str, name: str) -> str:
     """The text of a file that may list requirements; empty for YAML of another purpose."""
-    text = _text(os.path.join(folder, name))
-    if any(fnmatch(name, pattern) for pattern in _COMMANDS):
+    text = text_of(os.path.join(folder, name))
+    if any(fnmatch(name, pattern) for pattern in COMMANDS):
         return "\n".join(map(_installed, text.splitlines()))
     if fnmatch(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
         return ""
     return text
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
     try:
         return read_regular(path, _MAX_BYTES).decode("utf-8", "replace")
     except OSError:

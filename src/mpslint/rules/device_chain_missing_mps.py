@@ -52,6 +52,8 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.gate_idiom import Gate
+from mpslint.patterns.operand import follow_operand, gate_of_test, read_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -136,7 +138,23 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         if device.lineno != test.lineno
     )
     message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    return context.finding(rule, test, message, labels=labels)
+    gate = gate_of_test(context, test)
+    if gate is None:
+        read = read_operand(context, test)
+        return context.finding(rule, test, message, labels=labels, fix=read)
+    return context.finding(
+        rule,
+        test,
+        message,
+        labels=labels,
+        applicability=partial(_level, context, gate),
+        fix=partial(follow_operand, context, gate),
+    )
+
+
+def _level(context: Context, gate: Gate) -> Applicability | None:
+    found = follow_operand(context, gate, laid_out=False)
+    return found.applicability if found is not None else None
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

@@ -43,7 +43,15 @@ def follow_operand(context: Context, gate: Gate, *, laid_out: bool = True) -> Fi
     return known[key]
 
 
-def gate_of_test(context: Context, test: ast.expr) -> Gate | None:
+def by_operand(context: Context, test: ast.expr, *, laid_out: bool = True) -> Fix | None:
+    """The fix for a test that asks an operand: of what it moves, or of the device it chooses."""
+    gate = _gate_of_test(context, test)
+    if gate is not None:
+        return follow_operand(context, gate, laid_out=laid_out)
+    return _read_operand(context, test)
+
+
+def _gate_of_test(context: Context, test: ast.expr) -> Gate | None:
     """The choice that this test decides."""
     for node in context.index.ancestors(test):
         if isinstance(node, ast.If | ast.IfExp):
@@ -59,7 +67,7 @@ def gate_of_test(context: Context, test: ast.expr) -> Gate | None:
     return None
 
 
-def read_operand(context: Context, test: ast.expr) -> Fix | None:
+def _read_operand(context: Context, test: ast.expr) -> Fix | None:
     """`torch.device("cuda") if x.is_cuda else torch.device("cpu")` is `x.device`."""
     choice, operand = context.index.parents[test], _operand(context, test)
     if not isinstance(choice, ast.IfExp) or choice.test is not test or operand is None:

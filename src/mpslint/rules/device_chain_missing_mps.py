@@ -52,8 +52,7 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
-from mpslint.patterns.gate_idiom import Gate
-from mpslint.patterns.operand import follow_operand, gate_of_test, read_operand
+from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -138,22 +137,18 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         if device.lineno != test.lineno
     )
     message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    gate = gate_of_test(context, test)
-    if gate is None:
-        read = read_operand(context, test)
-        return context.finding(rule, test, message, labels=labels, fix=read)
     return context.finding(
         rule,
         test,
         message,
         labels=labels,
-        applicability=partial(_level, context, gate),
-        fix=partial(follow_operand, context, gate),
+        applicability=partial(_level, context, test),
+        fix=partial(by_operand, context, test),
     )
 
 
-def _level(context: Context, gate: Gate) -> Applicability | None:
-    found = follow_operand(context, gate, laid_out=False)
+def _level(context: Context, test: ast.expr) -> Applicability | None:
+    found = by_operand(context, test, laid_out=False)
     return found.applicability if found is not None else None
 
 

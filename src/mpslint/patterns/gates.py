@@ -30,6 +30,7 @@ from mpslint.patterns.statements import can_dedent, dedent_body, delete_statemen
 from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import foreign_mover, parting_use
+from mpslint.semantics.partners import partner
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -97,7 +98,9 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     flags = _dead_flags(context, gates, aliases)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
-        device = device_for(context, gate.node.test, not gate.inverted)
+        device = _beside(context, gate)
+        if device is None:
+            device = device_for(context, gate.node.test, not gate.inverted)
         rewritten = _rewrite(context, gate, device, laid_out) if device is not None else None
         if device is None or rewritten is None:
             return None
@@ -168,6 +171,13 @@ def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:
 
 
 # rewriting
+
+
+def _beside(context: Context, gate: Gate) -> Reference | None:
+    """The device of the one tensor that all that is moved is computed with."""
+    names = {partner(context, call) for call in gate.moves}
+    name = names.pop() if len(names) == 1 else None
+    return Reference(f"{name}.device", False, ()) if name is not None else None
 
 
 def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) -> list[Edit] | None:

@@ -18,6 +18,7 @@ from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.place import Place, comes_before, device_places, find_place
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
 
 if TYPE_CHECKING:
@@ -135,6 +136,9 @@ def reference(
             return Reference(at_hand.text, at_hand.is_string, ())
     if used is not None:
         return Reference(used[0], used[1], (), used[2])
+    beside = partner(context, node)
+    if beside is not None and not type_only:
+        return Reference(f"{beside}.device", False, ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)

@@ -124,8 +124,9 @@ class Elsewhere(Protocol):
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 
-    def holds_back(self, path: str) -> bool:
-        """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
+    def holds_back(self, path: str) -> str:
+        """Why the project of the file at `path` holds MPS back: `semantics.reservations`; empty:
+        it does not, or nobody has looked."""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         """A place in the modules which the file imports, and they in turn, that its tensors may

@@ -17,7 +17,11 @@ from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.screening import names_in
-from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
+from mpslint.semantics.checkpoint_writers import (
+    all_saved_from_cpu,
+    saves_models_as_they_are,
+    saving_helpers,
+)
 from mpslint.semantics.elsewhere import (
     Definition,
     Given,
@@ -47,6 +51,7 @@ _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"double", b"float64", b"import_module")
+_SAVING = frozenset({b"torch", b"save"})
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 
@@ -230,6 +235,25 @@ class Neighbours:
                 found.append(all_saved_from_cpu(context, file_name))
         return any(found) and False not in found
 
+    def saves_models(self, context: Context) -> bool:
+        path = os.path.abspath(context.source.path)
+        folder = os.path.dirname(path)
+        beside = (*self.modules.beside(path), *self.modules.beside(folder))
+        self._note((folder, os.path.dirname(folder), *beside))
+        helpers = {
+            name
+            for other in beside
+            if self.modules.words(other) >= _SAVING and (saving := self.context(other))
+            for name in saving_helpers(saving)
+        }
+        wanted = {b"save", *map(_bytes, helpers)}
+        return saves_models_as_they_are(context, helpers) or any(
+            training.placement.file_uses_devices and saves_models_as_they_are(training, helpers)
+            for other in beside
+            if not wanted.isdisjoint(self.modules.words(other))
+            and (training := self.context(other))
+        )
+
     def develops(self, path: str, package: str) -> bool:
         found, looked = self.modules.made_around(os.path.abspath(path), package)
         self._note(looked)
@@ -238,8 +262,8 @@ class Neighbours:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)

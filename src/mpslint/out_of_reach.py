@@ -98,6 +98,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def saves_models(self, context: Context) -> bool:
+        self.asked = True
+        return False
+
     def develops(self, path: str, package: str) -> bool:
         self.asked = True
         return False
@@ -105,8 +109,8 @@ class OutOfReach:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         return None
@@ -172,14 +176,17 @@ class Distant:
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         return False
 
+    def saves_models(self, context: Context) -> bool:
+        return False
+
     def develops(self, path: str, package: str) -> bool:
         return False
 
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         return None

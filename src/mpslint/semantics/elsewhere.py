@@ -113,6 +113,10 @@ class Elsewhere(Protocol):
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         """Whether files beside the one at `path` save under this name, each from the CPU."""
 
+    def saves_models(self, context: Context) -> bool:
+        """Whether files beside this one, or in the folder above, that use a device save models as
+        they lie there; or this one does, by a function of theirs."""
+
     def develops(self, path: str, package: str) -> bool:
         """Whether the file at `path` belongs to the project that makes this package: its tests,
         its examples."""
@@ -120,8 +124,9 @@ class Elsewhere(Protocol):
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 
-    def holds_back(self, path: str) -> bool:
-        """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
+    def holds_back(self, path: str) -> str:
+        """Why the project of the file at `path` holds MPS back: `semantics.reservations`; empty:
+        it does not, or nobody has looked."""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         """A place in the modules which the file imports, and they in turn, that its tensors may

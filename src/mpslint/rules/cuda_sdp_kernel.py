@@ -7,10 +7,6 @@ Flags `with torch.backends.cuda.sdp_kernel(...):` where nothing makes sure that 
 It has been deprecated since torch 2.3, warns each time it is entered, and is going to be removed.
 Its switches are CUDA's. `torch.nn.attention.sdpa_kernel` names the kernels for every device.
 
-## Why is it opt-in?
-Attention runs on MPS inside it as well, so there is a deprecation and no more. Of what readers
-judged in repositories that nobody had seen, nothing was what a maintainer would act on.
-
 ## Example
 ```python
 with torch.backends.cuda.sdp_kernel(enable_flash=False, enable_mem_efficient=False):
@@ -26,7 +22,8 @@ with sdpa_kernel(SDPBackend.MATH):
 
 ## What is not flagged
 Code that only runs where CUDA is, or that is about CUDA by the name of its function, class or file
-or by the kernels it imports; `sdp_kernel(...)` that is not entered; `torch.nn.attention`.
+or by the kernels it imports; `sdp_kernel(...)` that is not entered, and `sdp_kernel()`, which
+chooses nothing; `torch.nn.attention`.
 Nothing, where `min-torch` is below 2.3, which has no `sdpa_kernel`.
 
 ## Fix safety
@@ -57,7 +54,6 @@ _PORTABLE_SINCE = (2, 3)
     triggers=(b"sdp_kernel",),
     also=((b"cuda",),),
     fix=None,
-    default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.min_torch < _PORTABLE_SINCE:
@@ -66,6 +62,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call = event.call
         if not isinstance(context.index.parents[call], ast.withitem):
             continue
+        if not call.args and not call.keywords:
+            continue  # All kernels are on, as without it.
         yield context.finding(
             rule,
             call.func,

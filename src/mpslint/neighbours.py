@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.imported_runs import ImportedRuns
+from mpslint.mentions import Mentions
 from mpslint.modules import Modules
+from mpslint.near import Near
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
@@ -22,6 +24,7 @@ from mpslint.semantics.checkpoint_writers import (
 )
 from mpslint.semantics.elsewhere import (
     Definition,
+    Given,
     device_of_base,
     exported_device,
     implied_by_base,
@@ -64,7 +67,8 @@ class Neighbours:
         self._runs = ImportedRuns(self.modules)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
-        self._users = Users(self.modules, self._runs, self._distant)
+        self._users = Users(self.modules, self._runs, Near(self))
+        self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -186,6 +190,26 @@ class Neighbours:
 
         return self._answer(path, ("entered", path, name), ask, NONE)
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            used, files = self._mentions.uses(path, name, method=method)
+            self._note(files)
+            return used
+
+        return self._answer(path, ("uses", path, name, method), ask, True)
+
+    def gives(self, path: str, given: Given) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            all_give, files = self._mentions.gives(path, given)
+            self._note(files)
+            return all_give
+
+        return self._answer(path, ("gives", path, given), ask, False)
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = os.path.abspath(path), False
         for module in modules:
@@ -238,8 +262,8 @@ class Neighbours:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
@@ -248,6 +272,16 @@ class Neighbours:
 
     def helper_import(self, context: Context) -> str | None:
         return None
+
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
+        """An answer, and the files that it rests on."""
+        self._heard.append(set())
+        try:
+            answer = ask()
+        finally:
+            heard = self._heard.pop()
+            self._note(frozenset(heard))
+        return answer, heard
 
     # inside
 

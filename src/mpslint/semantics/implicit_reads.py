@@ -110,5 +110,8 @@ def _is_list(context: Context, node: ast.expr) -> bool:
     """A list or tuple that this file writes out: a dictionary only hashes what it is asked for."""
     written = [node]
     if isinstance(node, ast.Name):
-        written = [b.value for b in context.flow.reaching(node) if b.value is not None]
+        bindings = context.flow.reaching(node)
+        if any(binding.kind != "assign" for binding in bindings):
+            return False
+        written = [binding.value for binding in bindings if binding.value is not None]
     return bool(written) and all(isinstance(one, _LISTS) for one in written)

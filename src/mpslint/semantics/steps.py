@@ -143,6 +143,17 @@ def that_trains(context: Context, turns: Turns) -> Label:
     return context.label(turns, f"this {what} trains")
 
 
+def also_waiting(context: Context, steps: list[Step]) -> tuple[Label, ...]:
+    """The places of the further steps of a run, which are told with the first."""
+    rows = {steps[0].node.lineno}
+    labels = []
+    for step in steps[1:]:
+        if step.node.lineno not in rows:
+            rows.add(step.node.lineno)
+            labels.append(context.label(step.node, "read here as well"))
+    return tuple(labels)
+
+
 def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function around `node`, if a call of it is a step of training."""
     function = context.index.function(node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import textwrap
 from collections.abc import Callable, Iterable
 
 import pytest
@@ -14,7 +13,7 @@ from mpslint.semantics.index import Index
 from mpslint.server.reparsing import Tree
 from mpslint.source import SourceFile
 from server.model import Buffer
-from server.typing_session import parses, real_sized, session
+from server.typing_session import in_classes, real_sized, session
 
 FRAGMENTS = (
     "\\", "\n", "\r\n", "\r", "else:\n", "elif 1: pass\n", "finally: pass\n", "except: pass\n",
@@ -25,19 +24,6 @@ FRAGMENTS = (
 
 def flat(lines: int) -> str:
     return real_sized(lines)
-
-
-def in_classes(lines: int) -> str:
-    """Such code as methods, in classes, in functions, one below the other and in each other."""
-    found: list[str] = []
-    for number, part in enumerate(real_sized(lines // 3).split("\n\n\n")):
-        holder = ("class A:", "def f(self, x):", "@d\nclass B(\n    C\n):", "async def g():")[
-            number % 4
-        ]
-        last = found[-1] if found and number % 5 else ""
-        body = textwrap.indent(f"{part}\n{last}\nlast = 1;", "    ")
-        found.append(f"{holder}\n    first = 1\n{body}\n")
-    return "\n".join(one for one in found if parses(one))
 
 
 SHAPES = pytest.mark.parametrize("shape", [flat, in_classes])

@@ -9,7 +9,7 @@ import pytest
 
 from server.client import Editor, capabilities, in_editor, uri_of
 from server.model import Buffer, checked
-from server.typing_session import real_sized, session
+from server.typing_session import in_classes, real_sized, session
 
 
 def type_along(
@@ -46,6 +46,10 @@ def test_500_edits_of_a_real_sized_file_leave_nothing_wrong_or_stale(project: Pa
     text = real_sized()
     assert text.count("\n") >= 700
     assert type_along(project, text, edits=500) > 20
+
+
+def test_edits_in_classes_and_functions_leave_nothing_wrong_or_stale(project: Path) -> None:
+    assert type_along(project, in_classes(150), edits=150, seed=4) > 4
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import textwrap
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,19 @@ def parses(text: str) -> bool:
     except (SyntaxError, ValueError):
         return False
     return True
+
+
+def in_classes(lines: int) -> str:
+    """Such code as methods, in classes, in functions, one below the other and in each other."""
+    found: list[str] = []
+    for number, part in enumerate(real_sized(lines // 3).split("\n\n\n")):
+        holder = ("class A:", "def f(self, x):", "@d\nclass B(\n    C\n):", "async def g():")[
+            number % 4
+        ]
+        last = found[-1] if found and number % 5 else ""
+        body = textwrap.indent(f"{part}\n{last}\nlast = 1;", "    ")
+        found.append(f"{holder}\n    first = 1\n{body}\n")
+    return "\n".join(one for one in found if parses(one))
 
 
 class _Typist:

@@ -72,6 +72,7 @@ class Modules:
         self._virtual = virtual or {}
         self._found: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}
         self._roots: dict[str, str] = {}
+        self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[tuple[str, type], Context | None] = {}
@@ -132,7 +133,7 @@ class Modules:
         folder = os.path.dirname(path)
         if folder not in self._roots:
             self._roots[folder] = package_root(path)
-        return list(dict.fromkeys([self._roots[folder], *project_roots(self._settings)]))
+        return list(dict.fromkeys([self._roots[folder], *self._of_project]))
 
     def _is_file(self, path: str) -> bool:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""

@@ -72,6 +72,8 @@ class Neighbours:
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
+        self._last = ("", "")
+        """The path that somebody asked for last, and the same from the root."""
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
@@ -99,15 +101,15 @@ class Neighbours:
         return self.modules.trees.of(source)
 
     def definition(self, path: str, qualified: str) -> Definition | None:
-        return self._definition(os.path.abspath(path), qualified, ())
+        return self._definition(self._absolute(path), qualified, ())
 
     def imports_on(self, path: str, module: str) -> int:
-        worlds, files = self._runs.imports_on(os.path.abspath(path), module)
+        worlds, files = self._runs.imports_on(self._absolute(path), module)
         self._note(files)
         return worlds
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
-        path = os.path.abspath(path)
+        path = self._absolute(path)
         for _ in range(_DEPTH):
             body = qualified.lstrip(".")
             head, _, name = body.rpartition(".")
@@ -126,7 +128,7 @@ class Neighbours:
         return None
 
     def may_hold(self, path: str, qualified: str) -> bool:
-        path = os.path.abspath(path)
+        path = self._absolute(path)
         found, looked = self.modules.find(path, qualified)
         self._note(looked)
         if found is not None:
@@ -181,7 +183,7 @@ class Neighbours:
         return self._answer(path, ("inherited device", qualified, attribute), ask, None)
 
     def entered(self, path: str, name: str) -> Facts:
-        path = os.path.abspath(path)
+        path = self._absolute(path)
 
         def ask(_: str) -> Facts:
             facts, files = self._users.entered(path, name)
@@ -211,7 +213,7 @@ class Neighbours:
         return self._answer(path, ("gives", path, given), ask, False)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
-        path, cuda = os.path.abspath(path), False
+        path, cuda = self._absolute(path), False
         for module in modules:
             found, looked = self.modules.find(path, module)
             self._note(looked)
@@ -224,7 +226,7 @@ class Neighbours:
         return cuda
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        path = os.path.abspath(path)
+        path = self._absolute(path)
         parts = names_in(_bytes(file_name))
         self._note((os.path.dirname(path),))
         found: list[bool | None] = []
@@ -255,7 +257,7 @@ class Neighbours:
         )
 
     def develops(self, path: str, package: str) -> bool:
-        found, looked = self.modules.made_around(os.path.abspath(path), package)
+        found, looked = self.modules.made_around(self._absolute(path), package)
         self._note(looked)
         return found
 
@@ -285,6 +287,12 @@ class Neighbours:
 
     # inside
 
+    def _absolute(self, path: str) -> str:
+        """A file asks for many names, one after another."""
+        if path != self._last[0]:
+            self._last = path, os.path.abspath(path)
+        return self._last[1]
+
     def _answer(
         self,
         path: str,
@@ -293,7 +301,7 @@ class Neighbours:
         nothing: _Answer,
     ) -> _Answer:
         """What `ask` says of a file in this folder, which says the same of all others there."""
-        path = os.path.abspath(path)
+        path = self._absolute(path)
         key = (os.path.dirname(path), *question)
         known = self._answers.get(key)
         if known is None:

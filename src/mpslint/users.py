@@ -44,18 +44,18 @@ class Users:
             return frozenset({NOBODY}), tuple(files)
         here: list[str] = []
         sites: list[Facts] = []
-        for other in users:
+        # Who speaks of no machine asks for none: one of them says it all.
+        for other in sorted(users, key=self._asks):
             if self._means_another(other, path):
                 continue
             worlds, looked = self._runs.uses_on(other, name)
             files += looked
-            if worlds & MACS:
-                here.append(other)
-            else:
+            if not worlds & MACS:
                 sites.append(_FOR_CUDA)
-        # Who speaks of no machine asks for none.
-        if any(_ASKING.isdisjoint(self._modules.words(other)) for other in here):
-            return NONE, tuple(files)
+            elif not self._asks(other):
+                return NONE, tuple(files)
+            else:
+                here.append(other)
         for other in here:
             found = self._mentions(path, name, other)
             files += self._elsewhere.rests_on(other)
@@ -65,6 +65,9 @@ class Users:
             if sites and not common(sites):
                 return NONE, tuple(files)
         return common(sites) & _LASTING, tuple(files)
+
+    def _asks(self, other: str) -> bool:
+        return not _ASKING.isdisjoint(self._modules.words(other))
 
     def _means_another(self, other: str, path: str) -> bool:
         """Whether a file imports a module of the same name from elsewhere, and not this one."""

@@ -64,10 +64,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for name in sorted(FACTORIES):
         for call in context.index.calls.get(name, ()):
             function = creations.forward(call)
-            if function is None or not context.worlds.on_mps(call):
+            if function is None:
                 continue
             met = creations.meets_argument(call, function)
-            if met is None:
+            if met is None or not context.worlds.on_mps(call):
                 continue
             yield context.finding(
                 rule,

@@ -95,10 +95,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_ARRAY_FUNCTIONS, *_ELEMENTWISE):
         if call.args and not has_host_copy(call.args[0]):
             tensor = call.args[0]
+            if not _is_tensor(context, tensor):
+                continue  # Most arrays are made of others, and to run the file costs more.
             read = read_of(context, call)
-            if _is_tensor(context, tensor) and (
-                _on_gpu(context, tensor, read) or _is_trained_norm(context, tensor, read)
-            ):
+            if _on_gpu(context, tensor, read) or _is_trained_norm(context, tensor, read):
                 start, end = context.source.span(tensor)
                 yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
 
@@ -131,40 +131,51 @@ def _finding(
 
 def _on_gpu(context: Context, tensor: ast.expr, read: Read) -> bool:
     """Whether the tensor is known to be on the GPU, or was seen to come from a device."""
-    placement = context.placement
     if read is Read.OPEN:
-        return placement.file_uses_devices and placement.on_accelerator(tensor)
+        return _from_device(context, tensor)
     return read is Read.ON_GPU
 
 
-def _reason(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:
+def _from_device(context: Context, tensor: ast.expr) -> bool:
     placement = context.placement
-    value = context.values.of(tensor)
-    if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
+    return placement.file_uses_devices and placement.on_accelerator(tensor)
+
+
+def _reason(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:
+    if context.values.of(tensor).kind not in (Kind.TENSOR, Kind.UNKNOWN):
+        return None
+    inferred = _inferred(context, tensor)
+    if inferred is None and not context.worlds.may_name_gpu:
         return None
     read = read_of(context, call)
-    if _on_gpu(context, tensor, read):
+    if read is Read.ON_GPU:
         return _Reason("on a tensor")
-    if read is Read.ON_HOST:
-        return None
+    return inferred if read is Read.OPEN else None
+
+
+def _inferred(context: Context, tensor: ast.expr) -> _Reason | None:
+    """Why the tensor may be on the GPU, where a run of the file leaves it open."""
+    placement = context.placement
+    if _from_device(context, tensor):
+        return _Reason("on a tensor")
+    value = context.values.of(tensor)
     if value.devices is None or not value.on_cpu:
         copy = placement.copied_only_on_cuda(tensor)
         if copy is not None and not only_gpu_is_cuda(context):
             return _Reason("on a tensor", copy)
     if value.devices is not None:
         return None
-    if not context.worlds.on_mps(tensor):
-        return None
+    reason = None
     beside = copied_beside(context, tensor)
     if beside is not None:
-        return _Reason(
+        reason = _Reason(
             "on a tensor", beside, "computes with it, and its result is copied to the CPU"
         )
-    if offloaded(context, tensor) is not None:
-        return _Reason("on a tensor")
-    if not _detached(tensor) or not placement.used_in(context.index.function(tensor)):
-        return None
-    return _Reason("on a model's output")
+    elif offloaded(context, tensor) is not None:
+        reason = _Reason("on a tensor")
+    elif _detached(tensor) and placement.used_in(context.index.function(tensor)):
+        reason = _Reason("on a model's output")
+    return reason if reason is not None and context.worlds.on_mps(tensor) else None
 
 
 def _told_by_itself(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:

@@ -50,7 +50,6 @@ from mpslint.semantics.worlds.values import (
 _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER, SKIP, LAMBDA})
 """Kinds whose attributes are looked up to find what is called."""
 
-_MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
 _BUILDING = "torch.utils.cpp_extension.load"
 _SKIPS = {
     "pytest.mark.skipif": True,
@@ -160,7 +159,7 @@ class Calls(BuiltinCalls, Statements):
         if kind == INSTANCE:
             forward = callee.v.methods.get("forward") or callee.v.methods.get("__call__")
             if forward is not None:
-                if not _moves_input(forward):
+                if not forward.moves_input:
                     self.meet(node, (callee, *args, *keywords.values()))
                 value = self.call_function(forward, node, args, keywords, bound=True)
                 if value is UNK and callee.placed is not None:
@@ -365,10 +364,3 @@ class Calls(BuiltinCalls, Statements):
         frame.mask = mask
         left = no if when else yes
         return Atom(SKIP, left if left & MAC else left & ~PORTED)
-
-
-def _moves_input(function: Function) -> bool:
-    """Whether a function may move what it is given."""
-    return any(
-        isinstance(item, ast.Attribute) and item.attr in _MOVES for item in ast.walk(function.node)
-    )

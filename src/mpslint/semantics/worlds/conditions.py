@@ -223,6 +223,7 @@ class Conditions(Placing):
         if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
+        both = [atom for value in (left, right) for _, atom in cases_of(value)]
         if _is_launched(operator, left, right) or _quotes_cuda(operator, left):
             self.own_tests.add(node)
             mine = frozenset((node,))
@@ -238,13 +239,13 @@ class Conditions(Placing):
             if _is_mps(left) or _is_mps(right):
                 self.mps_tests.add(node)
                 self.asking_mps.add((self.frame.function, self.frame.arm))
-        elif any(is_nccl(atom) for value in (left, right) for _, atom in cases_of(value)):
+        elif any(map(is_nccl, both)):
             self.own_tests.add(node)
             mine = frozenset((node,))
-        elif _names_cuda_type(left) or _names_cuda_type(right):
+        elif any(map(_names_cuda_type, both)):
             self.device_tests.add(node)
             mine = frozenset((node,))
-        elif any(atom.kind == PLATFORM for value in (left, right) for _, atom in cases_of(value)):
+        elif any(atom.kind == PLATFORM for atom in both):
             mine = frozenset((node,))
         return self.compared(operator, left, right, mine)
 
@@ -285,6 +286,8 @@ class Conditions(Placing):
 
 def _is_answer(value: Value, worlds: int) -> bool:
     """Whether a value is plainly true or false in some of `worlds`."""
+    if value.__class__ is Atom:
+        return value.kind == CONST and type(value.v) is bool and bool(worlds)
     return any(atom.kind == CONST and type(atom.v) is bool for _, atom in cases_of(value, worlds))
 
 
@@ -342,10 +345,10 @@ def said_atom(said: bool | None, tests: Tests) -> Atom:
     return TRUE if said else FALSE
 
 
-def _names_cuda_type(value: Value) -> bool:
-    return any(
-        is_cuda_type(atom) or (atom.kind == SEQUENCE and any(map(_names_cuda_type, atom.v)))
-        for _, atom in cases_of(value)
+def _names_cuda_type(atom: Atom) -> bool:
+    return is_cuda_type(atom) or (
+        atom.kind == SEQUENCE
+        and any(_names_cuda_type(item) for value in atom.v for _, item in cases_of(value))
     )
 
 

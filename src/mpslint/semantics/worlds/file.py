@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
@@ -45,18 +45,7 @@ class Worlds:
         """Whether somebody has asked already, be it that the text alone could answer."""
 
     def _made(self) -> Interpreter:
-        callers: dict[str, list[ast.AST]] = {}
-        for name, calls in self._index.calls.items():
-            around = [f for call in calls if (f := self._index.function(call)) is not None]
-            if around:
-                callers[name] = list(dict.fromkeys(around))
-        for function in self._index.of(ast.FunctionDef):
-            mentioned = self._index.names.get(function.name, ())
-            around = [f for use in mentioned if (f := self._index.function(use)) is not None]
-            if around:
-                callers[function.name] = list(
-                    dict.fromkeys((*callers.get(function.name, ()), *around))
-                )
+        callers = self._callers()
         attributes = frozenset(name for name in self._index.attributes if self.is_read(name))
         return Interpreter(
             self._tree,
@@ -68,6 +57,23 @@ class Worlds:
             self._leading(callers),
             self._lines,
         )
+
+    def _callers(self) -> dict[str, list[ast.AST]]:
+        """By the name of a function or a class of the file: the functions that call such a name,
+        or mention it."""
+        index = self._index
+        functions = {function.name for function in index.of(ast.FunctionDef)}
+        others = {function.name for function in index.of(ast.AsyncFunctionDef)}
+        others |= {cls.name for cls in index.of(ast.ClassDef)}
+        found: dict[str, list[ast.AST]] = {}
+        for name in functions | others:
+            uses: list[ast.AST] = [*index.calls.get(name, ())]
+            if name in functions:
+                uses += index.names.get(name, ())
+            around = [f for use in uses if (f := index.function(use)) is not None]
+            if around:
+                found[name] = list(dict.fromkeys(around))
+        return found
 
     @cached_property
     def _lines(self) -> Lines:
@@ -106,9 +112,9 @@ class Worlds:
 
     def _narrowed(self, events: list[Event]) -> list[Event]:
         """Takes away the worlds in which nobody calls a function, where only others do. These are
-        looked at for functions in which something is asked about."""
+        looked at for functions in which something is asked about that is not CUDA's already."""
         for event in events:
-            if isinstance(event.function, Function):
+            if event.worlds & ~NVIDIA and isinstance(event.function, Function):
                 event.worlds &= self._used(event.function)
         return events
 

@@ -24,6 +24,8 @@ from mpslint.semantics.worlds.values import (
     one,
 )
 
+_MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
+
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
 
@@ -32,6 +34,7 @@ class Function:
     """A function of a file, with what its callers give it and what it gives back."""
 
     __slots__ = (
+        "_moves",
         "callers",
         "calls",
         "cls",
@@ -90,6 +93,17 @@ class Function:
         self.relevant = True
         self.leading = False
         """It is run for those that it calls alone: it names nothing that can matter."""
+        self._moves: bool | None = None
+
+    @property
+    def moves_input(self) -> bool:
+        """Whether it may move what it is given."""
+        if self._moves is None:
+            self._moves = any(
+                isinstance(item, ast.Attribute) and item.attr in _MOVES
+                for item in ast.walk(self.node)
+            )
+        return self._moves
 
 
 class Class:

@@ -176,11 +176,11 @@ def sweep(device: str, every: int, offset: int) -> dict[str, Row]:
     """Judge every ``every``-th operator; installs the simulated device into this process."""
     import torch
 
-    warnings.simplefilter("ignore")
-    operators = _operator_database()
     from mpslint.verify.harness import absent, simulator
 
-    absent.without_names(torch._C)
+    absent.without_names(torch._C)  # before the database starts a GPU of this machine
+    warnings.simplefilter("ignore")
+    operators = _operator_database()
     simulator.install(device, None, False)
     torch.set_num_threads(1)
     signal.signal(signal.SIGALRM, _on_alarm)

@@ -40,6 +40,7 @@ class Interruption:
         self._kind = kind
         self._claimed = threading.Lock()
         self._asked = False
+        self._wanted = False
         self._question = _Question(self)
 
     def claim(self) -> bool:
@@ -49,12 +50,21 @@ class Interruption:
     def raise_in_main_thread(self, seconds: float) -> None:
         """Try for at most so long; called from another thread."""
         end = time.monotonic() + seconds
+        self._wanted = True
         while not self._claimed.locked() and time.monotonic() < end:
             if not self._asked:
                 self._asked = True
                 if not self._ask():
                     self._asked = False
             time.sleep(_PAUSE)
+        self._wanted = False
+
+    def after_operation(self) -> None:
+        """Raise it here, where it is wanted: who is asked now and then may be in an operation each
+        time, since hardly anything else is done between two backward passes.
+        """
+        if self._wanted and threading.current_thread() is threading.main_thread():
+            self.raise_between_operations(sys._getframe())
 
     def _ask(self) -> bool:
         add = ctypes.pythonapi.Py_AddPendingCall

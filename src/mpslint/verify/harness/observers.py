@@ -163,7 +163,10 @@ def _place_backward_passes() -> None:
     @functools.wraps(run)
     def placed(*args: Any, **kwargs: Any) -> Any:
         with waiting_for_autograd():
-            return run(*args, **kwargs)
+            result = run(*args, **kwargs)
+        if stopping.STOPPER is not None:
+            stopping.STOPPER.after_backward()
+        return result
 
     for module in (torch.autograd, torch.autograd.graph):
         module._engine_run_backward = placed  # type: ignore[attr-defined]

@@ -88,6 +88,10 @@ class Stopper:
         if enough or self._is_late():
             self._stop()
 
+    def after_backward(self) -> None:
+        """Called after each backward pass; raises StopRun when the time is up."""
+        self._interruption.after_operation()
+
     def _is_late(self) -> bool:
         """Past the time after which a run ends where two runs can be compared."""
         if not self.patience:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from fnmatch import fnmatch
+from fnmatch import fnmatch, translate
 from typing import NamedTuple
 
 from mpslint.files import read_regular
@@ -77,7 +77,12 @@ def _names(folder: str) -> set[str]:
         return set()
 
 
+_may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *_COMMANDS, _CONDA)))).match
+"""Most names of a folder are of none of these files, which one look says."""
+
+
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
+    names = set(filter(_may_count, names))
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}

@@ -52,6 +52,7 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -136,7 +137,19 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         if device.lineno != test.lineno
     )
     message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    return context.finding(rule, test, message, labels=labels)
+    return context.finding(
+        rule,
+        test,
+        message,
+        labels=labels,
+        applicability=partial(_level, context, test),
+        fix=partial(by_operand, context, test),
+    )
+
+
+def _level(context: Context, test: ast.expr) -> Applicability | None:
+    found = by_operand(context, test, laid_out=False)
+    return found.applicability if found is not None else None
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import faults
 import hostile
 import many_files
-from kept import keep, kept
+from kept import keep, kept, state
 from told import Row, Share, table
 
 PARTS = ("files", "faults", "hostile")
@@ -65,7 +65,7 @@ def _options() -> argparse.Namespace:
 
 def _campaign(options: argparse.Namespace) -> Iterator[Row]:
     folders = [*many_files.standard_folders(), *map(os.path.abspath, options.corpus)]
-    share = options.share
+    share, tried = options.share, state()
     with tempfile.TemporaryDirectory(prefix="hard-") as folder:
         work = Path(folder)
         parts = {
@@ -77,7 +77,7 @@ def _campaign(options: argparse.Namespace) -> Iterator[Row]:
             for row in _measured(parts[name]()):
                 print(f"{row.what}: {len(row.wrong)} of {row.tried}", file=sys.stderr)
                 if options.keep:
-                    keep(options.keep, row)
+                    keep(options.keep, tried, row)
                 yield row
 
 

@@ -19,11 +19,11 @@ def state() -> str:
     return digest.hexdigest()[:12]
 
 
-def keep(path: Path, row: Row) -> None:
+def keep(path: Path, tried: str, row: Row) -> None:
     """Add a row as soon as it is known: what a later part does to the machine costs no earlier."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps([state(), *row]) + "\n")
+        file.write(json.dumps([tried, *row]) + "\n")
 
 
 def kept(path: Path) -> Iterator[tuple[str, Row]]:

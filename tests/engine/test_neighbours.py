@@ -396,3 +396,17 @@ def test_an_answer_that_a_user_was_told_before_still_rests_on_the_same_files(
     results = check_all(targets, cache=False, jobs=1, with_fixes=False)
     rests = [{os.path.basename(one.path) for one in result.consulted} for result in results]
     assert all("group.py" in files for files in rests), rests
+
+
+def test_that_a_function_itself_needs_cuda_is_not_learnt_from_those_who_call_it(
+    tmp_path: Path,
+) -> None:
+    start = "import os\nimport torch\n\n\ndef start():\n"
+    start += '    backend = "gloo" if os.name == "nt" else "nccl"\n'
+    start += "    torch.distributed.init_process_group(backend=backend)\n"
+    user = "from begin import start\n\n\ndef main():\n    start()  # cuda\n\n\nmain()\n"
+    make(tmp_path, begin=start, user=user)
+    path = tmp_path / "begin.py"
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(select=("MPS219",))
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [finding.row for finding in found] == [6]

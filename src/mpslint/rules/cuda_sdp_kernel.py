@@ -22,7 +22,8 @@ with sdpa_kernel(SDPBackend.MATH):
 
 ## What is not flagged
 Code that only runs where CUDA is, or that is about CUDA by the name of its function, class or file
-or by the kernels it imports; `sdp_kernel(...)` that is not entered; `torch.nn.attention`.
+or by the kernels it imports; `sdp_kernel(...)` that is not entered, and `sdp_kernel()`, which
+chooses nothing; `torch.nn.attention`.
 Nothing, where `min-torch` is below 2.3, which has no `sdpa_kernel`.
 
 ## Fix safety
@@ -61,6 +62,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call = event.call
         if not isinstance(context.index.parents[call], ast.withitem):
             continue
+        if not call.args and not call.keywords:
+            continue  # All kernels are on, as without it.
         yield context.finding(
             rule,
             call.func,

@@ -7,6 +7,11 @@ Flags `"mps"` where a device is expected, in code that also runs where MPS is no
 `torch.device("mps")` itself succeeds everywhere; the first tensor that is made there or moved
 there raises `RuntimeError` or `NotImplementedError` off a Mac, and on an old macOS.
 
+## Why is it opt-in?
+Who writes `"mps"` and asks for nothing has a Mac in mind, where that is right: a tutorial's line,
+an example for MPS. Of what readers judged in repositories that nobody had seen, nothing was what a
+maintainer would act on.
+
 ## Example
 ```python
 device = torch.device("mps")
@@ -51,6 +56,7 @@ from mpslint.semantics.worlds.without_mps import honest, named, replaces_cuda
     severity=Severity.BREAKS,
     triggers=(b"mps",),
     fix=Applicability.UNSAFE,
+    default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if asks_for_mps(context):

@@ -199,9 +199,10 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
 
 
 def _holding(context: Context, use: ast.expr) -> Facts:
-    """What holds where a name is used; that CUDA is there where no Mac comes to it."""
+    """What holds where a name is used; that CUDA is there where no Mac comes to it. What follows
+    the use says nothing of it: that may be so because of what is used."""
     facts = context.guards.at(use)
-    if "cuda" in facts or context.worlds.reach(use) & MACS:
+    if "cuda" in facts or context.worlds.comes_to(use) & MACS:
         return facts
     return facts | {"cuda"}
 

@@ -55,8 +55,11 @@ def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> 
         if runs_often(call):
             yield from _of_call(context.resolve(call.func) or "", call)
     for item in context.index.of(ast.Subscript):
-        if not isinstance(item.slice, ast.Constant) and runs_often(item):
-            yield from _of_index(context, item)
+        asked = list(_asked_by(item))
+        if asked and runs_often(item):
+            for part in asked:
+                if part is not item.slice or _is_list(context, item.value):
+                    yield Read(item, part)
 
 
 def _of_libraries(context: Context) -> Iterator[ast.Call]:
@@ -90,20 +93,25 @@ def _parts(node: ast.expr) -> Iterator[ast.expr]:
         yield node.elt
 
 
-def _of_index(context: Context, item: ast.Subscript) -> Iterator[Read]:
-    parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-    for part in parts:
-        if isinstance(part, ast.Slice):
-            for bound in (part.lower, part.upper, part.step):
-                if bound is not None:
-                    yield Read(item, bound)
-        elif part is item.slice and _is_list(context, item.value):
-            yield Read(item, part)
+def _asked_by(item: ast.Subscript) -> Iterator[ast.expr]:
+    """Bounds, and the place in what may be a list."""
+    if isinstance(item.slice, ast.Slice | ast.Tuple):
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+        for part in parts:
+            if isinstance(part, ast.Slice):
+                bounds = (part.lower, part.upper, part.step)
+                yield from (b for b in bounds if b and not isinstance(b, ast.Constant))
+    elif not isinstance(item.slice, ast.Constant | ast.UnaryOp):
+        if isinstance(item.value, (ast.Name, *_LISTS)):
+            yield item.slice
 
 
 def _is_list(context: Context, node: ast.expr) -> bool:
     """A list or tuple that this file writes out: a dictionary only hashes what it is asked for."""
     written = [node]
     if isinstance(node, ast.Name):
-        written = [b.value for b in context.flow.reaching(node) if b.value is not None]
+        bindings = context.flow.reaching(node)
+        if any(binding.kind != "assign" for binding in bindings):
+            return False
+        written = [binding.value for binding in bindings if binding.value is not None]
     return bool(written) and all(isinstance(one, _LISTS) for one in written)

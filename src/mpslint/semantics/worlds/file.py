@@ -231,6 +231,11 @@ class Worlds:
             return worlds & ~MACS
         return worlds & self._used(function) if function is not None else worlds
 
+    def comes_to(self, node: ast.AST) -> int:
+        """The worlds that get as far as a node, wherever it leads them."""
+        self.is_asked = True
+        return self._reach(node)
+
     def _reach(self, node: ast.AST) -> int:
         reach = self.run.reach
         current: ast.AST | None = node

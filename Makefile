@@ -13,7 +13,9 @@ VERSION ?=
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
-ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+# Tests start Python some hundred times: it keeps what it has compiled, also where the environment
+# says otherwise.
+ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo test lint unit fuzz dask browser docs site release bench coverage hard ecosystem clean
 

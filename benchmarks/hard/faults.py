@@ -1,107 +1,37 @@
 """Runs of `fix` that are killed, find a full disk, or are not alone: a file is afterwards the old
-one or the new one, what others saved stays, and a cache that is not as it was written is not
-believed."""
+one or the new one, and what others saved stays."""
 
 from __future__ import annotations
 
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from told import MPSLINT, REPOSITORY, Row, environment
-
-from mpslint.cache import packed, unpacked
-
-FIX = (*MPSLINT, "fix", "--no-verify", "--isolated", "--quiet", ".")
-CHECK = (*MPSLINT, "check", "--isolated", "--exit-zero", "--output-format", "json", ".")
-FILES = 40
-Texts = dict[str, bytes]
+import caches
+from project import CHECK, FIX, Project
+from told import Row, Share
 
 
-class Project:
-    """Files with findings, some of them large, as they are and as `fix` leaves them."""
-
-    def __init__(self, work: Path) -> None:
-        self.work = work
-        self.folder = work / "faults"
-        self.old: Texts = {}
-        # Several folders: a temporary file is cleared from the folder that is written to.
-        for number in range(FILES):
-            calls = "torch.cuda.synchronize()\n" * (1 + number % 3)
-            padding = f"# {number:070}\n" * (1500 if number % 5 == 0 else number)
-            text = f"import torch\n\n{padding}{calls}"
-            self.old[f"part{number % 4}/file{number}.py"] = text.encode()
-        self.lay()
-        began = time.monotonic()
-        self.run(FIX, "--no-cache")
-        self.seconds = time.monotonic() - began
-        self.new = self.texts()
-        self.changed = [name for name, text in self.new.items() if text != self.old[name]]
-
-    def lay(self) -> None:
-        """All files as they were."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        for name, text in self.old.items():
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(text)
-
-    def texts(self) -> Texts:
-        return {name: (self.folder / name).read_bytes() for name in self.old}
-
-    def left_over(self) -> list[str]:
-        """Files that were not there before."""
-        there = {str(path.relative_to(self.folder)) for path in self.folder.rglob("*")}
-        return sorted(name for name in there - {*self.old} if not (self.folder / name).is_dir())
-
-    def start(
-        self, command: tuple[str, ...], *more: str, limit: int = 0
-    ) -> subprocess.Popen[bytes]:
-        """`limit`: how large a file may become; the system ends what would make it larger."""
-
-        def limited() -> None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-        return subprocess.Popen(
-            [*command, *more],
-            cwd=self.folder,
-            env=environment(self.work),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            preexec_fn=limited if limit else None,
-        )
-
-    def run(self, command: tuple[str, ...], *more: str, limit: int = 0) -> tuple[int, bytes, bytes]:
-        process = self.start(command, *more, limit=limit)
-        out, err = process.communicate()
-        return process.returncode, out, err
-
-    def torn(self) -> list[str]:
-        """Files that are neither the old nor the new ones."""
-        return [
-            name
-            for name, text in self.texts().items()
-            if text not in (self.old[name], self.new[name])
-        ]
-
-
-def rows(work: Path, runs: int, seed: int) -> Iterator[Row]:
+def rows(work: Path, runs: int, seed: int, share: Share) -> Iterator[Row]:
+    """Of each kind its share; each share has moments and damages of its own."""
     project = Project(work)
-    yield killed(project, runs, random.Random(seed))
-    yield killed_with_workers(project, max(1, runs // 20), random.Random(seed))
-    yield full_disk(project, random.Random(seed))
-    yield small_disk(project)
-    yield someone_saves(project, max(1, runs // 20), random.Random(seed))
-    yield two_at_once(project, max(1, runs // 10))
-    yield from caches(project, runs, random.Random(seed))
+    number = seed * 1000 + share.number
+    few, some = (share.count(max(1, runs // part)) for part in (20, 10))
+    yield killed(project, share.count(runs), random.Random(number))
+    yield killed_with_workers(project, few, random.Random(number))
+    yield full_disk(project, share.count(20), random.Random(number))
+    yield someone_saves(project, few, random.Random(number))
+    yield two_at_once(project, some)
+    yield from caches.damaged(project, some, random.Random(number))
+    if share.number == 1:
+        yield small_outputs(project)
+        yield small_disk(project)
+        yield from caches.foreign(project)
 
 
 def killed(project: Project, runs: int, moments: random.Random) -> Row:
@@ -127,11 +57,12 @@ def killed(project: Project, runs: int, moments: random.Random) -> Row:
         if project.texts() != project.new:
             wrong.append(f"run {number}: the next run ended with {code}: {err[-200:]!r}")
         wrong += [f"run {number}: {name} stays behind" for name in project.left_over()]
-    note = (
-        f"{len(project.changed)} files to change each time; {writing} runs ended between the first "
-        f"and the last of them, {temporary} left a temporary file, which the next run cleared"
-    )
-    return Row("`kill -9` of `fix`", runs, "runs", tuple(wrong), note)
+    also = {
+        "ended between the first and the last file written": writing,
+        "left a temporary file, which the next run cleared": temporary,
+    }
+    note = f"{len(project.changed)} files to change each time"
+    return Row("`kill -9` of `fix`", runs, "runs", tuple(wrong), note, also)
 
 
 def _wait_for_the_first(project: Project, process: subprocess.Popen[bytes]) -> None:
@@ -182,11 +113,11 @@ def _runs(process: int) -> bool:
     return state != "Z"
 
 
-def full_disk(project: Project, sizes: random.Random) -> Row:
-    """No file may become larger than some bytes: `fix`, its report, an output file, a baseline."""
+def full_disk(project: Project, runs: int, sizes: random.Random) -> Row:
+    """No file may become larger than some bytes."""
     wrong = []
     largest = max(map(len, project.new.values()))
-    tries = [sizes.randint(1, largest) for _ in range(20)]
+    tries = [sizes.randint(1, largest) for _ in range(runs)]
     for size in tries:
         project.lay()
         code, _, err = project.run(FIX, "--no-cache", limit=size)
@@ -198,16 +129,20 @@ def full_disk(project: Project, sizes: random.Random) -> Row:
         if code not in (0, 1, 2) or b"Traceback" in err:
             wrong.append(f"{size} bytes: ended with {code}: {err[-200:]!r}")
         wrong += [f"{size} bytes: {name} stays behind" for name in project.left_over()]
-    for options in (
-        ("--output-file", "out.json"),
-        ("--baseline", "known.json", "--write-baseline"),
-    ):
+    return Row("a limit to what `fix` can write", runs, "runs", tuple(wrong))
+
+
+def small_outputs(project: Project) -> Row:
+    """No file may become larger than some bytes: an output file, a baseline."""
+    wrong = []
+    written = (("--output-file", "out.json"), ("--baseline", "known.json", "--write-baseline"))
+    for options in written:
         project.lay()
         (project.folder / options[1]).unlink(missing_ok=True)
         code, _, err = project.run(CHECK, "--no-cache", *options, limit=500)
         if code != 2 or options[1].encode() not in err or b"Traceback" in err:
             wrong.append(f"{options[0]}: ended with {code}: {err[-200:]!r}")
-    return Row("a limit to what can be written", len(tries) + 2, "runs", tuple(wrong))
+    return Row("a limit to what else is written", len(written), "runs", tuple(wrong))
 
 
 def small_disk(project: Project) -> Row:
@@ -287,8 +222,8 @@ def someone_saves(project: Project, runs: int, choices: random.Random) -> Row:
                 if not after[name].startswith(head):
                     wrong.append(f"run {number}: what was saved into {name} is lost")
         wrong += [f"run {number}: {name} stays behind" for name in project.left_over()]
-    note = f"{saves:,} saves while they ran"
-    return Row("files saved by others while `fix` runs", runs, "runs", tuple(wrong), note)
+    also = {"saves while they ran": saves}
+    return Row("files saved by others while `fix` runs", runs, "runs", tuple(wrong), "", also)
 
 
 def two_at_once(project: Project, runs: int) -> Row:
@@ -307,116 +242,5 @@ def two_at_once(project: Project, runs: int) -> Row:
                 wrong.append(f"run {number}: ended with {process.returncode}: {err[-200:]!r}")
             if b"cannot be written" in err:
                 wrong.append(f"run {number}: {err[-200:]!r}")
-    note = f"{refused} of {2 * runs} ended with `has changed since it was read`"
-    return Row("two runs of `fix` at once", runs, "pairs", tuple(wrong), note)
-
-
-def caches(project: Project, runs: int, choices: random.Random) -> Iterator[Row]:
-    """What is found with a cache that was damaged is what is found without one."""
-    project.lay()
-    plain = project.run(CHECK, "--no-cache")[1]
-    cache = project.work / "cache"
-    shutil.rmtree(cache, ignore_errors=True)
-    # Files of this very moment are not known by their time.
-    for name in project.old:
-        os.utime(project.folder / name, (1_000_000_000, 1_000_000_000))
-    project.run(CHECK)
-    (good,) = [path for path in cache.iterdir() if path.suffix == ".json"]
-    data = good.read_bytes()
-    damages: dict[str, Callable[[], bytes]] = {
-        "cut off": lambda: data[: choices.randrange(len(data))],
-        "one byte changed": lambda: _changed(data, choices, 1),
-        "ten bytes changed": lambda: _changed(data, choices, 10),
-        "a number changed": lambda: _renumbered(data, choices),
-        "parts swapped": lambda: _swapped(data, choices),
-        "all findings gone": lambda: _with_old_digest(data),
-        "another kind of text": lambda: choices.choice(
-            [b"", b"[]", b"null", b"{}" * 9, b"\xff" * 99, b"[" * 99_999, b'{"a": 1}']
-        ),
-    }
-    for what, damage in damages.items():
-        wrong = []
-        times = max(1, runs // 10)
-        for _ in range(times):
-            good.write_bytes(damage())
-            code, out, err = project.run(CHECK)
-            if out != plain or code:
-                wrong.append(f"{code}: {_apart(plain, out)} {err[-200:]!r}")
-        yield Row(f"a cache, {what}", times, "runs", tuple(wrong))
-    good.write_bytes(data)
-    yield Row("a cache of another user", 3, "runs", tuple(_of_another(project, cache, plain)))
-    good.write_bytes(data)
-    yield Row("a cache of another version", 1, "runs", tuple(_of_a_version(project, plain)))
-
-
-def _changed(data: bytes, choices: random.Random, times: int) -> bytes:
-    out = bytearray(data)
-    for _ in range(times):
-        out[choices.randrange(len(out))] = choices.randrange(256)
-    return bytes(out)
-
-
-def _renumbered(data: bytes, choices: random.Random) -> bytes:
-    """As a flipped bit would have it: still valid, and another row or column."""
-    digits = [at for at, byte in enumerate(data) if 0x31 <= byte <= 0x39]
-    out = bytearray(data)
-    out[choices.choice(digits)] = choices.choice(b"123456789")
-    return bytes(out)
-
-
-def _swapped(data: bytes, choices: random.Random) -> bytes:
-    one, two, three = sorted(choices.sample(range(len(data)), 3))
-    return data[:one] + data[two:three] + data[one:two] + data[three:]
-
-
-def _emptied(data: bytes) -> dict[str, Any]:
-    """Every entry says that its file is clean, with the right time and size."""
-    return {
-        path: [*entry[:4], [], *entry[5:]] if entry[4] else entry
-        for path, entry in unpacked(data).items()
-    }
-
-
-def _with_old_digest(data: bytes) -> bytes:
-    return data.partition(b"\n")[0] + b"\n" + packed(_emptied(data)).partition(b"\n")[2]
-
-
-def _apart(plain: bytes, out: bytes) -> str:
-    ours, theirs = (text.decode("utf-8", "replace").splitlines() for text in (plain, out))
-    for one, other in zip(ours, theirs, strict=False):
-        if one != other:
-            return f"{other[:150]!r} in place of {one[:150]!r}"
-    return f"{len(theirs)} lines in place of {len(ours)}"
-
-
-def _of_another(project: Project, cache: Path, plain: bytes) -> Iterator[str]:
-    """One that others may write to, and one that belongs to somebody else."""
-    mode = cache.stat().st_mode
-    good = next(path for path in cache.iterdir() if path.suffix == ".json")
-    good.write_bytes(packed(_emptied(good.read_bytes())))
-    if project.run(CHECK)[1] == plain:
-        yield "one that says otherwise shows nothing: this tries nothing"
-    cache.chmod(0o777)
-    if project.run(CHECK)[1] != plain:
-        yield "a folder that all may write to is believed"
-    cache.chmod(mode)
-    if os.geteuid() == 0:
-        os.chown(cache, 65534, 65534)
-        if project.run(CHECK)[1] != plain:
-            yield "a folder of another user is believed"
-        os.chown(cache, 0, 0)
-
-
-def _of_a_version(project: Project, plain: bytes) -> Iterator[str]:
-    """Another mpslint, which found something else, keeps its own."""
-    other = project.work / "other"
-    shutil.copytree(REPOSITORY / "src", other / "src", dirs_exist_ok=True)
-    target = other / "src" / "mpslint" / "__init__.py"
-    target.write_text(target.read_text() + "\n# another version\n")
-    before = sorted((project.work / "cache").iterdir())
-    env = environment(project.work, {"PYTHONPATH": str(other / "src")})
-    subprocess.run([*CHECK], cwd=project.folder, env=env, capture_output=True, check=False)
-    if len(list((project.work / "cache").iterdir())) != len(before) + 1:
-        yield "two versions share a cache"
-    if project.run(CHECK)[1] != plain:
-        yield "what another version found is believed"
+    also = {"ended with `has changed since it was read`": refused}
+    return Row("two runs of `fix` at once", runs, "pairs", tuple(wrong), "", also)

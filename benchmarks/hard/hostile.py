@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from told import MPSLINT, REPOSITORY, Row, environment
+from told import MPSLINT, REPOSITORY, Row, Share, environment
 
 sys.path.insert(0, str(REPOSITORY / "tests"))
 
@@ -39,7 +39,7 @@ COMMANDS = {
 }
 
 
-def rows(work: Path) -> Iterator[Row]:
+def rows(work: Path, share: Share) -> Iterator[Row]:
     fronts: dict[str, Callable[[Path, Path, Trap], str]] = {}
     for name, arguments in COMMANDS.items():
         fronts[name] = _command(arguments, commands="github" in name)
@@ -47,7 +47,7 @@ def rows(work: Path) -> Iterator[Row]:
         fronts[name] = _command(arguments, files=True)
     fronts["flake8"] = _flake8
     fronts["server"] = _server
-    for name, front in fronts.items():
+    for name, front in share.part([*fronts.items()]):
         wrong = []
         for what, trap in TRAPS.items():
             with tempfile.TemporaryDirectory(dir=work) as folder:

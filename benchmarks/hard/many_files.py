@@ -3,7 +3,6 @@ the same with and without cache, in one process and in several, in each Python."
 
 from __future__ import annotations
 
-import glob
 import json
 import os
 import shutil
@@ -13,12 +12,14 @@ import sysconfig
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from told import MPSLINT, Row, environment
+from told import MPSLINT, Row, Share, environment
 
 SECONDS = 10.0
 ONE_BY_ONE = Path(__file__).with_name("one_by_one.py")
 Found = dict[str, list[list[object]]]
 """Path -> [cell, row, column, end row, end column, code, message] of each finding."""
+NAMED_AT_ONCE = 1000
+"""Files that one command line holds."""
 NONE_EXCLUDED = ("--isolated", "--no-respect-gitignore", "--exclude", "no/such/folder")
 
 
@@ -108,10 +109,10 @@ def _lines(path: Path) -> Iterator[str]:
             yield from file
 
 
-def by_command(folders: Sequence[str], work: Path, *options: str) -> Found:
-    """What `mpslint check` says, as `one_by_one` has it."""
+def by_command(named: Sequence[str], work: Path, *options: str) -> Found:
+    """What `mpslint check` says of files or folders, as `one_by_one` has it."""
     command = [*MPSLINT, "check", "--exit-zero", *NONE_EXCLUDED, "--select", "ALL"]
-    command += ["--output-format", "json", "--max-file-size", "0", *options, *folders]
+    command += ["--output-format", "json", "--max-file-size", "0", *options, *named]
     ran = subprocess.run(command, env=environment(work), capture_output=True, text=True, cwd=work)
     found: Found = {}
     for one in json.loads(ran.stdout):
@@ -133,23 +134,31 @@ def differences(one: Found, other: Found) -> list[str]:
     return wrong
 
 
-def rows(folders: Sequence[str], others: Sequence[str], work: Path) -> Iterator[Row]:
+def rows(folders: Sequence[str], others: Sequence[str], work: Path, share: Share) -> Iterator[Row]:
     """`others`: interpreters besides this one."""
-    paths = [os.path.abspath(path) for path in every_file(folders)]
+    paths = share.part([os.path.abspath(path) for path in every_file(folders)])
+    # The whole is found by walking the folders; of a part each file is named.
+    turns = [paths[at : at + NAMED_AT_ONCE] for at in range(0, len(paths), NAMED_AT_ONCE)]
+    named = [folders] if share == Share() else turns
     known = pythons(others)
     mine = ".".join(map(str, sys.version_info[:3]))
     outcomes = {}
     for version, python in known.items():
         outcome = outcomes[version] = one_by_one(python, paths, work)
-        seconds, slowest = outcome.slowest
-        note = (
-            f"{sum(map(len, outcome.found.values())):,} findings; {outcome.refused:,} refused in a "
-            f"line; slowest {seconds:.1f} s ({os.path.basename(slowest)})"
-        )
-        yield Row(f"every file, Python {version}", len(paths), "files", tuple(outcome.wrong), note)
+        also = {
+            "findings": sum(map(len, outcome.found.values())),
+            "files refused in a line": outcome.refused,
+        }
+        seconds, path = outcome.slowest
+        slowest = (seconds, os.path.basename(path))
+        what = f"every file, Python {version}"
+        yield Row(what, len(paths), "files", tuple(outcome.wrong), "", also, slowest)
     plain = outcomes[mine].found
     for name in ("in two processes, into an empty cache", "from the cache"):
-        wrong = differences(plain, by_command(folders, work, "--jobs", "2"))
+        found: Found = {}
+        for turn in named:
+            found |= by_command(turn, work, "--jobs", "2")
+        wrong = differences(plain, found)
         yield Row(f"the same findings {name}", len(paths), "files", tuple(wrong))
     for version, outcome in outcomes.items():
         if version != mine:
@@ -159,13 +168,3 @@ def rows(folders: Sequence[str], others: Sequence[str], work: Path) -> Iterator[
                 {path: plain[path] for path in both}, {path: outcome.found[path] for path in both}
             )
             yield Row(f"the same findings in Python {version}", len(both), "files", tuple(wrong))
-
-
-def test_suites(named: Sequence[str]) -> list[str]:
-    """The standard libraries of the other interpreters, whose tests hold their newer grammar."""
-    say = "import sysconfig; print(sysconfig.get_path('stdlib'))"
-    found = []
-    for python in pythons(named).values():
-        ran = subprocess.run([python, "-c", say], capture_output=True, text=True)
-        found += glob.glob(os.path.join(ran.stdout.strip(), "test"))
-    return found

@@ -20,6 +20,7 @@ from mpslint.offers import Offers
 from mpslint.opening import located, position
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Callable, Sequence
 
     from mpslint.semantics.elsewhere import Elsewhere
@@ -133,9 +134,18 @@ class Fixing:
         self.barred: Barred = {}
         self._before: Text | None = None
 
-    def _linted(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> list[Finding]:
-        found = lint(source, self._settings, elsewhere=self._elsewhere, pause=self._pause)
+    def _linted(
+        self,
+        source: SourceFile,
+        passes: Sequence[tuple[Edit, ...]],
+        tree: ast.Module | None = None,
+    ) -> list[Finding]:
+        around = self._elsewhere
+        found = lint(source, self._settings, tree=tree, elsewhere=around, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
+
+    def _tree(self, source: SourceFile) -> ast.Module:
+        return source.parse() if self._elsewhere is None else self._elsewhere.tree(source)
 
     def settled(self) -> Made:
         """All safe fixes that nothing speaks against; the others are `barred` then."""
@@ -178,15 +188,18 @@ class Fixing:
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
                 return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
+            if self._before is None:
+                bare = [finding.without_fix() for finding in findings]
+                self._before = Text(current, bare, self._elsewhere)
             applied += [
                 _applied(self._source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
             ]
             try:
                 current = current.with_edits(edits)
-                current.parse()
                 passes.append(edits)
-                findings = self._linted(current, passes)
+                # In no variable: one tree at a time is enough of a large file.
+                findings = self._linted(current, passes, self._tree(current))
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:

@@ -210,6 +210,23 @@ class Finding:
         """Offer no fix, whatever the rule has to offer."""
         self._fix = self._build = self._level = None
 
+    def without_fix(self) -> "Finding":
+        """The same without a fix; it keeps nothing alive that one would be built from."""
+        bare = Finding(
+            self.code,
+            self.name,
+            self.message,
+            self.severity,
+            self.row,
+            self.column,
+            self.end_row,
+            self.end_column,
+            confidence=self.confidence,
+            labels=self.labels,
+        )
+        bare.cell = self.cell
+        return bare
+
     @property
     def sort_key(self) -> tuple[int, int, int, str, int, int]:
         place = (self.cell or 0, self.row, self.column)

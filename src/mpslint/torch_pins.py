@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from fnmatch import fnmatch
+from fnmatch import fnmatch, translate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.files import read_regular
@@ -87,11 +87,16 @@ def names_in(folder: str) -> set[str]:
         return set()
 
 
+_may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *COMMANDS, _CONDA)))).match
+"""Most names of a folder are of none of these files, which one look says."""
+
+
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
+    whole = any(name in ROOT or name.lower().startswith(_PRESENTING) for name in names)
+    names = set(filter(_may_count, names))
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}
-    whole = any(name in ROOT or name.lower().startswith(_PRESENTING) for name in names)
     below: list[tuple[str, list[str]]] | None = None
     for wanted in (_FIRST, _OTHERS, COMMANDS):
         found = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import CUDA_ONLY, Cli
 from mpslint import __version__
 from mpslint.cli import COMMANDS
 from mpslint.rules.registry import all_rules
+from mpslint.verify import trial
 
 
 def test_version(cli: Cli) -> None:
@@ -114,6 +116,17 @@ def test_config_as_json(cli: Cli, project: Path) -> None:
     assert told["device-order"] == ["mps", "cuda", "cpu"]
 
 
+_tried = lru_cache(trial.simulated)
+
+
+@pytest.fixture
+def tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each device is tried for the first test that asks, and not again: it takes a process that
+    imports torch."""
+    monkeypatch.setattr(trial, "simulated", _tried)
+
+
+@pytest.mark.usefixtures("tried_once")
 def test_doctor_says_what_torch_can_do(cli: Cli) -> None:
     ran = cli("doctor", "--python", sys.executable)
     assert ran.code == 0
@@ -122,6 +135,7 @@ def test_doctor_says_what_torch_can_do(cli: Cli) -> None:
     assert {"MPS", "CUDA", "A selection (mps, then cuda, then cpu) takes"} <= set(lines)
 
 
+@pytest.mark.usefixtures("tried_once")
 def test_doctor_says_which_variables_are_set(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTORCH_ENABLE_MPS_FALLBACK", "1")
     told = json.loads(cli("doctor", "--python", sys.executable, "--output-format", "json").out)

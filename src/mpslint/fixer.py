@@ -56,6 +56,8 @@ class Applied(NamedTuple):
     spans: tuple[tuple[int, int], ...] = ()
     """What its edits replaced there."""
     severity: Severity = Severity.SLOW
+    follows: bool = False
+    """As in `Finding.follows`."""
 
     @property
     def key(self) -> Key:
@@ -128,7 +130,7 @@ class Fixing:
         """`pause` is called now and then: what it raises ends what nobody waits for any more."""
         self._source = source
         self._settings = settings
-        self._elsewhere = elsewhere
+        self.elsewhere = elsewhere
         self._hidden = hidden
         self._pause = pause
         self.barred: Barred = {}
@@ -140,18 +142,18 @@ class Fixing:
         passes: Sequence[tuple[Edit, ...]],
         tree: ast.Module | None = None,
     ) -> list[Finding]:
-        around = self._elsewhere
+        around = self.elsewhere
         found = lint(source, self._settings, tree=tree, elsewhere=around, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
 
     def _tree(self, source: SourceFile) -> ast.Module:
-        return source.parse() if self._elsewhere is None else self._elsewhere.tree(source)
+        return source.parse() if self.elsewhere is None else self.elsewhere.tree(source)
 
     def settled(self) -> Made:
         """All safe fixes that nothing speaks against; the others are `barred` then."""
         made = self.to_fixed_point()
         for _ in range(MAX_TRIALS):
-            against = self.judged(made, self._elsewhere)
+            against = self.judged(made, self.elsewhere)
             if not against:
                 break
             self.bar(made, against)
@@ -168,7 +170,7 @@ class Fixing:
         except BadSource as error:
             return f"it would break the file ({error})"
         applied = (_applied(self._source, offered, finding, fix, at),)
-        against = self.judged(Made(after, applied, findings, (edits,), 1), self._elsewhere)
+        against = self.judged(Made(after, applied, findings, (edits,), 1), self.elsewhere)
         return against[0].reason if against else None
 
     def to_fixed_point(
@@ -190,7 +192,7 @@ class Fixing:
                 return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
             if self._before is None:
                 bare = [finding.without_fix() for finding in findings]
-                self._before = Text(current, bare, self._elsewhere)
+                self._before = Text(current, bare, self.elsewhere)
             applied += [
                 _applied(self._source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
@@ -216,7 +218,7 @@ class Fixing:
             return []
         if self._before is None:
             findings = self._linted(self._source, ())
-            self._before = Text(self._source, findings, self._elsewhere)
+            self._before = Text(self._source, findings, self.elsewhere)
         after = Text(made.source, made.findings, around)
         found = objections(self._before, after, made.passes, self._settings)
         if any(map(_is_opening, made.applied)):
@@ -302,17 +304,17 @@ def _one_pass(
 def _blamed(
     applied: Sequence[Applied], against: Sequence[Objection], barred: Barred
 ) -> dict[Key, str]:
-    """The fixes that the objections are about: those that wrote what decides there; else those
-    that let a Mac's GPU in; else all."""
+    """The fixes that objections are about: those that wrote what decides; or let MPS in; or all."""
     found: dict[Key, str] = {}
     for objection in against:
         mine = [one for one in applied if one.wrote_any(objection.causes)]
         if objection.is_opening:
             mine = [one for one in applied if _is_opening(one, is_far=objection.is_far)]
         elif objection.is_far:
-            mine = [one for one in applied if one.severity is Severity.IGNORES]
+            mine = [o for o in applied if o.severity is Severity.IGNORES and not o.follows]
         elif not mine:
-            mine = [one for one in applied if one.severity >= Severity.IGNORES] or list(applied)
+            mine = [o for o in applied if o.severity >= Severity.IGNORES and not o.follows]
+            mine = mine or list(applied)
         found.update((one.key, objection.reason) for one in mine if one.key not in barred)
     if not found and against and not all(objection.is_far for objection in against):
         found = {one.key: against[0].reason for one in applied}
@@ -323,7 +325,8 @@ def _is_opening(one: Applied, *, is_far: bool = False) -> bool:
     """Whether a fix lets tensors come to MPS. What raises on a Mac today is not made worse by what
     raises in another file later."""
     worst = Severity.IGNORES if is_far else Severity.BREAKS
-    return one.code.startswith(OPENING) and Severity.IGNORES <= one.severity <= worst
+    opens = one.code.startswith(OPENING) and not one.follows
+    return opens and Severity.IGNORES <= one.severity <= worst
 
 
 def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:
@@ -358,5 +361,5 @@ def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, a
         (first_origin(e.start, offered.passes), first_origin(e.end, offered.passes))
         for e in fix.edits
     )
-    level, severity = fix.applicability, finding.severity
-    return Applied(finding.code, finding.name, row, fix.message, level, cell, at, spans, severity)
+    named = finding.code, finding.name, row, fix.message, fix.applicability
+    return Applied(*named, cell, at, spans, finding.severity, finding.follows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixer import FixResult, fix_source
-from mpslint.model import Applicability
+from mpslint.model import Applicability, Severity
 from mpslint.opening import open_source, texts_by_cell
 from mpslint.source import SourceFile
 
@@ -47,6 +47,14 @@ def worth_fixing(result: FileResult, *, unsafe: bool) -> bool:
     """Whether some finding of the file comes with a fix of the level asked for."""
     level = Applicability.UNSAFE if unsafe else Applicability.SAFE
     return any(f.applicability is not None and f.applicability >= level for f in result.findings)
+
+
+def may_become_safe(result: FileResult) -> bool:
+    """Whether another file may be what speaks against a fix, which is fixed in the same run."""
+    return any(
+        one.applicability is Applicability.UNSAFE and one.severity is Severity.IGNORES
+        for one in result.findings
+    )
 
 
 def plan(

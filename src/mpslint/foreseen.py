@@ -51,7 +51,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
 def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:
     """Where a project holds MPS back its fixes say so; there, what a rule says of their level is
     not enough: whether one chooses MPS is known once it is built."""
-    moving = [one for one in findings if one.code.startswith(OPENING) and _is_safe(one)]
+    moving = [one for one in findings if _opens(one) and _is_safe(one)]
     reason = context.held_back if moving else ""
     for one in moving if reason else ():
         if one.fix is not None and one.fix.applicability is not Applicability.SAFE:
@@ -61,7 +61,7 @@ def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> N
 def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> None:
     """Fixes that let tensors come to MPS are safe together, or none of them is: neither where a
     move of the file stays CUDA's own, nor where a module that it leads to cannot have them."""
-    moving = [one for one in findings if one.code.startswith(OPENING) and _is_safe(one)]
+    moving = [one for one in findings if _opens(one) and _is_safe(one)]
     if not moving or "mps" not in context.settings.device_order:
         return
     widening = [one for one in moving if one.severity is Severity.IGNORES]
@@ -80,6 +80,11 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
         reason = context.elsewhere.left_behind(context, alone=False)
         for one in widening if reason is not None else ():
             one.doubt(str(reason))
+
+
+def _opens(finding: Finding) -> bool:
+    """Whether a fix may bring something to MPS."""
+    return finding.code.startswith(OPENING) and not finding.follows
 
 
 def _is_safe(finding: Finding) -> bool:

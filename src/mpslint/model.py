@@ -119,6 +119,7 @@ class Finding:
         "confidence",
         "end_column",
         "end_row",
+        "follows",
         "labels",
         "message",
         "name",
@@ -157,6 +158,8 @@ class Finding:
         self.cell: int | None = None
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self._level = applicability
+        self.follows = False
+        """Its fix goes where something else is, and so brings nothing to MPS by itself."""
         self.reason: str | None = None
         """What the analysis of the fixed text has against its fix."""
         self._fix: Fix | None = None

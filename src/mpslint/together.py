@@ -78,9 +78,9 @@ class Together:
     def planned(self, *, unsafe: bool) -> dict[str, Planned | str]:
         """What becomes of each file, or the line that says why it cannot be fixed."""
         self._leave_what_never_asks()
-        for _ in range(MAX_TRIALS):
-            if not self._remade():
-                break
+        self._settle()
+        if self._try_what_was_doubted():
+            self._settle()
         found: dict[str, Planned | str] = dict(self._failed)
         around = self._around()
         for path, job in self._jobs.items():
@@ -95,6 +95,25 @@ class Together:
             self._guarded(path, last)
         found.update(self._failed)
         return found
+
+    def _settle(self) -> None:
+        for _ in range(MAX_TRIALS):
+            if not self._remade():
+                break
+
+    def _try_what_was_doubted(self) -> bool:
+        """Makes the files again that other files spoke against, as these have become; whether more
+        is fixed so. A run that left that to the next one would not be done."""
+        around, more = self._around(), False
+        for path, job in self._jobs.items():
+            made, project = self._made[path], around[job.settings]
+            if path in self._watched or not any(one.reason for one in made.findings):
+                continue
+            if any(other.applied for name, other in self._made.items() if name != path):
+                self._fixing[path].elsewhere = project
+                self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+                more = more or len(self._made[path].applied) > len(made.applied)
+        return more
 
     def _remade(self) -> bool:
         """Judges all files; whether some must be fixed in another way."""

@@ -33,7 +33,7 @@ class Net(nn.Module):
     def forward(self, x):
         mask = torch.ones(1, 2)
         if x.is_cuda:
-            mask = mask.cuda()
+            mask = mask.cuda() * 2
         return x * mask
 """
 FLOAT64_THAT_FOLLOWS = """\
@@ -197,7 +197,7 @@ def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
 
         def step(inputs, seen):
             if seen.is_cuda:
-                inputs = inputs.cuda()
+                inputs = inputs.cuda() * 2
             return net(inputs)
         """
     )

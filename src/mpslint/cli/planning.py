@@ -56,7 +56,7 @@ class Work(NamedTuple):
 def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None = None) -> Work:
     """Fixes the files that are named, together, but for what is `rejected` in each."""
     from mpslint.discovery import leads_out, targets
-    from mpslint.fixing import worth_fixing
+    from mpslint.fixing import may_become_safe, worth_fixing
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
     from mpslint.together import Job, Together
@@ -74,7 +74,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     work = Work([], {}, {}, settings)
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
-        if not worth_fixing(result, unsafe=options.unsafe_fixes):
+        if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
             work.results.append(result)
             continue
         path = result.path

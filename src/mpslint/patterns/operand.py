@@ -15,6 +15,7 @@ from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.selection import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -129,8 +130,27 @@ def _find_gate(context: Context, call: ast.Call) -> Gate | None:
         sides = {stands_in(context, move, node) for move in moves}
         inverted = isinstance(node.test, ast.UnaryOp)
         gate = Gate(node, moves, inverted)
-        return gate if sides == {not inverted} and is_idiom(context, gate) else None
+        if sides != {not inverted} or not is_idiom(context, gate):
+            return None
+        return None if _shares_function(context, gate) else gate
     return None
+
+
+def _shares_function(context: Context, gate: Gate) -> bool:
+    """Whether the function moves other things where CUDA is, and asks no operand for it: what is
+    left of the choice then would be opened alone."""
+    function = context.index.function(gate.node)
+    return any(
+        context.index.function(call) is function
+        and not context.resolve(call.func)
+        and context.guards.at(call) & CUDA_SETTLED
+        and not any(
+            isinstance(parent, ast.If | ast.IfExp) and _operand(context, parent.test) is not None
+            for parent in context.index.ancestors(call)
+        )
+        for call in context.index.calls.get("cuda", ())
+        if call not in gate.moves
+    )
 
 
 def _operand(context: Context, test: ast.expr) -> ast.expr | None:

@@ -51,6 +51,7 @@ from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.moves import move_level, move_to_device
+from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.events import Event, Kind
@@ -95,7 +96,7 @@ def _finding(
     call = event.call
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
-    return context.finding_at(
+    finding = context.finding_at(
         rule,
         start,
         end,
@@ -105,3 +106,5 @@ def _finding(
         applicability=partial(move_level, context, call),
         fix=partial(move_to_device, context, call),
     )
+    finding.follows = operand_gate(context, call) is not None
+    return finding

@@ -137,7 +137,7 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         if device.lineno != test.lineno
     )
     message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    return context.finding(
+    finding = context.finding(
         rule,
         test,
         message,
@@ -145,6 +145,8 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         applicability=partial(_level, context, test),
         fix=partial(by_operand, context, test),
     )
+    finding.follows = True  # where there is a fix at all
+    return finding
 
 
 def _level(context: Context, test: ast.expr) -> Applicability | None:

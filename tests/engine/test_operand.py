@@ -1,0 +1,44 @@
+"""What goes where an operand is brings nothing to MPS, and waits for nothing that does."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+from mpslint.fixer import fix_source
+from mpslint.linter import lint
+from mpslint.model import Applicability
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+FILE = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "own_device" / "masked.py"
+
+
+@pytest.fixture
+def source() -> SourceFile:
+    return SourceFile(str(FILE), FILE.read_bytes())
+
+
+def test_a_file_that_cannot_go_to_mps_still_follows_its_operands(source: SourceFile) -> None:
+    text = fix_source(source, Settings()).text
+    assert "    mask = mask.to(x.device)\n" in text
+    assert '"mps"' not in text
+
+
+def test_check_says_so(source: SourceFile) -> None:
+    levels = {one.row: one.applicability for one in lint(source, Settings())}
+    assert levels[10] is Applicability.SAFE
+    assert levels[3] is Applicability.UNSAFE
+
+
+def test_a_file_that_waits_for_another_is_fixed_in_the_same_run(cli: Cli, project: Path) -> None:
+    shutil.copytree(FILE.parents[1] / "follows", project, dirs_exist_ok=True)
+    cli("fix", "--no-verify", ".")
+    assert "mask = mask.to(x.device)" in (project / "parts.py").read_text()
+    assert '"mps"' in (project / "program.py").read_text()
+    texts = {path: path.read_bytes() for path in project.glob("*.py")}
+    cli("fix", "--no-verify", ".")
+    assert {path: path.read_bytes() for path in project.glob("*.py")} == texts

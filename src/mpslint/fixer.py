@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, left_behind, objections
-from mpslint.left_behind import OPENING
-from mpslint.linter import lint
+from mpslint.landed import Applied, Key, is_opening, with_companions
+from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import located, position
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
@@ -29,40 +29,10 @@ if TYPE_CHECKING:
 MAX_PASSES = 10
 MAX_TRIALS = 6
 """So often are fixes left out, and the rest tried, before none is made."""
-Key = tuple[str, int]
-"""A finding by its code and its offset in the text as it was."""
 Hidden = frozenset[Key]
 """Findings that are none of a run's business."""
 Barred = dict[Key, str]
 """Findings whose fix is not safe, with the reason."""
-
-
-class Applied(NamedTuple):
-    """One fix that landed; the row is that of the finding in the original file.
-
-    What a later pass fixes inside code that a fix wrote has the row where that was written.
-    """
-
-    code: str
-    name: str
-    row: int
-    message: str
-    applicability: Applicability
-    cell: int | None = None
-    """In a notebook, the cell in which the row is counted."""
-    at: int = 0
-    """The offset of the finding in the text as it was."""
-    spans: tuple[tuple[int, int], ...] = ()
-    """What its edits replaced there."""
-    severity: Severity = Severity.SLOW
-
-    @property
-    def key(self) -> Key:
-        return self.code, self.at
-
-    def wrote_any(self, offsets: frozenset[int]) -> bool:
-        """Whether it wrote what stands, or stood, at one of these places."""
-        return any(start <= at <= end for start, end in self.spans for at in offsets)
 
 
 class FixResult(NamedTuple):
@@ -131,8 +101,12 @@ class Fixing:
         self.barred: Barred = {}
         self._before: Text | None = None
 
-    def _linted(self, source: SourceFile, passes: Sequence[tuple[Edit, ...]]) -> list[Finding]:
-        found = lint(source, self._settings, elsewhere=self._elsewhere, pause=self._pause)
+    def _linted(
+        self, source: SourceFile, passes: Sequence[tuple[Edit, ...]], *, beside: bool = False
+    ) -> list[Finding]:
+        """The findings of a text; those that only a port asks for where they are `beside` one."""
+        settings = with_companions(self._settings, source.path) if beside else self._settings
+        found = lint(source, settings, elsewhere=self._elsewhere, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
 
     def settled(self) -> Made:
@@ -168,14 +142,18 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        findings = self._linted(current, passes)
+        findings, beside = self._linted(current, passes), False
         if not fixable:
             return Made(current, (), findings, (), 0)
         for number in range(1, MAX_PASSES + 1):
             offered = Offered(current, passes, self.barred)
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
-                return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
+                if not beside and any(map(is_opening, applied)):
+                    findings, beside = self._linted(current, passes, beside=True), True
+                    continue
+                left = [one for one in findings if counts(one, self._settings)]
+                return Made(current, tuple(applied), left, tuple(passes), number, None, misfits)
             applied += [
                 _applied(self._source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
@@ -184,7 +162,7 @@ class Fixing:
                 current = current.with_edits(edits)
                 current.parse()
                 passes.append(edits)
-                findings = self._linted(current, passes)
+                findings = self._linted(current, passes, beside=beside)
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:
@@ -204,23 +182,31 @@ class Fixing:
             self._before = Text(self._source, findings, self._elsewhere)
         after = Text(made.source, made.findings, around)
         found = objections(self._before, after, made.passes, self._settings)
-        if any(map(_is_opening, made.applied)):
+        if any(map(is_opening, made.applied)):
             found += [
                 one
                 for one in left_behind(after, made.passes, self._settings, self._source)
-                if any(_is_opening(fix, is_far=one.is_far) for fix in made.applied)
+                if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
         return found
 
     def opens(self, made: Made) -> bool:
         """Whether tensors come to MPS that were on a Mac's CPU."""
-        return any(_is_opening(one, is_far=True) for one in made.applied)
+        return any(is_opening(one, is_far=True) for one in made.applied)
+
+    def opened(self, made: Made) -> list[Applied]:
+        """The fixes that bring tensors to MPS."""
+        return [one for one in made.applied if is_opening(one)]
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""
         blamed = _blamed(made.applied, against, self.barred)
         self.barred.update(blamed)
         return bool(blamed)
+
+    def leave(self, doubts: Mapping[Key, str]) -> None:
+        """Lets these be unsafe."""
+        self.barred.update(doubts)
 
     def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
@@ -293,7 +279,7 @@ def _blamed(
     for objection in against:
         mine = [one for one in applied if one.wrote_any(objection.causes)]
         if objection.is_opening:
-            mine = [one for one in applied if _is_opening(one, is_far=objection.is_far)]
+            mine = [one for one in applied if is_opening(one, is_far=objection.is_far)]
         elif objection.is_far:
             mine = [one for one in applied if one.severity is Severity.IGNORES]
         elif not mine:
@@ -302,13 +288,6 @@ def _blamed(
     if not found and against and not all(objection.is_far for objection in against):
         found = {one.key: against[0].reason for one in applied}
     return found
-
-
-def _is_opening(one: Applied, *, is_far: bool = False) -> bool:
-    """Whether a fix lets tensors come to MPS. What raises on a Mac today is not made worse by what
-    raises in another file later."""
-    worst = Severity.IGNORES if is_far else Severity.BREAKS
-    return one.code.startswith(OPENING) and Severity.IGNORES <= one.severity <= worst
 
 
 def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:

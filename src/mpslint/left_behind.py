@@ -76,6 +76,8 @@ class Part(NamedTuple):
     last: int
     names: frozenset[str]
     """All names that it uses."""
+    is_table: bool = False
+    """A table of things of which somebody will choose one."""
 
     def is_run(self, names: set[str]) -> bool:
         """Whether somebody who uses these names may run it."""
@@ -127,8 +129,38 @@ def parts(tree: ast.Module) -> list[Part]:
             found.append(Part(statement.name, "", 0, 0, used(rest)))
         elif not _is_program(statement):
             loose.append(statement)
-    found += [Part("", "", one.lineno, one.end_lineno or 0, used([one])) for one in loose]
-    return found
+    return [*found, *map(_loose, loose)]
+
+
+def _loose(statement: ast.stmt) -> Part:
+    """What an import does; what only gives something a name, alone or in a table, matters to those
+    who use that name."""
+    name, is_table = "", False
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        value = statement.value
+        if not any(isinstance(node, ast.Call) for node in ast.walk(value)):
+            name = statement.targets[0].id
+            is_table = isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set)
+    last = statement.end_lineno or statement.lineno
+    return Part("", name, statement.lineno, last, used([statement]), is_table)
+
+
+def programs(tree: ast.Module) -> list[Part]:
+    """What a file does when it is run by itself: below its test of `__name__`, else by calls that
+    stand at its top; empty for one that only defines things."""
+    main = [one for one in tree.body if _is_program(one)]
+    loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
+    if not main and not any(_runs(one) for one in loose):
+        return []
+    return list(map(_loose, loose))
+
+
+def _runs(statement: ast.stmt) -> bool:
+    """A loop, a `with`, or a call of which nobody wants the result: no module that is imported
+    does much of that."""
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return True
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
 def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:

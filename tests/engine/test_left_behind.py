@@ -32,7 +32,7 @@ from torch import nn
 class Net(nn.Module):
     def forward(self, x):
         mask = torch.ones(1, 2)
-        if x.is_cuda:
+        if x.is_cuda and x.dim() == 2:
             mask = mask.cuda()
         return x * mask
 """
@@ -196,7 +196,7 @@ def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
 
 
         def step(inputs, seen):
-            if seen.is_cuda:
+            if seen.is_cuda and inputs.dim() == 2:
                 inputs = inputs.cuda()
             return net(inputs)
         """

@@ -50,8 +50,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.follow import follow_level, follow_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -136,7 +137,15 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         if device.lineno != test.lineno
     )
     message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    return context.finding(rule, test, message, labels=labels)
+    return context.finding(
+        rule,
+        test,
+        message,
+        confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
+        labels=labels,
+        applicability=follow_level(context, test),
+        fix=partial(follow_tensor, context, test),
+    )
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

@@ -32,6 +32,8 @@ MOST_MODULES = 48
 """So many modules are looked at for one file."""
 SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
+MADE_OF_NUMBERS = (b"numpy", b".tensor(")
+"""Words of a module in which NumPy's numbers, which are float64, may become tensors."""
 _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
 WIDE = "would be float64 on MPS"

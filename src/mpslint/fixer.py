@@ -323,4 +323,6 @@ def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, a
         for e in fix.edits
     )
     level, severity = fix.applicability, finding.severity
-    return Applied(finding.code, finding.name, row, fix.message, level, cell, at, spans, severity)
+    return Applied(
+        finding.code, finding.name, row, fix.message, level, cell, at, spans, severity, fix.follows
+    )

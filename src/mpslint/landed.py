@@ -35,6 +35,8 @@ class Applied(NamedTuple):
     spans: tuple[tuple[int, int], ...] = ()
     """What its edits replaced there."""
     severity: Severity = Severity.SLOW
+    follows: bool = False
+    """As in `Fix.follows`."""
 
     @property
     def key(self) -> Key:
@@ -54,5 +56,7 @@ def with_companions(settings: Settings, path: str) -> Settings:
 def is_opening(one: Applied, *, is_far: bool = False) -> bool:
     """Whether a fix lets tensors come to MPS. What raises on a Mac today is not made worse by what
     raises in another file later."""
+    if one.follows:
+        return False
     worst = Severity.IGNORES if is_far else Severity.BREAKS
     return one.code.startswith(OPENING) and Severity.IGNORES <= one.severity <= worst

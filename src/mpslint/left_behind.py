@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
 from mpslint.semantics.worlds.machines import MACS
@@ -30,12 +31,13 @@ KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
-SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
+SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor", *SPEAKING_OF_POOLS)
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
 MADE_OF_NUMBERS = (b"numpy", b".tensor(")
 """Words of a module in which NumPy's numbers, which are float64, may become tensors."""
 _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
+UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -105,6 +107,9 @@ def places(context: Context) -> Iterator[Place]:
     for event in worlds.events(Kind.SENT):
         if not event.caught:
             yield _place(context, event.node, WIDE)._replace(is_sent=True)
+    for call in uneven_pools(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, UNEVEN)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

@@ -76,6 +76,8 @@ class Fix(NamedTuple):
     message: str
     edits: tuple[Edit, ...]
     applicability: Applicability
+    follows: bool = False
+    """Tensors go where others are: it brings none to MPS by itself."""
 
 
 def doubtful(fix: Fix, reason: str) -> Fix:
@@ -83,7 +85,8 @@ def doubtful(fix: Fix, reason: str) -> Fix:
     if reason in fix.message:
         return fix
     message = f"{fix.message} ({reason})"
-    return Fix(message, fix.edits, min(fix.applicability, Applicability.UNSAFE))
+    level = min(fix.applicability, Applicability.UNSAFE)
+    return fix._replace(message=message, applicability=level)
 
 
 class Unused(NamedTuple):

@@ -160,3 +160,21 @@ def test_who_asks_for_other_rules_gets_no_edits_of_this_one(folder: Path) -> Non
     text = (folder / "loading.py").read_text()
     assert ".to(device)" in text
     assert "map_location" not in text
+
+
+FOLLOWING = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        mask = torch.ones(2)
+        if x.is_cuda:
+            mask = mask.cuda()
+        return x * mask
+"""
+
+
+def test_what_follows_a_tensor_is_written_also_where_nothing_is_ported(folder: Path) -> None:
+    assert changed(folder, net=FOLLOWING, program=PROGRAM + ON_CUDA_ALONE) == {"net"}

@@ -46,7 +46,8 @@ def follow_tensor(context: Context, test: ast.expr) -> Fix | None:
         if moved is None:
             return None
         edits = [moved]
-    return Fix("Follow the device of the tensor", tuple(edits), Applicability.SAFE)
+    message = "Follow the device of the tensor"
+    return Fix(message, tuple(edits), Applicability.SAFE, follows=True)
 
 
 def gate_of(context: Context, call: ast.Call) -> ast.expr | None:

@@ -8,6 +8,7 @@ what has moved. A fix that is not made for that reason is left itself, for other
 
 from __future__ import annotations
 
+import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,16 +16,18 @@ from mpslint.judging import Trace
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from mpslint.fixer import Made
     from mpslint.landed import Applied
     from mpslint.model import Finding
     from mpslint.source import SourceFile
 
+_WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_MAX_TEXT = 60
 Name = tuple[str, str, str]
 """A part of a project: its file, its class and its function; both are empty for the module."""
 
@@ -33,8 +36,6 @@ class Left(NamedTuple):
     """Something that still asks for CUDA once all fixes are made."""
 
     row: int
-    stays: bool
-    """It runs on a Mac, on the CPU."""
     path: str
     """Where the cause is: for a fix that is not made, what is in its way."""
     line: str
@@ -100,7 +101,7 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
 
 
 def _left(finding: Finding, path: str, line: str) -> Left:
-    return Left(finding.row, finding.severity < Severity.BREAKS, path, line, finding.message)
+    return Left(finding.row, path, line, finding.message)
 
 
 def _spoken(cell: int | None, row: int) -> str:
@@ -114,6 +115,7 @@ class HalfPorts:
         self,
         files: dict[str, Ported],
         tree_of: Callable[[str], ast.Module | None],
+        text_of: Callable[[str], bytes],
         led_to: Callable[[str], Iterable[str]],
         starting: Iterable[str],
     ) -> None:
@@ -121,6 +123,7 @@ class HalfPorts:
         files that may be programs."""
         self._files = files
         self._tree_of = tree_of
+        self._text_of = text_of
         self._led_to = led_to
         self._starting = list(starting)
         self._parts: dict[str, list[Part]] = {}
@@ -135,7 +138,7 @@ class HalfPorts:
         doubted: dict[str, dict[tuple[str, int], str]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         for path, file in self._files.items():
-            for left in file.left:
+            for left in (*file.left, *self._left_to_wrapper(path)):
                 self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
             open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
         before = -1
@@ -148,9 +151,21 @@ class HalfPorts:
                     open_.append((path, name, one))
                     continue
                 doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
-                here = blocked._replace(row=one.row, stays=one.ran)
+                here = blocked._replace(row=one.row)
                 self._left.setdefault(name, []).append(here)
         return doubted
+
+    def _left_to_wrapper(self, path: str) -> Iterator[Left]:
+        """What only `DataParallel` has moved, where the program has one."""
+        tree = self._tree(path)
+        calls = list(left_to_wrapper(tree)) if tree is not None else []
+        if calls and any(
+            WRAPPING in self._text_of(user) and (user == path or path in self._led(user))
+            for user in self._starting
+        ):
+            for call in calls:
+                line = f"line {call.lineno}"
+                yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
@@ -161,22 +176,18 @@ class HalfPorts:
         for program in self._programs_that_run(name):
             way = self._way_from(program)
             if one.ran:
-                # What stays on the CPU may hand its tensors to what it calls.
+                # Its callers' tensors stay where they were, and would meet those on MPS.
                 callers = [
                     other for other in way if other in self._left and name in self._way_from(other)
                 ]
-                staying = self._left_on(callers, staying=True)
-                if staying is not None:
-                    return staying
+                beside = self._left_on(callers)
+                if beside is not None:
+                    return beside
             found.append(self._left_on(way))
         return found[0] if found and None not in found else None
 
-    def _left_on(self, way: Iterable[Name], *, staying: bool = False) -> Left | None:
-        for other in way:
-            for left in self._left.get(other, ()):
-                if left.stays or not staying:
-                    return left
-        return None
+    def _left_on(self, way: Iterable[Name]) -> Left | None:
+        return next((left for other in way for left in self._left.get(other, ())), None)
 
     def _way_from(self, name: Name) -> dict[Name, None]:
         """The parts that run where this one does, itself among them."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.asked import off_on_macs, takes_mps
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
+from mpslint.far_imports import FarImports
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.half_ports import HalfPorts, ported, untouched
@@ -175,9 +176,11 @@ class Together:
             files.setdefault(os.path.abspath(path), untouched(path, findings))
         project = next(iter(self._around().values()))
 
+        def text_of(path: str) -> bytes:
+            return project.modules.text(path) or b""
+
         def led_to(path: str) -> frozenset[str]:
-            text = project.modules.text(path) or b""
-            return project.led_to(path, text.decode("utf-8", "replace"))
+            return project.led_to(path, text_of(path).decode("utf-8", "replace"))
 
         starting = [*map(os.path.abspath, self._untouched), *files]
         found = HalfPorts(
@@ -186,7 +189,8 @@ class Together:
                 for path, one in files.items()
             },
             project.modules.tree,
-            led_to,
+            text_of,
+            FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
             dict.fromkeys(starting),
         ).found()
         again = [path for path in self._jobs if os.path.abspath(path) in found]

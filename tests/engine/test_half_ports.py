@@ -178,3 +178,41 @@ class Net(nn.Module):
 
 def test_what_follows_a_tensor_is_written_also_where_nothing_is_ported(folder: Path) -> None:
     assert changed(folder, net=FOLLOWING, program=PROGRAM + ON_CUDA_ALONE) == {"net"}
+
+
+WRAPPED = """\
+import torch
+from loop import train
+from torch import nn
+
+net = {}.cuda()
+train(net, [(torch.ones(1, 2), torch.ones(1, 2))])
+"""
+LOOP = """\
+def train(net, loader):
+    net.train()
+    for inputs, target in loader:
+        target = target.cuda(non_blocking=True)
+        print((net(inputs) - target).sum())
+"""
+
+
+def test_a_batch_that_only_data_parallel_moves_keeps_its_program_from_mps(folder: Path) -> None:
+    program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
+    assert changed(folder, loop=f"import torch\n\n\n{LOOP}", wrapped=program) == {"net", "program"}
+
+
+def test_a_batch_that_is_moved_itself_comes_to_mps_with_its_program(folder: Path) -> None:
+    program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
+    loop = LOOP.replace("net(inputs)", "net(inputs.cuda())")
+    found = changed(folder, loop=f"import torch\n\n\n{loop}", wrapped=program)
+    assert found == {"net", "program", "loop", "wrapped"}
+
+
+def test_modules_of_a_folder_that_a_program_puts_on_its_path_are_on_its_way(folder: Path) -> None:
+    (folder / "lib" / "core").mkdir(parents=True)
+    (folder / "lib" / "core" / "which.py").write_text(
+        "import torch\n\n\ndef which():\n    return torch.cuda.current_device()\n"
+    )
+    head = 'import sys\n\nsys.path.insert(0, "lib")\nfrom core.which import which\n'
+    assert changed(folder, program=head + PROGRAM + "print(which())\n") == set()

@@ -64,10 +64,10 @@ class Ported(NamedTuple):
 
 def keeps_out(finding: Finding) -> bool:
     """Whether a finding that is left keeps a Mac, or its GPU, out, for sure."""
-    if finding.severity is Severity.BREAKS:
-        return True
     if finding.confidence is not Confidence.CERTAIN:
         return False
+    if finding.severity is Severity.BREAKS:
+        return True
     return finding.severity is Severity.IGNORES and finding.code.startswith(OPENING)
 
 

@@ -9,12 +9,13 @@ FUZZ_EXAMPLES ?= 50000
 COVERED ?= tests/semantics tests/patterns tests/output tests/styles tests/notebook
 CHECKOUTS ?= ../checkouts
 BEFORE ?=
+VERSION ?=
 
 BIN = $(VENV)/bin
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(PIP_ARGS)
 ONE_THREAD = OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test lint unit fuzz dask browser docs site bench coverage hard ecosystem clean
+.PHONY: demo test lint unit fuzz dask browser docs site release bench coverage hard ecosystem clean
 
 demo: $(VENV)/.demo
 	@sh examples/demo.sh $(BIN)
@@ -57,6 +58,10 @@ site: docs
 	$(INSTALL) -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo 'the site is in build/site; look at it with `$(BIN)/mkdocs serve`'
+
+# The commit of a version and its tag; what is pushed is said at the end:  make release VERSION=0.1.0
+release: test docs
+	$(BIN)/python docs/release.py '$(VERSION)'
 
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/bench.py

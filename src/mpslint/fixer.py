@@ -59,13 +59,15 @@ def fix_source(
     unsafe: bool = False,
     elsewhere: Elsewhere | None = None,
     hidden: Hidden = frozenset(),
+    pause: Callable[[], None] | None = None,
 ) -> FixResult:
     """Fix `source` to a fixed point. Raises `BadSource` when the file does not parse.
 
     `elsewhere` tells of names that the file imports from its project; what is `hidden` is neither
-    fixed nor said to remain.
+    fixed nor said to remain. `pause` is called now and then: what it raises ends what nobody waits
+    for any more.
     """
-    fixing = Fixing(source, settings, elsewhere, hidden)
+    fixing = Fixing(source, settings, elsewhere, hidden, pause)
     return fixing.result(fixing.settled(), elsewhere, unsafe=unsafe)
 
 

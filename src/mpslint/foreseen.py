@@ -27,6 +27,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
     if not context.worlds.is_asked:
         return
+    _doubt_what_is_held_back(context, findings)
     _doubt_what_leaves_behind(context, findings)
     opening = [
         one
@@ -45,6 +46,16 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
                 _speaks_of(finding, row) for row in rows
             ):
                 finding.doubt(reason)
+
+
+def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:
+    """Where a project holds MPS back its fixes say so; there, what a rule says of their level is
+    not enough: whether one chooses MPS is known once it is built."""
+    moving = [one for one in findings if one.code.startswith(OPENING) and _is_safe(one)]
+    reason = context.held_back if moving else ""
+    for one in moving if reason else ():
+        if one.fix is not None and one.fix.applicability is not Applicability.SAFE:
+            one.doubt(reason)
 
 
 def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> None:

@@ -101,6 +101,7 @@ def lint(
     if not rules and judge is None:
         return []
     from mpslint.semantics.context import Context
+    from mpslint.semantics.leftovers import is_leftover
 
     index = None
     if tree is None:
@@ -110,6 +111,7 @@ def lint(
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
     findings = _found(context, rules, pause, levels=levels)
+    findings = [one for one in findings if not is_leftover(context, one.row)]
     if not findings and judge is None:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.

@@ -39,6 +39,7 @@ _SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
+_Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
@@ -73,7 +74,8 @@ class Modules:
         self._roots: dict[str, str] = {}
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
-        self._contexts: dict[str, Context | None] = {}
+        self._contexts: dict[tuple[str, type], Context | None] = {}
+        """By path, and by who tells the context of other files."""
         self._texts: dict[str, bytes | None] = {}
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
@@ -194,11 +196,12 @@ class Modules:
 
     def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`; None where it cannot be read."""
-        if path in self._contexts:
-            context = self._contexts[path] = self._contexts.pop(path)  # used last, dropped last
+        key = (path, type(elsewhere))
+        if key in self._contexts:
+            context = self._contexts[key] = self._contexts.pop(key)  # used last, dropped last
             return context
-        _keep(self._contexts, path, self._parsed(path, elsewhere), _KEPT)
-        return self._contexts[path]
+        _keep(self._contexts, key, self._parsed(path, elsewhere), _KEPT)
+        return self._contexts[key]
 
     def read_anew(self, path: str, elsewhere: Elsewhere) -> Context | None:
         """The meaning of the module at `path`, for one who keeps nothing of it."""
@@ -244,7 +247,7 @@ class Modules:
             return None
 
 
-def _keep(known: dict[str, _Known], path: str, value: _Known, most: int) -> None:
+def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> None:
     """Note `value`, and forget what was noted first where that is too much."""
     while len(known) >= most:
         del known[next(iter(known))]

@@ -10,14 +10,21 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.imported_runs import ImportedRuns
+from mpslint.mentions import Mentions
 from mpslint.modules import Modules
+from mpslint.near import Near
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.screening import names_in
-from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
+from mpslint.semantics.checkpoint_writers import (
+    all_saved_from_cpu,
+    saves_models_as_they_are,
+    saving_helpers,
+)
 from mpslint.semantics.elsewhere import (
     Definition,
+    Given,
     device_of_base,
     exported_device,
     implied_by_base,
@@ -44,6 +51,7 @@ _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"double", b"float64", b"import_module")
+_SAVING = frozenset({b"torch", b"save"})
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 
@@ -59,7 +67,8 @@ class Neighbours:
         self._runs = ImportedRuns(self.modules)
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
-        self._users = Users(self.modules, self._runs, self._distant)
+        self._users = Users(self.modules, self._runs, Near(self))
+        self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -181,6 +190,26 @@ class Neighbours:
 
         return self._answer(path, ("entered", path, name), ask, NONE)
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            used, files = self._mentions.uses(path, name, method=method)
+            self._note(files)
+            return used
+
+        return self._answer(path, ("uses", path, name, method), ask, True)
+
+    def gives(self, path: str, given: Given) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            all_give, files = self._mentions.gives(path, given)
+            self._note(files)
+            return all_give
+
+        return self._answer(path, ("gives", path, given), ask, False)
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = os.path.abspath(path), False
         for module in modules:
@@ -206,6 +235,25 @@ class Neighbours:
                 found.append(all_saved_from_cpu(context, file_name))
         return any(found) and False not in found
 
+    def saves_models(self, context: Context) -> bool:
+        path = os.path.abspath(context.source.path)
+        folder = os.path.dirname(path)
+        beside = (*self.modules.beside(path), *self.modules.beside(folder))
+        self._note((folder, os.path.dirname(folder), *beside))
+        helpers = {
+            name
+            for other in beside
+            if self.modules.words(other) >= _SAVING and (saving := self.context(other))
+            for name in saving_helpers(saving)
+        }
+        wanted = {b"save", *map(_bytes, helpers)}
+        return saves_models_as_they_are(context, helpers) or any(
+            training.placement.file_uses_devices and saves_models_as_they_are(training, helpers)
+            for other in beside
+            if not wanted.isdisjoint(self.modules.words(other))
+            and (training := self.context(other))
+        )
+
     def develops(self, path: str, package: str) -> bool:
         found, looked = self.modules.made_around(os.path.abspath(path), package)
         self._note(looked)
@@ -214,8 +262,8 @@ class Neighbours:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
@@ -224,6 +272,16 @@ class Neighbours:
 
     def helper_import(self, context: Context) -> str | None:
         return None
+
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
+        """An answer, and the files that it rests on."""
+        self._heard.append(set())
+        try:
+            answer = ask()
+        finally:
+            heard = self._heard.pop()
+            self._note(frozenset(heard))
+        return answer, heard
 
     # inside
 

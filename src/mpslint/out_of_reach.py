@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from mpslint.results import Consulted
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition, Elsewhere
+    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -81,12 +81,24 @@ class OutOfReach:
         self.asked = True
         return NONE
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        self.asked = True
+        return True
+
+    def gives(self, path: str, given: Given) -> bool:
+        self.asked = True
+        return False
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         for module in modules:
             self._note(module)
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        self.asked = True
+        return False
+
+    def saves_models(self, context: Context) -> bool:
         self.asked = True
         return False
 
@@ -97,8 +109,8 @@ class OutOfReach:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         return None
@@ -152,10 +164,19 @@ class Distant:
     def entered(self, path: str, name: str) -> Facts:
         return NONE
 
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        return True
+
+    def gives(self, path: str, given: Given) -> bool:
+        return False
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         return False
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
+        return False
+
+    def saves_models(self, context: Context) -> bool:
         return False
 
     def develops(self, path: str, package: str) -> bool:
@@ -164,8 +185,8 @@ class Distant:
     def is_imported(self, path: str) -> bool:
         return False
 
-    def holds_back(self, path: str) -> bool:
-        return False
+    def holds_back(self, path: str) -> str:
+        return ""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         return None

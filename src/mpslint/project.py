@@ -46,7 +46,7 @@ class Project(Neighbours):
         word = name.encode()
         return any(word in self.modules.imported_by(other) for other in nearby)
 
-    def holds_back(self, path: str) -> bool:
+    def holds_back(self, path: str) -> str:
         return self._surroundings.hold_back(path)
 
     def led_to(self, path: str, text: str) -> frozenset[str]:

@@ -12,6 +12,11 @@ TORCH_WORDS = (b"torch", b"accelerate", b"transformers", b"diffusers", b"lightni
 chooses a device."""
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789"
+_SPACE = b" \t\n\r\f\v"
+_DOT = ord(".")
+_PATH = _LETTERS + b"."
+_BEFORE = _SPACE + b"(\\"
+"""What may stand between `=` and the path behind it."""
 _TO_BLANKS = bytes(code if code in _LETTERS else 32 for code in range(256))
 
 
@@ -84,19 +89,56 @@ class Demand:
 def may_be_called(data: bytes, names: frozenset[bytes]) -> bool:
     """Whether one of these names of another module's functions is called (`torch.mode(x)`), or
     taken under a name of the file's own, by an import or an assignment."""
-    return _call_of(names).search(data) is not None
+    # One expression for all of it tries each dot and `=` of the text: names are looked for instead.
+    if any(_is_taken(data, at, at + len(name)) for name in names for at in _found(name, data)):
+        return True
+    imported = _imported(names)
+    return any(
+        imported.match(data, at)
+        for at in _found(b"import", data)
+        if data[at - 1 : at] not in _LETTERS or not at
+    )
+
+
+def _found(word: bytes, data: bytes) -> Iterator[int]:
+    """Where a word begins that is no beginning of a longer one."""
+    at = data.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if end == len(data) or data[end] not in _LETTERS:
+            yield at
+        at = data.find(word, end)
+
+
+def _is_taken(data: bytes, start: int, end: int) -> bool:
+    """Whether a name behind a dot is called, or is what `a = b.name` gives."""
+    dot = start - 1
+    while dot >= 0 and data[dot] in _SPACE:
+        dot -= 1
+    if dot < 0 or data[dot] != _DOT:
+        return False
+    while end < len(data) and data[end] in _SPACE:
+        end += 1
+    if data[end : end + 1] == b"(":
+        return True
+    at = first = start - 1
+    if dot != first:
+        return False
+    while at and data[at - 1] in _PATH:
+        at -= 1
+    if at == first:
+        return False
+    while at and data[at - 1] in _BEFORE:
+        at -= 1
+    return data[at - 1 : at] == b"="
 
 
 @lru_cache(512)
-def _call_of(names: frozenset[bytes]) -> re.Pattern[bytes]:
+def _imported(names: frozenset[bytes]) -> re.Pattern[bytes]:
     name = b"(?:%s)\\b" % b"|".join(sorted(names))
-    taken = (
-        rb"\.\s*%s\s*\(",
-        rb"\bimport\b(?:[^\n\\]|\\\r?\n)*\b%s",
-        rb"\bimport\s*\([^)]*\b%s",
-        rb"=[\s(\\]*[\w.]+\.%s",
+    return re.compile(
+        rb"import\b(?:[^\n\\]|\\\r?\n)*\b%s|import\s*\([^)]*\b%s" % (name, name),
     )
-    return re.compile(b"|".join(form % name for form in taken))
 
 
 def _parted(group: tuple[bytes, ...]) -> tuple[frozenset[bytes], list[tuple[bytes, bytes]]]:

@@ -83,11 +83,18 @@ class Settings(NamedTuple):
     """Somebody set `min_torch`; else what the project's requirements say goes over it."""
     pin: "Pin | None" = None
     """The requirement that lets the oldest torch in, where `min_torch` is not set."""
+    told: "Pin | None" = None
+    """Where no requirement does, the oldest torch that the project is said to run on."""
 
     @property
     def oldest_torch(self) -> tuple[int, int]:
         """The oldest torch that what fixes write has to run on."""
         return self.min_torch if self.pin is None else self.pin.oldest
+
+    @property
+    def oldest_started(self) -> tuple[int, int]:
+        """The oldest torch under which a program may be started, and must not end for a fix."""
+        return self.oldest_torch if self.told is None else min(self.oldest_torch, self.told.oldest)
 
     @property
     def oldest_by(self) -> str:

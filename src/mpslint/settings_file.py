@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from mpslint.torch_pins import Pin, Pins
+    from mpslint.torch_told import Told
 
 NAMES = ("mpslint.toml", "pyproject.toml")
 _MAX_BYTES = 1 << 20
@@ -49,8 +50,9 @@ class SettingsFinder:
         self._fixed: Settings | None = None
         self._isolated = isolated
         self._pins: Pins | None = None
+        self._told: Told | None = None
         self._pinned: dict[str, Settings] = {}
-        self._shared: dict[tuple[int, Pin], Settings] = {}
+        self._shared: dict[tuple[int, Pin | None, Pin | None], Settings] = {}
         if isolated:
             self._fixed = self._over(Settings())
         elif config is not None:
@@ -82,12 +84,20 @@ class SettingsFinder:
 
             self._pins = Pins()
         pin = self._pins.of(folder)
-        if pin is None:
+        told = self._told_in(folder) if pin is None else None
+        if pin is None and told is None:
             return settings
-        key = id(settings), pin
+        key = id(settings), pin, told
         if key not in self._shared:
-            self._shared[key] = settings._replace(pin=pin)
+            self._shared[key] = settings._replace(pin=pin, told=told)
         return self._shared[key]
+
+    def _told_in(self, folder: str) -> Pin | None:
+        if self._told is None:
+            from mpslint.torch_told import Told
+
+            self._told = Told()
+        return self._told.of(folder)
 
     def for_file(self, path: str) -> Settings:
         return self.for_folder(os.path.dirname(os.path.abspath(path)))

@@ -25,20 +25,26 @@ _WHOLE = re.compile(r"#\s*mpslint:\s*(?:skip-file|cuda-only)(?=\W|$)", re.IGNORE
 _FLAKE8 = re.compile(
     r"#\s*flake8[:=]\s*noqa(?P<codes>:\s?(?:[A-Z]+[0-9]+(?:[,\s]+)?)+)?\s*$", re.IGNORECASE
 )
-_WORDS = re.compile(rb"noqa|mpslint:", re.IGNORECASE)
-_SPOKEN = re.compile(_WORDS.pattern.decode(), re.IGNORECASE)
+_SPOKEN = re.compile(r"noqa|mpslint:", re.IGNORECASE)
+_SMALL = re.compile(_SPOKEN.pattern)
 _CODE = re.compile(r"[^,:\s]+")
-_JUDGED = re.compile(rb"noqa[^\r\n]*MPS\d|mpslint:\s*ignore", re.IGNORECASE)
+_JUDGED = re.compile(rb"noqa[^\r\n]*mps\d|mpslint:\s*ignore")
+"""In a text in small letters."""
 
 
 def may_silence(data: bytes) -> bool:
     """Whether a file can hold a comment that silences anything."""
-    return _WORDS.search(data) is not None
+    # An expression that heeds no case is tried at each letter.
+    lower = data.lower()
+    return b"noqa" in lower or b"mpslint:" in lower
 
 
 def may_be_unused(data: bytes) -> bool:
     """Whether a file can hold a comment of which it can be said that it silences nothing."""
-    return _JUDGED.search(data) is not None
+    lower = data.lower()
+    if b"mps" not in lower or (b"noqa" not in lower and b"mpslint:" not in lower):
+        return False
+    return _JUDGED.search(lower) is not None
 
 
 class Comment(NamedTuple):
@@ -122,7 +128,7 @@ class Suppressions:
         """Those with codes, and those of mpslint's own."""
         self._of_file: list[Silence] = []
         self._rows: dict[int, list[Silence]] = {}
-        if _WORDS.search(source.data):
+        if may_silence(source.data):
             for comment in _spoken(source, tree) if tree is not None else comments(source):
                 self._read(comment)
 
@@ -231,11 +237,18 @@ def _spoken(source: SourceFile, tree: ast.Module) -> Iterator[Comment]:
     from mpslint.cuts import parts_with
 
     starts = source.starts
-    said = [bisect_right(starts, match.start()) for match in _SPOKEN.finditer(source.text)]
+    said = [bisect_right(starts, at) for at in _said(source.text)]
     for first, last in parts_with(said, tree.body, source.line, len(starts)):
         for line in lines(source, first, last):
             if line.comment is not None:
                 yield line.comment
+
+
+def _said(text: str) -> list[int]:
+    """Where the words for us stand."""
+    if text.isascii():  # Then small letters stand where the large ones did.
+        return [match.start() for match in _SMALL.finditer(text.lower())]
+    return [match.start() for match in _SPOKEN.finditer(text)]
 
 
 def lines(source: SourceFile, top: int = 1, bottom: int | None = None) -> Iterator[Line]:

@@ -1,4 +1,5 @@
-"""What the rest of a project says against MPS: read once per project, by `mpslint fix` alone."""
+"""What the rest of a project says against MPS: read once per project, and only where a fix would
+bring something to MPS."""
 
 from __future__ import annotations
 
@@ -23,18 +24,20 @@ _TESTS = re.compile(r"tests?|testing|conftest\.py|test_.*\.py|.*_test\.py")
 
 
 class Surroundings:
-    """Whether MPS is held back in the project of a file; each project is read once."""
+    """Why MPS is held back in the project of a file; each project is read once."""
 
     def __init__(self, settings: Settings, read: Callable[[str], Context | None]) -> None:
         self._settings = settings
         self._read = read
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, str] = {}
         self._roots: dict[str, str] = {}
 
-    def hold_back(self, path: str) -> bool:
+    def hold_back(self, path: str) -> str:
+        """Why it is held back; empty: it is not."""
         root = self._root(os.path.dirname(os.path.abspath(path)))
         if root not in self._known:
-            self._known[root] = any(self._says_so(found) for found in self._files(root))
+            said = (self._says_so(found) for found in self._files(root))
+            self._known[root] = next(filter(None, said), "")
         return self._known[root]
 
     def _root(self, folder: str) -> str:
@@ -71,11 +74,11 @@ class Surroundings:
                         return
                     yield os.path.join(folder, name)
 
-    def _says_so(self, path: str) -> bool:
+    def _says_so(self, path: str) -> str:
         try:
             if not may_hold_back(read_regular(path, _MAX_BYTES)):
-                return False
+                return ""
         except OSError:
-            return False
+            return ""
         context = self._read(path)
-        return context is not None and holds_back(context)
+        return holds_back(context) if context is not None else ""

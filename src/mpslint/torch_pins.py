@@ -3,7 +3,8 @@
 Read as text, nothing is run: `setup.py` is searched for requirements that it spells out. What a
 package declares (pyproject.toml, setup.py, setup.cfg), `requirements.txt` and conda's
 environments count together; other lists of requirements where none of these names a torch, and the
-commands by which a README or a Dockerfile installs one where no list does.
+commands by which a README, a script or a Dockerfile installs one where no list does. What lies in
+folders without code (`requirements/`, `docker/`) counts behind the same in the project's own.
 """
 
 from __future__ import annotations
@@ -11,20 +12,29 @@ from __future__ import annotations
 import os
 import re
 from fnmatch import fnmatch
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.files import read_regular
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
 _OTHERS = ("requirements*.txt",)
-_COMMANDS = ("README*", "INSTALL*", "Dockerfile*")
+COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
 """What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"
 """What conda calls an environment may have any name; its list of `dependencies:` tells it."""
 _MOST_YAML = 20
 """A folder with more is one of a program's settings."""
-_ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
+ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
 """What only the topmost folder of a project has."""
+_PRESENTING = ("readme",)
+"""How the name of a file begins that presents the folder as a project, in any case of letters."""
+_LISTING = "requirement*"
+"""Of a folder of this name each text is a list of requirements."""
+_MOST_FOLDERS, _DEPTH = 200, 2
+"""So many folders without code are looked into, and so deep."""
 _MAX_BYTES = 1 << 20
 _LONGEST_LINE = 500
 _TORCH = ("torch=", "torch<", "torch>", "torch~", "pytorch=", "pytorch<", "pytorch>")
@@ -60,9 +70,9 @@ class Pins:
     def _find(self, folder: str) -> tuple[Pin | None, bool]:
         """The pin, and whether it is that of a whole project."""
         if folder not in self._known:
-            names = _names(folder)
+            names = names_in(folder)
             own, above = _pin_in(folder, names), os.path.dirname(folder)
-            if above == folder or any(name in names for name in _ROOT):
+            if above == folder or any(name in names for name in ROOT):
                 self._known[folder] = own, own is not None
             else:
                 pin, is_whole = self._find(above)
@@ -70,7 +80,7 @@ class Pins:
         return self._known[folder]
 
 
-def _names(folder: str) -> set[str]:
+def names_in(folder: str) -> set[str]:
     try:
         return set(os.listdir(folder))
     except OSError:
@@ -81,16 +91,76 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}
-    for wanted in (_FIRST, _OTHERS, _COMMANDS):
+    whole = any(name in ROOT or name.lower().startswith(_PRESENTING) for name in names)
+    below: list[tuple[str, list[str]]] | None = None
+    for wanted in (_FIRST, _OTHERS, COMMANDS):
         found = [
             pin
             for name in sorted(names)
-            if any(fnmatch(name, pattern) for pattern in (*wanted, _CONDA))
+            if _is_wanted(name, wanted)
             for pin in pins_in(name, _requirements(folder, name))
         ]
         if found:
             return min(found)
+        if below is None:
+            below = list(_without_code(folder)) if whole else []
+        found = [
+            pin
+            for inner, held in below
+            for name in held
+            if _is_wanted(name, wanted)
+            or (wanted is _OTHERS and _is_list(os.path.basename(inner), name))
+            for pin in pins_in(_shown(folder, inner, name), _requirements(inner, name))
+        ]
+        if found:
+            return min(found)
     return None
+
+
+def _is_wanted(name: str, wanted: tuple[str, ...]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in (*wanted, _CONDA))
+
+
+def _is_list(folder: str, name: str) -> bool:
+    return fnmatch(folder, _LISTING) and name.endswith((".txt", ".in"))
+
+
+def _shown(top: str, folder: str, name: str) -> str:
+    return os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
+
+
+def _without_code(top: str) -> Iterator[tuple[str, list[str]]]:
+    """The folders of a project that hold no Python, nor do theirs, with their files: what such a
+    folder asks for is asked for the whole project, and not for the code beside it."""
+    left = _MOST_FOLDERS
+
+    def look(folder: str, depth: int) -> list[tuple[str, list[str]]] | None:
+        """The folder and those in it; None where one holds code."""
+        nonlocal left
+        left -= 1
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name) if left >= 0 else []
+            inner = [e.path for e in entries if e.is_dir(follow_symlinks=False)]
+        except OSError:
+            return []
+        names = [entry.name for entry in entries]
+        if any(name.endswith((".py", ".ipynb")) for name in names):
+            return None
+        found = [(folder, names)]
+        for path in inner if depth > 1 else ():
+            below = look(path, depth - 1)
+            if below is None:
+                return None
+            found += below
+        return found
+
+    try:
+        folders = sorted(e.path for e in os.scandir(top) if e.is_dir(follow_symlinks=False))
+    except OSError:
+        return
+    for folder in folders:
+        if not os.path.basename(folder).startswith("."):
+            yield from look(folder, _DEPTH) or ()
 
 
 def _installed(line: str) -> str:
@@ -106,15 +176,15 @@ def _is_first(name: str) -> bool:
 
 def _requirements(folder: str, name: str) -> str:
     """The text of a file that may list requirements; empty for YAML of another purpose."""
-    text = _text(os.path.join(folder, name))
-    if any(fnmatch(name, pattern) for pattern in _COMMANDS):
+    text = text_of(os.path.join(folder, name))
+    if any(fnmatch(name, pattern) for pattern in COMMANDS):
         return "\n".join(map(_installed, text.splitlines()))
     if fnmatch(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
         return ""
     return text
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
     try:
         return read_regular(path, _MAX_BYTES).decode("utf-8", "replace")
     except OSError:

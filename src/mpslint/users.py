@@ -9,13 +9,13 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.elsewhere import entered_from
-from mpslint.semantics.facts_known import NONE, common
+from mpslint.semantics.facts_known import NOBODY, NONE, common
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
-    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.near import Near
     from mpslint.semantics.facts_known import Facts
 
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
@@ -25,7 +25,7 @@ _FOR_CUDA: Facts = frozenset({"cuda"})
 
 
 class Users:
-    def __init__(self, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere) -> None:
+    def __init__(self, modules: Modules, runs: ImportedRuns, elsewhere: Near) -> None:
         self._modules = modules
         self._runs = runs
         self._elsewhere = elsewhere
@@ -40,6 +40,8 @@ class Users:
         files = [folder, os.path.dirname(folder), *beside]
         both = {_bytes(own), _bytes(name)}
         users = [other for other in beside if both <= self._modules.words(other)]
+        if not users:
+            return frozenset({NOBODY}), tuple(files)
         here: list[str] = []
         sites: list[Facts] = []
         for other in users:
@@ -56,6 +58,7 @@ class Users:
             return NONE, tuple(files)
         for other in here:
             found = self._mentions(path, name, other)
+            files += self._elsewhere.rests_on(other)
             if found is None:
                 return NONE, tuple(files)
             sites += found

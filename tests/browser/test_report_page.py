@@ -35,6 +35,18 @@ def test_the_page_fits_its_window_and_keeps_axes_rules(show, project, width, sch
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_long_names_of_folders_and_devices_fit_as_well(show, project, width) -> None:
+    name = "a_name_without_a_blank_" * 5
+    select = f"import torch\n\n{name} = torch.device('cuda')\nx = torch.zeros(2).to({name})\n"
+    files = {f"{name}/{name}1/{name}.py": select, f"{name}/{name}2/b.py": select}
+    page = show(report(project, files), width)
+    page.evaluate("document.querySelectorAll('details').forEach((x) => { x.open = true; })")
+    page.evaluate("document.querySelectorAll('.level').forEach((x) => { x.hidden = false; })")
+    page.click(f"#chart button[data-open='{name}/{name}1/']")
+    assert overflow(page) == 0
+
+
 def test_a_clean_project_has_a_page_as_well(show, project) -> None:
     page = show(report(project, {"a.py": "import torch\n"}))
     assert "nothing was found" in page.inner_text(".answer")

@@ -199,7 +199,7 @@ def test_a_patch_on_a_terminal_only_shows(project: Path, text: str) -> None:
             stdin=subprocess.DEVNULL,
             cwd=project,
         )
-        process.wait(60)
+        process.wait(600)
         shown = os.read(ours, 1 << 16).decode()
     finally:
         os.close(ours)

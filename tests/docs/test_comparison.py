@@ -47,3 +47,9 @@ def test_the_versions_and_commands_of_each_other_program_are_given() -> None:
     for program in ROWS[0][2:]:
         assert re.search(rf"{program} \d+\.\d+\.\d+", TABLE), program
         assert f"`{program.lower()} " in TRIED, program
+
+
+def test_the_example_has_as_many_findings_as_it_says(cli: Cli) -> None:
+    example = Path(__file__).resolve().parents[2] / "examples" / "train.py"
+    (said,) = re.findall(r"where mpslint finds (\d+),", TABLE)
+    assert f"Found {said} errors." in cli("check", str(example)).out

@@ -51,7 +51,9 @@ def test_every_recipe_starts_the_command_that_there_is() -> None:
             started.append([server["command"], *server["args"]])
     for words in re.findall(r"cmd = \{(.*?)\}", PAGE):
         started.append(json.loads(f"[{words}]"))
-    assert len(started) == 4
+    for words in re.findall(r"-mode \. \((\".*?\")\)\)", PAGE):
+        started.append(json.loads(f"[{words.replace(' ', ', ')}]"))
+    assert len(started) == 5
     assert all(command == ["mpslint", "server"] for command in started)
     assert "server" in COMMANDS
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,11 @@ def test_each_fixture_silences_the_same() -> None:
         "x = 1  # NOQA:MPS1\ry = 2\r# noqa: MPS7\r\nz = 3",
         "# a backslash \\\nx = 1  # noqa: MPS1\n# \\\ny = 2  # noqa: MPS2",
         "f'''{\n1}  # noqa: MPS1\n'''\nx  # noqa: MPS2\n",
+        "# noqa: MPS1\n",
+        "class A: x = 1  # noqa: MPS1\nclass B:  # noqa: MPS2\n\n  # noqa: MPS3\n  y = 2\n",
+        "class A:\n  class B:\n      x = 1\n      # \\\n  y = 2  # noqa: MPS1\n",
+        "class A:\n\tclass B:\n\t\t@d\n\t\tdef f(): p  # noqa: MPS1\n    # \\\nz  # noqa: MPS2\n",
+        "class A:\n    x = 1; y = (\n2)  # noqa: MPS1\n    z = 3 \\\n\n    w = 4  # noqa: MPS2\n",
     ],
 )
 def test_whatever_stands_around_it_a_comment_silences_the_same(text: str) -> None:
@@ -76,3 +82,31 @@ def test_comments_in_any_order_of_statements_silence_the_same() -> None:
     ]
     for _ in range(100):
         agree("".join(chance.choices(pieces, k=chance.randrange(1, 9))))
+
+
+def test_comments_in_classes_in_any_order_silence_the_same() -> None:
+    chance = random.Random(2)
+    pieces = [
+        "x = 1  # noqa: MPS1\n",
+        "def f(self):\n    if x:\n        y  # noqa: MPS2\n    # noqa: MPS3\n    else: z\n",
+        "\n  # a comment, noqa \\\n",
+        "y = '''\n# noqa: MPS4\n'''\n",
+        "@d(\n1)  # noqa: MPS5\ndef g(): pass\n",
+        "a; b  # mpslint: ignore[MPS5]\n",
+        "z = 1 \\\n\n",
+    ]
+
+    def class_of(depth: int) -> str:
+        lines = "".join(chance.choices(pieces, k=chance.randrange(1, 5)))
+        if depth and chance.random() < 0.7:
+            lines += class_of(depth - 1) + chance.choice(("", *pieces))
+        header = chance.choice(("class A:", "class A:  # noqa: MPS6", "@d\nclass A(\n    B\n):"))
+        return f"{header}\n    pass\n" + textwrap.indent(lines, "    ")
+
+    for _ in range(300):
+        text = class_of(2) + chance.choice(pieces)
+        try:
+            SourceFile.from_text(text).parse()
+        except BadSource:
+            continue
+        agree(text)

@@ -32,8 +32,8 @@ from torch import nn
 class Net(nn.Module):
     def forward(self, x):
         mask = torch.ones(1, 2)
-        if x.is_cuda and x.dim() == 2:
-            mask = mask.cuda()
+        if x.is_cuda:
+            mask = mask.cuda() if mask.dim() else mask
         return x * mask
 """
 FLOAT64_THAT_FOLLOWS = """\
@@ -213,8 +213,8 @@ def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
 
 
         def step(inputs, seen):
-            if seen.is_cuda and inputs.dim() == 2:
-                inputs = inputs.cuda()
+            if seen.is_cuda:
+                inputs = inputs.cuda() if inputs.dim() else inputs
             return net(inputs)
         """
     )

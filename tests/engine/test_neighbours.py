@@ -332,3 +332,67 @@ def test_a_program_beside_that_project_is_told(tmp_path: Path) -> None:
     make(tmp_path / "apex", setup="")
     make(tmp_path, train=USES_APEX)
     assert told_of_apex(tmp_path / "train.py") == ["MPS213"]
+
+
+GROUP = """\
+import torch.distributed as dist
+
+
+def start():
+    dist.init_process_group(backend="nccl")
+"""
+WAITING = "import torch\n\n\ndef wait():\n    torch.cuda.synchronize()\n"
+
+
+def test_who_starts_nccl_by_a_helper_of_a_third_file_uses_what_it_calls_for_cuda(
+    tmp_path: Path,
+) -> None:
+    user = "from group import start\nfrom waiting import wait\n\nstart()\nwait()  # for cuda\n"
+    make(tmp_path, waiting=WAITING, group=GROUP, user=user)
+    assert alone(tmp_path / "waiting.py") == ["5 MPS201"]
+    assert among_its_own(tmp_path / "waiting.py") == []
+    make(tmp_path, group="def start():\n    pass  # nccl\n")
+    assert among_its_own(tmp_path / "waiting.py") == ["5 MPS201"]
+
+
+NEEDS = """\
+import pytest
+import torch
+
+need = pytest.mark.skipif(not torch.cuda.is_available(), reason="no cuda")
+"""
+
+
+def test_what_only_tests_use_that_a_mark_of_another_file_skips_is_for_cuda(
+    tmp_path: Path,
+) -> None:
+    test = "from needs import need\nfrom waiting import wait\n\n\n@need\ndef test_it():\n    "
+    make(tmp_path, waiting=WAITING, needs=NEEDS, test_waiting=f"{test}wait()  # cuda\n")
+    assert among_its_own(tmp_path / "waiting.py") == []
+    make(tmp_path, test_waiting=f"{test.replace('@need', '# cuda')}wait()\n")
+    assert among_its_own(tmp_path / "waiting.py") == ["5 MPS201"]
+
+
+def test_a_helper_of_what_only_cuda_uses_is_for_cuda_as_well(tmp_path: Path) -> None:
+    more = "\n\ndef twice():\n    wait()\n    wait()\n"
+    user = "from group import start\nfrom waiting import twice\n\nstart()\ntwice()  # for cuda\n"
+    make(tmp_path, waiting=WAITING + more, group=GROUP, user=user)
+    assert among_its_own(tmp_path / "waiting.py") == []
+    make(tmp_path, other="from waiting import wait\nwait()\n")
+    assert among_its_own(tmp_path / "waiting.py") == ["5 MPS201"]
+
+
+def test_an_answer_that_a_user_was_told_before_still_rests_on_the_same_files(
+    tmp_path: Path,
+) -> None:
+    user = "from group import start\nfrom waiting import wait\nfrom more import stop\n\nstart()\n"
+    user += "wait()  # for cuda\nstop()\n"
+    stop = WAITING.replace("wait", "stop")
+    make(tmp_path, waiting=WAITING, more=stop, group=GROUP, user=user)
+    targets = [
+        Target(str(tmp_path / name), Settings(root=str(tmp_path), select=SELECT), named=False)
+        for name in ("waiting.py", "more.py")
+    ]
+    results = check_all(targets, cache=False, jobs=1, with_fixes=False)
+    rests = [{os.path.basename(one.path) for one in result.consulted} for result in results]
+    assert all("group.py" in files for files in rests), rests

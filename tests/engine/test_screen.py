@@ -196,3 +196,36 @@ def test_one_screen_serves_all_files_with_the_same_rules() -> None:
     screen = screen_for(Settings(), "a.py")
     assert isinstance(screen, Screen)
     assert screen_for(Settings(), "b.py") is screen
+
+
+def test_a_name_that_may_be_called_is_found_as_one_expression_finds_it() -> None:
+    name = rb"(?:mode|qr)\b"
+    forms = (
+        rb"\.\s*%s\s*\(",
+        rb"\bimport\b(?:[^\n\\]|\\\r?\n)*\b%s",
+        rb"\bimport\s*\([^)]*\b%s",
+        rb"=[\s(\\]*[\w.]+\.%s",
+    )
+    plain = re.compile(b"|".join(form % name for form in forms))
+    pieces = [
+        b"mode",
+        b"qr",
+        b"import",
+        b"import ",
+        b"x",
+        b"=",
+        b".",
+        b"(",
+        b")",
+        b",",
+        b" ",
+        b"\n",
+    ]
+    pieces += [b"\r\n", b"\\", b"1", b"_", "\u00e9".encode()]
+    chance, called = random.Random(3), 0
+    for _ in range(30_000):
+        text = b"".join(chance.choices(pieces, k=chance.randrange(1, 10)))
+        expected = plain.search(text) is not None
+        assert may_be_called(text, frozenset((b"mode", b"qr"))) == expected, text
+        called += expected
+    assert called > 500

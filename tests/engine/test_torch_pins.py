@@ -95,6 +95,43 @@ def test_a_command_that_installs_torch_counts_where_no_list_does(
     assert said(project, "requirements.txt", "torch>=2.6\n") == Pin((2, 6), "requirements.txt:1")
 
 
+@pytest.mark.parametrize(
+    ("place", "text", "oldest"),
+    [
+        ("requirements/train.txt", "numpy\ntorch==1.4.0\n", (1, 4)),
+        ("installation/requirements.txt", "numpy\ntorch==1.4.0\n", (1, 4)),
+        ("environment/gpu/conda.yml", "dependencies:\n  - pytorch=1.8\n", (1, 8)),
+        ("docker/Dockerfile", "FROM ubuntu\nRUN pip install torch==1.8.1\n", (1, 8)),
+    ],
+)
+def test_a_list_in_a_folder_without_code_is_one_of_the_whole_project(
+    project: Path, place: str, text: str, oldest: tuple[int, int]
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / place).parent.mkdir(parents=True)
+    (project / place).write_text(text)
+    (project / "lib").mkdir()
+    assert Pins().of(str(project / "lib")) == Pin(oldest, f"{place}:2")
+
+
+def test_a_list_beside_code_is_for_what_lies_beside_and_below_it(project: Path) -> None:
+    (project / "README.md").write_text("# A model\n")
+    example = project / "examples" / "small"
+    (example / "parts").mkdir(parents=True)
+    (example / "train.py").write_text("import torch\n")
+    said(example, "requirements.txt", "torch==1.4\n")
+    assert Pins().of(str(example / "parts")) == Pin((1, 4), "requirements.txt:1")
+    assert Pins().of(str(project)) is None
+
+
+def test_what_the_project_itself_lists_goes_over_the_lists_in_its_folders(project: Path) -> None:
+    (project / "docker").mkdir()
+    (project / "docker" / "requirements.txt").write_text("torch==1.4\n")
+    assert said(project, "setup.py", "setup(install_requires=['torch>=2.1'])\n") == Pin(
+        (2, 1), "setup.py:1"
+    )
+
+
 def test_what_a_readme_tells_of_a_torch_is_no_command(project: Path) -> None:
     assert said(project, "README.md", "We used torch==1.3 in 2019.\n") is None
 

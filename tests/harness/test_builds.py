@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 import platform
 import subprocess
@@ -115,10 +116,12 @@ import torch
 from mpslint.verify.harness import absent, simulator
 
 name, call, built_for = sys.argv[1:]
-library = torch.library.Library("aten", "IMPL")
-key = "SparseCUDA" if "sparse" in name else "CUDA"
-library.impl(name, lambda *args, **more: torch.full((1,), 7.0), key)
+absent.without_names(torch._C)
 absent.BUILT_FOR.add(built_for)
+key = "SparseCUDA" if "sparse" in name else "CUDA"
+if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{name}", key):
+    library = torch.library.Library("aten", "IMPL")
+    library.impl(name, lambda *args, **more: torch.full((1,), 7.0), key)
 simulator.install("cuda", None, False)
 x = torch.ones(2, device="cuda", requires_grad=True)
 try:
@@ -142,13 +145,31 @@ def test_a_kernel_of_the_build_for_other_layouts_is_not_reached(tmp_path: Path) 
     assert said == "SimulatorLimit\n"
 
 
+def test_streams_and_events_are_what_torch_before_2_6_asks_them_to_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from mpslint.verify.harness.simulator import cuda_names, cuda_streams
+
+    old = types.ModuleType("torch._streambase")
+    old._StreamBase, old._EventBase = (  # type: ignore[attr-defined]
+        abc.ABCMeta(name, (), {}) for name in ("_StreamBase", "_EventBase")
+    )
+    monkeypatch.setitem(sys.modules, old.__name__, old)
+    cuda_names._be_of_torchs_kind()
+    assert issubclass(cuda_streams.Stream, old._StreamBase)
+    assert issubclass(cuda_streams.Event, old._EventBase)
+    assert not issubclass(cuda_streams.Event, old._StreamBase)
+
+
 # What torch before 2.10 has not.
 WITHOUT_PYTHON_GUARD = """
 import sys
 import torch
 
 vars(torch._C).pop("_acc", None)
-from mpslint.verify.harness import simulator
+from mpslint.verify.harness import absent, simulator
+
+absent.without_names(torch._C)
 
 device = sys.argv[1]
 simulator.install(device, None, False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.verify.harness.children import _Activity
+
 from .conftest import Run
 
 TRAINING = """
@@ -124,3 +126,11 @@ def test_an_error_of_the_parents_own_still_counts(harness: Run) -> None:
     run = harness(TRAINING + script, "--device", "mps", "--steps", "3")
     assert (run.code, run.report["outcome"]) == (1, "error")
     assert run.report["error"]["message"] == "no accuracy"
+
+
+def test_a_process_that_waits_for_a_processor_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([(1.0, 0.0, 10.0), (1.005, 0.48, 10.5), (1.010, 0.48, 11.0)])
+    monkeypatch.setattr(_Activity, "_now", lambda _self: next(times))
+    activity = _Activity()
+    assert activity.since_last_asked()  # it ran for 5 ms of the 20 in which it could
+    assert not activity.since_last_asked()  # of all the 500

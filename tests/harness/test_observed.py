@@ -155,9 +155,9 @@ dist.init_process_group("nccl", init_method="file://{file}", rank=0, world_size=
 
 
 def test_nccl_is_a_limit_of_the_simulation_and_no_fault_of_the_script(
-    quick: Run, tmp_path: Path
+    harness: Run, tmp_path: Path
 ) -> None:
-    report = quick(NCCL.format(file=tmp_path / "store"), "--device", "cuda").report
+    report = harness(NCCL.format(file=tmp_path / "store"), "--device", "cuda").report
     assert report["outcome"] == "limit"
     assert report["limits"] == ["NCCL is not simulated"]
 

@@ -69,14 +69,33 @@ def test_no_question_comes_before_the_visible_devices_are_set() -> None:
     assert context.source.text[: found.edits[0].start].endswith("= '1'\n")
 
 
-def test_no_selection_stands_behind_the_program_itself() -> None:
+def test_what_would_stand_behind_the_program_itself_is_asked_in_the_function() -> None:
     program = """
     import os
+    import torch
     def f():
         probe(1)
     if __name__ == "__main__":
         os.environ["CUDA_VISIBLE_DEVICES"] = "1"
         f()
+    """
+    context, node = probe(program)
+    found = reference(context, node)
+    assert found is not None
+    assert (found.text, found.level) == ("get_device()", Applicability.SAFE)
+    (helper,) = found.edits
+    assert context.source.text[helper.start :].startswith("def f():")
+    asked = [line for line in helper.text.splitlines() if "is_available" in line]
+    assert asked
+    assert all(line.startswith("    ") for line in asked)
+
+
+def test_no_selection_stands_behind_a_program_that_needs_it_itself() -> None:
+    program = """
+    import os
+    if __name__ == "__main__":
+        os.environ["CUDA_VISIBLE_DEVICES"] = "1"
+        probe(1)
     """
     assert named(program) is None
 

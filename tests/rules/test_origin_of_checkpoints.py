@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mpslint.linter import lint
 from mpslint.model import Confidence
+from mpslint.neighbours import Neighbours
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
@@ -38,3 +41,59 @@ def test_a_file_that_saves_models_as_they_lie_on_the_device_reads_what_cuda_wrot
 @pytest.mark.parametrize("beside", ["", DATA])
 def test_who_writes_the_checkpoints_elsewhere_is_not_known(beside: str) -> None:
     assert confidence(LOAD + beside) is Confidence.INFERRED
+
+
+TRAINING = """
+import torch
+from utils import save_checkpoint
+
+model = torch.nn.Linear(2, 2).cuda()
+{0}
+"""
+HELPERS = """
+import torch
+
+def save_checkpoint(state, path):
+    torch.save({0}, path)
+"""
+
+
+def among(tmp_path: Path, training: str, helpers: str = "") -> Confidence:
+    """How sure the finding in LOAD is, beside a program that trains."""
+    (tmp_path / "train.py").write_text(TRAINING.format(training))
+    (tmp_path / "utils.py").write_text(helpers)
+    path = tmp_path / "program.py"
+    path.write_text(LOAD)
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    return found.confidence
+
+
+@pytest.mark.parametrize(
+    ("training", "kept", "expected"),
+    [
+        ("torch.save(model.state_dict(), path)", "{}", Confidence.CERTAIN),
+        ('save_checkpoint({"net": model.state_dict()}, path)', "state", Confidence.CERTAIN),
+        ("save_checkpoint(model, path)", "state", Confidence.CERTAIN),
+        ("torch.save(model.cpu().state_dict(), path)", "{}", Confidence.INFERRED),
+        ("save_checkpoint(model, path)", "state.cpu()", Confidence.INFERRED),
+        ("save_checkpoint(features, path)", "state", Confidence.INFERRED),
+    ],
+    ids=["itself", "a state", "a whole model", "a copy", "a helper that copies", "data"],
+)
+def test_a_program_beside_it_tells_what_is_read(
+    tmp_path: Path, training: str, kept: str, expected: Confidence
+) -> None:
+    assert among(tmp_path, training, HELPERS.format(kept)) is expected
+
+
+def test_a_program_beside_it_that_never_leaves_the_cpu_tells_nothing(tmp_path: Path) -> None:
+    converts = "torch.save(torch.load(old).state_dict(), new)"
+    assert among(tmp_path, converts) is Confidence.CERTAIN
+    (tmp_path / "train.py").write_text("import torch\n" + converts)
+    path = tmp_path / "program.py"
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    assert found.confidence is Confidence.INFERRED

@@ -58,6 +58,59 @@ def test_tests_of_the_step_make_a_node_rare(line: str, each_step: bool) -> None:
     assert (training(context, call) is not None) is each_step
 
 
+@pytest.mark.parametrize(
+    ("count", "each_step"),
+    [("n += 1", False), ("n = i + 1", False), ("n = i + other", True), ("n += loss", True)],
+)
+def test_what_a_turn_counts_up_is_its_number(count: str, each_step: bool) -> None:
+    context = context_of(
+        f"""
+        import torch
+        for i in range(1000):
+            {count}
+            loss.backward()
+            if divides(n, every):
+                probe()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert (training(context, call) is not None) is each_step
+
+
+def test_a_bar_of_progress_counts_the_turns() -> None:
+    context = context_of(
+        """
+        import torch
+        bar = tqdm(range(1000), desc="training")
+        for i in bar:
+            loss.backward()
+            if divides(i, every):
+                probe()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert training(context, call) is None
+
+
+@pytest.mark.parametrize(
+    ("test", "each_step"),
+    [('mode == "test"', False), ('mode == "train"', True), ('other == "test"', True)],
+)
+def test_a_mode_that_does_not_train_is_no_step_of_training(test: str, each_step: bool) -> None:
+    context = context_of(
+        f"""
+        import torch
+        for x in xs:
+            if mode == "train":
+                loss.backward()
+            if {test}:
+                probe()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert (training(context, call) is not None) is each_step
+
+
 def test_a_loop_that_waits_on_purpose_has_no_hidden_waits() -> None:
     context = context_of(
         """

@@ -13,7 +13,7 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 _Result = TypeVar("_Result")
-PATIENCE = 60.0
+PATIENCE = 600.0
 """Seconds without any news after which an answer counts as missing."""
 
 

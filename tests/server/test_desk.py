@@ -13,6 +13,8 @@ from lsprotocol import types
 from mpslint.server.analysis import Analysis, Analyst
 from mpslint.server.desk import Desk, Superseded
 from mpslint.server.documents import Documents, Snapshot
+from mpslint.server.workspace import Workspace
+from server.typing_session import real_sized
 
 URI, OTHER = "file:///train.py", "file:///other.py"
 
@@ -122,3 +124,24 @@ def test_what_somebody_waits_for_comes_before_a_look_at_everything_again() -> No
         assert slow.checked == [(URI, 2), (OTHER, 1)]
 
     at_desk(scenario)
+
+
+@pytest.mark.parametrize("looks", [1, 5, 15])
+def test_fixes_of_a_whole_file_end_when_the_text_changes(looks: int) -> None:
+    documents, workspace = Documents(), Workspace()
+    analyst = Analyst(workspace)
+    documents.open(types.TextDocumentItem(URI, "python", 1, real_sized(60)))
+    snapshot = documents.snapshot(URI)
+    settings = analyst.check(snapshot, lambda: None).settings
+    assert settings is not None
+    looked = 0
+
+    def pause() -> None:
+        nonlocal looked
+        looked += 1
+        if looked == looks:
+            raise Superseded
+
+    with pytest.raises(Superseded):
+        analyst.fix_all(snapshot, settings, None, pause, unsafe=True)
+    assert looked == looks, "nothing was done for it any more"

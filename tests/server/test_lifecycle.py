@@ -31,7 +31,7 @@ def framed(*messages: Any) -> bytes:
 
 
 def talk(data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *options], input=data, capture_output=True, timeout=120)
+    return subprocess.run([*COMMAND, *options], input=data, capture_output=True, timeout=600)
 
 
 def test_without_pygls_one_line_says_how_to_install_it(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import random
-from collections.abc import Iterable
+import textwrap
+from collections.abc import Callable, Iterable
 
 import pytest
 
@@ -13,13 +14,33 @@ from mpslint.semantics.index import Index
 from mpslint.server.reparsing import Tree
 from mpslint.source import SourceFile
 from server.model import Buffer
-from server.typing_session import real_sized, session
+from server.typing_session import parses, real_sized, session
 
 FRAGMENTS = (
     "\\", "\n", "\r\n", "\r", "else:\n", "elif 1: pass\n", "finally: pass\n", "except: pass\n",
     "try:\n", "if x:\n  y\n", "    ", "\t", "\x0c", '"""', "'", "(", ")", "@d\n", "@(\n d)\n",
     "x = 1 \\\n", ";", "#\\\n", "a; b = [\n1]\n", "é", "async ", ":", "def f(): pass\n",
 )  # fmt: skip
+
+
+def flat(lines: int) -> str:
+    return real_sized(lines)
+
+
+def in_classes(lines: int) -> str:
+    """Such code as methods, in classes, in functions, one below the other and in each other."""
+    found: list[str] = []
+    for number, part in enumerate(real_sized(lines // 3).split("\n\n\n")):
+        holder = ("class A:", "def f(self, x):", "@d\nclass B(\n    C\n):", "async def g():")[
+            number % 4
+        ]
+        last = found[-1] if found and number % 5 else ""
+        body = textwrap.indent(f"{part}\n{last}\nlast = 1;", "    ")
+        found.append(f"{holder}\n    first = 1\n{body}\n")
+    return "\n".join(one for one in found if parses(one))
+
+
+SHAPES = pytest.mark.parametrize("shape", [flat, in_classes])
 
 
 def dumped(tree: ast.Module) -> str:
@@ -52,9 +73,12 @@ def buckets(index: Index) -> list[object]:
     return found
 
 
+@SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_an_index_that_is_put_together_is_the_one_of_the_whole_tree(seed: int) -> None:
-    tree, buffer, compared = Tree(), Buffer(real_sized(100)), 0
+def test_an_index_that_is_put_together_is_the_one_of_the_whole_tree(
+    seed: int, shape: Callable[[int], str]
+) -> None:
+    tree, buffer, compared = Tree(), Buffer(shape(100)), 0
     for _ in session(buffer, 60, seed):
         source = SourceFile.from_text(buffer.text, "train.py")
         try:
@@ -66,17 +90,23 @@ def test_an_index_that_is_put_together_is_the_one_of_the_whole_tree(seed: int) -
     assert compared > 15
 
 
+@SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_a_session_of_edits_leaves_the_tree_that_python_makes(seed: int) -> None:
-    tree, buffer = Tree(), Buffer(real_sized(200))
+def test_a_session_of_edits_leaves_the_tree_that_python_makes(
+    seed: int, shape: Callable[[int], str]
+) -> None:
+    tree, buffer = Tree(), Buffer(shape(200))
     parsed = [agrees(tree, buffer.text) for _ in session(buffer, 100, seed)]
     assert parsed.count(True) > 30
 
 
+@SHAPES
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_is_put_in_or_taken_out_the_tree_is_the_one_that_python_makes(seed: int) -> None:
+def test_whatever_is_put_in_or_taken_out_the_tree_is_the_one_that_python_makes(
+    seed: int, shape: Callable[[int], str]
+) -> None:
     tree, chance = Tree(), random.Random(seed)
-    text = real_sized(60)
+    text = shape(60)
     for _ in range(200):
         start = chance.randrange(len(text) + 1)
         if chance.random() < 0.5:
@@ -97,6 +127,24 @@ def test_whatever_is_put_in_or_taken_out_the_tree_is_the_one_that_python_makes(s
         ("a\nb\nc\n", "a\nb \\\nc\n"),
         ("s = '''a\n'''\nb\n", "s = '''a\n''\nb\n"),
         ("a\nb; c\n", "a\n\nb; c"),
+        ("class A:\n    a = 1\n    b = 2\n", "class A:\n    a = 1\n    b = 3;\n"),
+        ("class A:\n    a = 1\n    b = 2;\n", "class A:\n    a = 1\n    b = 2;\n# c\n"),
+        ("class A:\n    a = 1;\n    b = 2\n", "class A:\n    a = 1;\n\n"),
+        ("class A:\n    a = 1\n    b = 2\nc\n", "class A:\n    a = 1\n   b = 2\nc\n"),
+        ("class A:\n    a = 1\n    b = 2\nc\n", "class A:\n    a = 1\nb = 2\nc\n"),
+        ("def f():\n    a\n    b\n    c\n", "def f():\n    a\n    if b: d\n    else: e\n    c\n"),
+        ("def f():\n    a\n    b\n", "def f():\n    a\nelse:\n    b\n"),
+        ("def f():\n    a\n    @d\n    class B: b\n", "def f():\n    a\n    @d\n    class B: c\n"),
+        (
+            "class A:\n  def f(): pass\n  def g():\n    a\n    b\n",
+            "class A:\n  def f(): pass\n  def g():\n    a\n    b;\n",
+        ),
+        (
+            "class A:\n    a\n    @d\n    def f(): b\n",
+            "class A:\n    a\n  @\\\n    d\n    def f(): b\n",
+        ),
+        ("class A:\n    a\n    b\n\n    d\n", "class A:\n    a\n    b\n# c\n    d\n"),
+        ("class A:\n\ta\n\tb\n", "class A:\n\ta\n        b\n"),
         ("a\n", ""),
         ("", "a\n"),
     ],
@@ -106,6 +154,22 @@ def test_what_reaches_over_the_end_of_a_statement_is_seen(before: str, after: st
     agrees(tree, before)
     agrees(tree, after)
     agrees(tree, before)
+
+
+def test_of_a_class_only_the_methods_that_change_are_parsed_again() -> None:
+    tree = Tree()
+    methods = "    def f(self):\n        a\n        b\n\n    def g(self):\n        c\n"
+    text = f"class A:\n    x = 1\n\n{methods}"
+    (before,) = tree.of(SourceFile.from_text(text)).body
+    assert isinstance(before, ast.ClassDef)
+    attribute, f, g = before.body
+    assert isinstance(f, ast.FunctionDef)
+    first = f.body[0]
+    (after,) = tree.of(SourceFile.from_text(text.replace("b\n", "b = [\n        ]\n"))).body
+    assert after is before
+    assert before.body == [attribute, f, g]
+    assert f.body[0] is first
+    assert g.lineno == 9
 
 
 def test_statements_away_from_a_change_are_not_parsed_again() -> None:

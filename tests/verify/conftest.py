@@ -83,7 +83,7 @@ class Sandboxed:
         **limits: Any,
     ) -> Ended:
         given = Limits(
-            timeout=20.0, address_space=3 << 30, memory=1 << 30, processes=400, disk=64 << 20
+            timeout=300.0, address_space=3 << 30, memory=1 << 30, processes=400, disk=64 << 20
         )
         writable = [str(self.base / name) for name in ("project", "home", "tmp")]
         needed = dict.fromkeys(

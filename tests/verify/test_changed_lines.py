@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
+from types import CodeType
 
 import pytest
 
@@ -26,13 +28,16 @@ device = pick(
 """
 
 
+def with_probes(probes: Probes, text: bytes) -> CodeType:
+    tree = probes.change(ast.parse(text), "/program.py")
+    return compile(ast.fix_missing_locations(tree), "/program.py", "exec", dont_inherit=True)
+
+
 def ran(text: bytes, **names: object) -> list[int]:
     """The rows of a program that ran, of all that hold code."""
     probes = Probes({"/program.py": list(range(1, 100))})
-    code = probes.compile(text, "/program.py")
-    assert code is not None
     reached: set[int] = set()
-    exec(code, {"__mpslint_reached__": reached.add, **names})
+    exec(with_probes(probes, text), {"__mpslint_reached__": reached.add, **names})
     return [row for _, row in probes.reached(reached)]
 
 
@@ -78,13 +83,11 @@ class TestWhatRan:
     def test_the_program_computes_what_it_would_without_probes(self) -> None:
         found: dict[str, object] = {"__mpslint_reached__": RECORDER.reached.add}
         text = b"from __future__ import annotations\na = [\n    0 or\n    i for i in range(3)]\n"
-        code = Probes({"/program.py": [1, 2, 3, 4]}).compile(text, "/program.py")
-        assert code is not None
-        exec(code, found)
+        exec(with_probes(Probes({"/program.py": [1, 2, 3, 4]}), text), found)
         assert found["a"] == [0, 1, 2]
 
     def test_a_file_that_nobody_asks_about_is_left_alone(self) -> None:
-        assert Probes({"/program.py": [1]}).compile(b"a = 1\n", "/other.py") is None
+        assert not Probes({"/program.py": [1]}).wants("/other.py")
 
 
 def test_a_line_for_one_machine_has_run_when_it_ran_there() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 from mpslint.verify import progress
 from mpslint.verify.pace import Pace, asked_for
 
-from .conftest import launch
+from .conftest import ended, launch
 
 
 def test_without_a_number_of_steps_the_program_says_where_the_end_is() -> None:
@@ -29,6 +30,28 @@ def test_inference_that_was_cut_off_ends_after_as_many_forward_passes() -> None:
     assert pace == Pace(0, 500)
     assert not pace.cut_by_clock(launch("mps", forwards=500, **served))
     assert pace.cut_by_clock(launch("mps", forwards=499, **served))
+
+
+def test_a_program_that_is_too_long_is_gone_through_in_part() -> None:
+    first = asked_for(0, 300.0, trains=True)
+    cut = launch("cuda", steps=2000, losses=[0.5] * 2000, ending=ended(seconds=120.0))
+    assert first.in_part(cut) == Pace(0, sample=12)
+    assert Pace(0, sample=12).after(launch("cuda", outcome="finished")) == Pace(0, sample=12)
+
+
+def test_slow_steps_are_fewer_and_gathered_gradients_more() -> None:
+    first = asked_for(0, 300.0, trains=True)
+    slow = launch("cuda", steps=30, losses=[0.5] * 30, ending=ended(seconds=120.0))
+    assert first.in_part(slow) == Pace(0, sample=4)
+    gathered = launch("cuda", steps=100, losses=[0.5] * 3200, ending=ended(seconds=120.0))
+    assert first.in_part(gathered) == Pace(0, sample=96)
+
+
+def test_what_came_to_its_end_or_did_nothing_is_not_run_in_part() -> None:
+    first = asked_for(0, 300.0, trains=True)
+    assert first.in_part(launch("cuda", outcome="finished")) is None
+    assert first.in_part(launch("cuda", steps=0, forwards=0, losses=[])) is None
+    assert asked_for(3, 300.0, trains=True).in_part(launch("cuda")) is None
 
 
 def test_steps_that_were_asked_for_hold_for_every_run() -> None:
@@ -55,4 +78,4 @@ def test_a_long_run_says_that_it_goes_on() -> None:
     with progress.told("original on cpu", hear, every=0.01):
         assert goes_on.wait(60)
     assert heard[0] == "original on cpu"
-    assert heard[1].startswith("original on cpu: 0 s so far")
+    assert re.fullmatch(r"original on cpu: \d+ s so far", heard[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import venv
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mpslint.verify import Report, Request, verify
+from mpslint.verify import Report, Request, accelerators, interpreter, pace, verify
 
 from .conftest import FIXTURES
 
@@ -55,7 +56,8 @@ def test_a_rewritten_cuda_script_passes_everywhere_and_its_broken_copy_does_not(
 ) -> None:
     path = script("train.py", ON_CUDA)
     told: list[str] = []
-    report = verify(Request(path, patched={path: PORTABLE.encode()}), told.append)
+    request = Request(path, patched={path: PORTABLE.encode()}, real=False)
+    report = verify(request, told.append)
     assert report.verdict == "pass", report.to_text()
     assert [(run.device, run.kind) for run in report.runs] == [
         ("cuda", "simulated"), ("cpu", "real"), ("mps", "simulated"),
@@ -174,7 +176,10 @@ def test_a_script_that_no_broken_copy_can_fail_proves_nothing(
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="there a real device may be present")
-def test_without_a_real_device_level_4_says_so(script: Script) -> None:
+def test_without_a_real_device_level_4_says_so(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(interpreter, "real_devices", lambda *_asked: [])
     report = alone(script("train.py", PORTABLE), "cpu", real=True)
     assert any("no real accelerator" in note for note in report.notes)
 
@@ -219,7 +224,7 @@ def test_changed_lines_that_did_not_run_are_named_and_the_others_are_told_apart(
 ) -> None:
     original = script("before/train.py", ON_CUDA)
     path = script("train.py", PORTABLE + LATE)
-    report = alone(path, "mps", original=original)
+    report = alone(path, "mps", original=original, real=False)
     assert report.verdict == "partial", report.to_text()
     assert report.headline.startswith("pass (6 of 7 changed lines ran; did not run: train.py:17)")
     states = {line.line: (line.state, line.devices) for line in report.lines}
@@ -235,3 +240,84 @@ def test_a_changed_module_is_asked_about_like_the_script(script: Script) -> None
     better += b"def unused():\n    return DEVICE\n"
     report = alone(path, "mps", patched={where: better})
     assert report.headline == "pass (2 of 3 changed lines ran; did not run: where.py:5)"
+
+
+LONG = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+data = TensorDataset(torch.randn(403, 3))
+loader = DataLoader(data, batch_size=10, shuffle=True)
+model = torch.nn.Linear(3, 1){move}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(10**6):
+    for (x,) in loader:
+        optimizer.zero_grad()
+        model(x{move}).pow(2).mean().backward()
+        optimizer.step()
+    print(epoch, len(x), sum(model(x{move}).sum().item() for (x,) in loader))
+torch.save(model.state_dict(), "model.pt")
+print(model.weight{double}.sum().item())
+"""
+LONG_ON_CUDA = LONG.format(move=".cuda()", double="")
+
+
+@pytest.mark.parametrize("double", ["", ".double()"])
+def test_a_run_of_days_is_sampled_and_its_end_is_compared(
+    script: Script, monkeypatch: pytest.MonkeyPatch, double: str
+) -> None:
+    monkeypatch.setattr(pace, "_SHARE", 0.002)
+    path = script("train.py", LONG_ON_CUDA)
+    ported = LONG.format(move=".to(device)", double=double)
+    ported = ported.replace("model =", SELECTION + "model =", 1)
+    told: list[str] = []
+    report = verify(
+        Request(path, devices=("mps",), patched={path: ported.encode()}, negative_control=False),
+        told.append,
+    )
+    assert "it did not come to its end in time: once more, with long loops in part" in told
+    if double:
+        assert report.verdict == "fail", report.to_text()
+        assert "float64" in report.reason
+    else:
+        sampled = re.fullmatch(r"pass \(sampled: \d+ of 41 batches an epoch, 2 of 1000000 epochs\)",
+                               report.headline)  # fmt: skip
+        assert sampled, report.to_text()
+
+
+UNSEEDED = """\
+import os
+import torch
+
+torch.manual_seed(int.from_bytes(os.urandom(2), "big"))
+model = torch.nn.Linear(3, 1){move}
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(5):
+    loss = (model(torch.randn(64, 3){move}) - 2).pow(2).mean(){scaled}
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("scaled", "expected"), [("", "ran"), (" * 1000", "inconclusive")])
+def test_an_original_that_changes_each_time_is_held_against_three_runs(
+    script: Script, scaled: str, expected: str
+) -> None:
+    path = script("train.py", UNSEEDED.format(move=".cuda()", scaled=""))
+    ported = UNSEEDED.format(move=".to(device)", scaled=scaled)
+    patched = {path: ported.replace("model =", SELECTION + "model =", 1).encode()}
+    report = verify(Request(path, devices=("mps",), patched=patched, negative_control=False))
+    assert report.verdict == expected, report.to_text()
+    assert "3 runs of" in report.reason
+
+
+def test_a_gpu_of_this_machine_runs_a_script_by_itself_where_cuda_is_asked_for(
+    script: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accelerators, "found", lambda *_asked: ["cuda"])
+    path = script("train.py", PORTABLE)
+    assert [run.name for run in alone(path, "cpu").runs] == ["cpu"]
+    runs = alone(path, "cpu", "cuda").runs
+    assert [run.name for run in runs] == ["cpu", "simulated cuda", "real cuda"]

@@ -179,3 +179,20 @@ def test_an_extension_that_a_helper_imports_by_its_name_is_cudas(cli: Cli, proje
         "def points(x):\n    return ext.points(x.cuda())\n"
     )
     assert json.loads(cli("check", "points.py", "--output-format", "json").out) == []
+
+
+CALLBACK = """
+from pytorch_lightning.callbacks import Callback
+
+class CUDACallback({base}):
+    def on_train_epoch_end(self, trainer, module):
+        torch.cuda.synchronize()  # here
+"""
+
+
+def test_a_trainer_calls_its_callbacks_on_a_mac_whatever_they_are_called() -> None:
+    assert "MAC" in comes(CALLBACK.format(base="Callback"))
+
+
+def test_another_class_named_after_cuda_is_for_cuda() -> None:
+    assert comes(CALLBACK.format(base="object")) == NVIDIA

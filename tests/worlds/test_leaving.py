@@ -220,3 +220,21 @@ def test_a_missing_package_that_is_none_says_where_it_is() -> None:
 def test_a_package_whose_absence_is_raised_again_is_for_cuda() -> None:
     missing = "except ImportError as error:\n    raise ImportError('pip install') from error\n"
     assert comes(f"{IMPORTED}{missing}work()  # here") == NVIDIA
+
+
+@pytest.mark.parametrize(
+    ("start", "there"),
+    [("pass", EVERYWHERE), ('torch.distributed.init_process_group("nccl")', NVIDIA)],
+)
+def test_who_waits_for_processes_on_nccl_needs_what_they_need(start: str, there: str) -> None:
+    text = f"""
+import torch.distributed
+import torch.multiprocessing as mp
+
+def worker(rank):
+    {start}
+
+mp.spawn(worker, nprocs=2)
+work()  # here
+"""
+    assert comes(text) == there

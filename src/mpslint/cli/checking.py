@@ -19,10 +19,11 @@ def check_files(
     that is a terminal."""
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
+    from mpslint.withheld import as_fixed
 
     shown = Progress() if sys.stderr.isatty() else None
     try:
-        return check_all(
+        results = check_all(
             files,
             jobs=options.jobs,
             executor=options.executor,
@@ -30,6 +31,7 @@ def check_files(
             with_fixes=with_fixes,
             progress=shown,
         )
+        return list(as_fixed(results, files))
     finally:
         if shown is not None:
             shown.clear()

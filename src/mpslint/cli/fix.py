@@ -21,6 +21,7 @@ from mpslint.cli.planning import Work, plan_files
 from mpslint.cli.reporting import for_people, report
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
+from mpslint.output.text import count
 from mpslint.results import FileResult
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from mpslint.cli.verification import Outcome
     from mpslint.fixing import Planned
-    from mpslint.model import Finding
 
 
 def parser() -> Parser:
@@ -110,6 +110,8 @@ def fix(options: argparse.Namespace) -> int:
         _withdraw(results, work.planned)
     fixed = sum(len(planned.result.applied) for planned in done.values())
     code = report(options, results, texts, fixed)
+    if not options.quiet and not options.unsafe_fixes:
+        _say_why_not(results)
     if rejected or (outcome is not None and not outcome.may_write):
         return NOT_VERIFIED
     if code == OK and done and options.exit_non_zero_on_fix:
@@ -140,18 +142,18 @@ def _script(options: argparse.Namespace) -> str | None:
 
 def _diff(options: argparse.Namespace, work: Work) -> int:
     from mpslint.fixing import unified_diff
-    from mpslint.output.text import count
     from mpslint.printable import patch_name
 
     for path, planned in work.planned.items():
         sys.stdout.writelines(on_terminal(unified_diff(planned, patch_name(shown_path(path)))))
     sys.stdout.flush()
+    left = []
     for result in work.results:
         if result.error:
             complain(result.error)
         planned_file = work.planned.get(result.path)
-        left = planned_file.result.remaining if planned_file is not None else result.findings
-        _say_why_not(result.path, left)
+        left.append(result if planned_file is None else _as_planned(planned_file))
+    _say_why_not(left)
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
         print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
@@ -160,13 +162,22 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
     return FINDINGS if work.planned and not options.exit_zero else OK
 
 
-def _say_why_not(path: str, left: Iterable[Finding]) -> None:
+def _as_planned(planned: Planned) -> FileResult:
+    return FileResult(planned.path, planned.result.remaining)
+
+
+def _say_why_not(left: Iterable[FileResult]) -> None:
     """What the analysis has against fixes that were left out, each reason once."""
     from mpslint.printable import printable, printable_path
 
-    for reason in dict.fromkeys(one.reason for one in left if one.reason):
+    files: dict[str, list[str]] = {}
+    for result in left:
+        for reason in dict.fromkeys(one.reason for one in result.findings if one.reason):
+            files.setdefault(reason, []).append(result.path)
+    for reason, (path, *others) in files.items():
+        more = f" and {count(len(others), 'other file')}" if others else ""
         print(
-            printable(f"{printable_path(shown_path(path))}: left as it is: {reason}"),
+            printable(f"{printable_path(shown_path(path))}{more}: left as it is: {reason}"),
             file=sys.stderr,
         )
 

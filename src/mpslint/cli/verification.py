@@ -210,7 +210,8 @@ def announce(request: Request, out: Any) -> None:
 def _consequence(result: Report, proved: bool, may_write: bool) -> str:
     verdict, reason = result.verdict, result.reason
     if verdict == PASS:
-        return "verified: the fixed script passed; writing it"
+        but = f" ({reason})" if reason else ""
+        return f"verified: the fixed script passed{but}; writing it"
     if verdict == FAIL:
         return f"NOT WRITTEN: verification failed ({reason}); the original is kept"
     if proved:

@@ -346,6 +346,15 @@ HARMLESS_KEYWORDS = _words(
 """Arguments that a false answer leaves as it is on a Mac, and texts."""
 DECLARING = _words("field Field Option Argument option argument add_option")
 """Last names of functions by which a field or an option is declared, with its `default`."""
+CALLBACKS = _words(
+    """
+    pytorch_lightning.Callback pytorch_lightning.callbacks.Callback
+    pytorch_lightning.callbacks.base.Callback lightning.Callback lightning.pytorch.Callback
+    lightning.pytorch.callbacks.Callback lightning.pytorch.callbacks.callback.Callback
+    transformers.TrainerCallback transformers.trainer_callback.TrainerCallback
+    """
+)
+"""Classes whose hooks a trainer calls wherever it trains."""
 CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "RuntimeError"})
 """What a handler names that catches the failure of a CUDA call without CUDA."""
 

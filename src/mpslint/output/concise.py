@@ -1,11 +1,11 @@
-"""One line per finding: `path:row:column: CODE [*] message`."""
+"""One line per finding: `path:row:column: CODE [*] message`; more where a terminal is narrower."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from mpslint.output import shown_path
-from mpslint.output.text import head, paint
+from mpslint.output.text import entry, paint
 from mpslint.printable import printable_path
 
 if TYPE_CHECKING:
@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from mpslint.output import Style
     from mpslint.results import FileResult
 
+_INDENT = 4
+
 
 def render(results: Sequence[FileResult], style: Style) -> str:
-    lines = []
+    lines = list[str]()
     for result in results:
-        path = paint(printable_path(shown_path(result.path)), "bold", style)
-        lines += [f"{path}:{f.place}: {head(f, style)}\n" for f in result.findings]
-    return "".join(lines)
+        path = printable_path(shown_path(result.path))
+        bold = paint(path, "bold", style)
+        for finding in result.findings:
+            place = f":{finding.place}:"
+            lines += entry(path + place, bold + place, finding, style, _INDENT)
+    return "".join(f"{line}\n" for line in lines)

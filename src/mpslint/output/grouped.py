@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.output import shown_path
-from mpslint.output.text import head, paint
+from mpslint.output.cells import wrapped
+from mpslint.output.text import columns_left, entry, paint
 from mpslint.printable import printable_path
 
 if TYPE_CHECKING:
@@ -21,8 +22,12 @@ def render(results: Sequence[FileResult], style: Style) -> str:
         if not result.findings:
             continue
         width = max(len(finding.place) for finding in result.findings)
-        lines = [f"  {f.place:<{width}}  {head(f, style)}\n" for f in result.findings]
-        blocks.append(
-            f"{paint(printable_path(shown_path(result.path)), 'bold', style)}:\n{''.join(lines)}\n"
-        )
+        path = f"{printable_path(shown_path(result.path))}:"
+        *above, last = wrapped(path, columns_left(style, 0))
+        lines = [paint(part, "bold", style) for part in (*above, last[:-1])]
+        lines[-1] += ":"
+        for finding in result.findings:
+            place = f"  {finding.place:<{width}} "
+            lines += entry(place, place, finding, style, len(place) + 1)
+        blocks.append("".join(f"{line}\n" for line in (*lines, "")))
     return "".join(blocks)

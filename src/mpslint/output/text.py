@@ -6,11 +6,11 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
-from mpslint.output.cells import wrapped
+from mpslint.output.cells import cells, wrapped
 from mpslint.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mpslint.model import Finding
     from mpslint.output import Style
@@ -26,6 +26,8 @@ _CODES = {
     "added": "32",
 }
 _MARK = "[*]"
+_SCANT = 16
+"""Behind a path a message begins with at least so many columns, or on the next line."""
 _NARROW = 40
 """A terminal of fewer columns is written to as if it had so many."""
 
@@ -49,6 +51,29 @@ def head(finding: Finding, style: Style) -> str:
     """`MPS101 [*] message`."""
     mark = f" [{paint('*', 'cyan', style)}]" if fixable(finding, style) else ""
     return f"{paint(finding.code, 'red', style)}{mark} {printable(finding.message)}"
+
+
+def entry(lead: str, painted: str, finding: Finding, style: Style, indent: int) -> Iterator[str]:
+    """A finding behind `lead` (`painted`, as it is shown): one line; on a terminal no wider ones
+    than it, those behind the first indented."""
+    room = columns_left(style, 0)
+    if room is None:
+        yield f"{painted} {head(finding, style)}"
+        return
+    # Where the terminal is too narrow for where and what, these stand on lines of their own.
+    *above, last = wrapped(lead, room) if cells(lead) > room else [lead]
+    shown = last if above else painted
+    yield from above
+    message = printable(finding.message)
+    mark = head(finding, style).removesuffix(message).rstrip()
+    taken = len(finding.code) + (4 if fixable(finding, style) else 0) + 1
+    left = room - cells(last) - 1 - taken
+    if left < _SCANT:
+        yield shown.rstrip()
+        shown, left = " " * (indent - 1), room - indent - taken
+    first, *rest = wrapped(message, room - indent, left)
+    yield f"{shown} {mark} {first}"
+    yield from (" " * indent + part for part in rest)
 
 
 def summary(results: Sequence[FileResult], style: Style, fixed: int = 0) -> str:

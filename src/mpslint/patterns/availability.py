@@ -19,7 +19,7 @@ def cuda_available(torch: str) -> str:
 
 def mps_available(context: Context, torch: str, *, module: bool = False) -> str:
     """The test for MPS; with `module` one that also answers for `torch.mps` itself."""
-    mark, oldest = _mark(context), context.settings.oldest_torch
+    mark, oldest = _mark(context), context.settings.oldest_started
     test = f"{torch}.backends.mps.is_available()"
     if module and oldest < _MODULE_SINCE:
         return f"hasattr({torch}, {mark}mps{mark}) and {test}"

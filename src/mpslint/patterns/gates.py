@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.arms import add_arms
@@ -22,28 +22,20 @@ from mpslint.patterns.calls import (
     rewrite_call,
 )
 from mpslint.patterns.gate_device import device_for, positive
-from mpslint.patterns.item_moves import moves_items
+from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
+from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
-from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import foreign_mover, parting_use
+from mpslint.semantics.partners import partner
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _KEY, _LEVEL = "gates", "level of the gates"
-
-
-class Gate(NamedTuple):
-    """A choice between moving to CUDA and leaving things where they are."""
-
-    node: ast.If | ast.IfExp
-    moves: tuple[ast.Call, ...]
-    inverted: bool
-    """The moves stand in the other arm: `if not cuda: pass`, `else: x = x.cuda()`."""
 
 
 def open_gates(context: Context) -> Fix | None:
@@ -106,7 +98,9 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     flags = _dead_flags(context, gates, aliases)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
-        device = device_for(context, gate.node.test, not gate.inverted)
+        device = _beside(context, gate)
+        if device is None:
+            device = device_for(context, gate.node.test, not gate.inverted)
         rewritten = _rewrite(context, gate, device, laid_out) if device is not None else None
         if device is None or rewritten is None:
             return None
@@ -136,8 +130,8 @@ def _find_gates(context: Context) -> list[Gate] | None:
     """The gates around every guarded move of the file; None where one is not understood."""
     found: dict[ast.AST, list[ast.Call]] = {}
     for call in _moves(context):
-        if not context.guards.at(call) & CUDA_SETTLED:
-            continue
+        if not context.guards.at(call) & CUDA_SETTLED or operand_gate(context, call) is not None:
+            continue  # What goes where an operand is needs no choice of the file's.
         holder = _conditional(context, call) or context.chains.gate(call)
         if holder is None:
             return None
@@ -145,9 +139,9 @@ def _find_gates(context: Context) -> list[Gate] | None:
     gates = []
     for node, calls in found.items():
         assert isinstance(node, ast.If | ast.IfExp)
-        sides = {_stands_in(context, call, node) for call in calls}
+        sides = {stands_in(context, call, node) for call in calls}
         gate = Gate(node, tuple(calls), inverted=False in sides)
-        if len(sides) != 1 or not _is_idiom(context, gate):
+        if len(sides) != 1 or not is_idiom(context, gate):
             return None
         gates.append(gate)
     return gates
@@ -176,92 +170,14 @@ def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:
     return None
 
 
-def _stands_in(context: Context, call: ast.Call, node: ast.If | ast.IfExp) -> bool:
-    """Whether `call` is in the first arm of `node`."""
-    first = node.body if isinstance(node.body, list) else [node.body]
-    return any(context.index.within(call, item) for item in first)
-
-
-def _is_idiom(context: Context, gate: Gate) -> bool:
-    """Whether all that the test decides is where things live."""
-    node = gate.node
-    if isinstance(node, ast.IfExp):
-        return _is_same_thing(node, inverted=gate.inverted)
-    arm, other = (node.orelse, node.body) if gate.inverted else (node.body, node.orelse)
-    if gate.inverted and arm[0].col_offset == node.col_offset:
-        return False  # `elif`
-    if other and not all(isinstance(item, ast.Pass) for item in other):
-        return [_unmoved(statement) for statement in arm] == [ast.dump(item) for item in other]
-    return all(_only_moves(context, statement) for statement in arm)
-
-
-def _is_same_thing(node: ast.IfExp, *, inverted: bool) -> bool:
-    """`x.cuda() if cuda else x`: one value, here or there."""
-    arm, other = (node.orelse, node.body) if inverted else (node.body, node.orelse)
-    return _unmoved(arm) == ast.dump(other)
-
-
-def _only_moves(context: Context, statement: ast.stmt) -> bool:
-    """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`, `x = [item.cuda() for item in x]`:
-    nothing, but for the place; also below a question of its own, `if mask is not None:`."""
-    if isinstance(statement, ast.If):
-        if statement.orelse or not _asks_for_nothing(context, statement.test):
-            return False
-        return all(_only_moves(context, item) for item in statement.body)
-    if isinstance(statement, ast.Expr):
-        value = statement.value
-        return is_cuda_move(value) and not any(
-            isinstance(n, ast.Call)
-            for n in ast.walk(value.func.value)  # type: ignore[attr-defined]
-        )
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-        return False
-    target, value = statement.targets[0], statement.value
-    pairs = [(target, value)]
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        if len(target.elts) != len(value.elts):
-            return False
-        pairs = list(zip(target.elts, value.elts, strict=True))
-    return all(
-        moves_items(left, right) or (is_cuda_move(right) and _same(left, right.func.value))  # type: ignore[attr-defined]
-        for left, right in pairs
-    )
-
-
-def _asks_for_nothing(context: Context, test: ast.expr) -> bool:
-    """Whether a test has no effect and no say in where things live."""
-    if any(isinstance(node, ast.Call | ast.NamedExpr | ast.Await) for node in ast.walk(test)):
-        return False
-    words = ("cuda", "gpu", "device")
-    return not any(
-        word in (node.id if isinstance(node, ast.Name) else node.attr).lower()
-        for node in ast.walk(test)
-        if isinstance(node, ast.Name | ast.Attribute)
-        for word in words
-    )
-
-
-def _same(target: ast.expr, value: ast.expr) -> bool:
-    return ast.unparse(target) == ast.unparse(value)
-
-
-class _Unmoved(ast.NodeTransformer):
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if is_cuda_move(node):
-            assert isinstance(node.func, ast.Attribute)
-            return node.func.value
-        return node
-
-
-def _unmoved(node: ast.AST) -> str:
-    """`ast.dump` of the node without its `.cuda()` calls."""
-    import copy
-
-    return ast.dump(_Unmoved().visit(copy.deepcopy(node)))
-
-
 # rewriting
+
+
+def _beside(context: Context, gate: Gate) -> Reference | None:
+    """The device of the one tensor that all that is moved is computed with."""
+    names = {partner(context, call) for call in gate.moves}
+    name = names.pop() if len(names) == 1 else None
+    return Reference(f"{name}.device", False, ()) if name is not None else None
 
 
 def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) -> list[Edit] | None:
@@ -279,25 +195,7 @@ def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) ->
         edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)
         return [edit] if edit is not None else None
     arm = gate.node.orelse if gate.inverted else gate.node.body
-    return _keep_arm(context, gate.node, arm, inner)
-
-
-def _keep_arm(
-    context: Context, node: ast.IfExp, arm: ast.expr, inner: list[Edit]
-) -> list[Edit] | None:
-    source = context.source
-    start, end = source.span(node)
-    body_start, body_end = source.span(arm)
-    if holds_comment(source, start, end):
-        return None
-    pieces, at = [], body_start
-    for edit in sorted(inner):
-        pieces += [source.text[at : edit.start], edit.text]
-        at = edit.end
-    text = "".join([*pieces, source.text[at:body_end]])
-    if isinstance(arm, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp):
-        text = f"({text})"
-    return [replace_span(source, start, end, text)]
+    return keep_arm(context, gate.node, arm, inner)
 
 
 def _dead_flags(context: Context, gates: list[Gate], aliases: list[Alias]) -> list[ast.Assign]:

@@ -66,15 +66,10 @@ def _bound(
     owner = outermost(context, node)
     if owner is None or not any(context.index.within(node, item) for item in owner.body):
         return None
-    needing = [node, *places]
-    first = next(
-        (
-            item
-            for item in owner.body
-            if any(place is item or context.index.within(place, item) for place in needing)
-        ),
-        None,
-    )
+    needing = [
+        place for place in (node, *places) if place is owner or context.index.within(place, owner)
+    ]
+    first = _first(context, owner.body, needing)
     taken = {item.id for item in ast.walk(owner) if isinstance(item, ast.Name)}
     taken |= {item.arg for item in ast.walk(owner) if isinstance(item, ast.arg)}
     name = next((name for name in _NAMES if name not in taken), None)
@@ -85,6 +80,30 @@ def _bound(
     lines = _lines(context, f"{name} = ", function, value, indent)
     edit = insert_before(context, first, lines)
     return Own(name, edit) if edit is not None else None
+
+
+def _first(context: Context, block: list[ast.stmt], needing: list[ast.AST]) -> ast.stmt | None:
+    """The first statement that needs the device: in the arm that alone needs it, where one does."""
+
+    def needs(item: ast.AST) -> bool:
+        return any(place is item or context.index.within(place, item) for place in needing)
+
+    first = next((item for item in block if needs(item)), None)
+    arms = [first.body, first.orelse] if isinstance(first, ast.If) else []
+    for arm in arms:
+        inside = [p for p in needing if any(context.index.within(p, item) for item in arm)]
+        if len(inside) == len(needing) and not _is_elif(context, arm):
+            return _first(context, arm, needing)
+    return first
+
+
+def _is_elif(context: Context, arm: list[ast.stmt]) -> bool:
+    parent = context.index.parents[arm[0]] if arm else None
+    return (
+        isinstance(parent, ast.If)
+        and arm == parent.orelse
+        and arm[0].col_offset == parent.col_offset
+    )
 
 
 def _lines(context: Context, head: str, function: str, value: str, indent: str) -> list[str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import leaves_index, named_index, overrides_cuda, rewrite_call
-from mpslint.patterns.follow import follow_level, follow_tensor, gate_of
 from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
+from mpslint.patterns.operand import follow_operand, operand_gate
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import Reference, reference
@@ -28,9 +28,9 @@ _SOME_DEVICE = Reference("device", False, ())
 
 def move_level(context: Context, call: ast.Call) -> Applicability | None:
     """What `move_to_device` will come to, as far as that costs little; None: no fix."""
-    asked = gate_of(context, call)
-    if asked is not None:
-        return follow_level(context, asked)
+    followed = operand_gate(context, call)
+    if followed is not None:
+        return _level(follow_operand(context, followed, laid_out=False))
     if context.guards.at(call) & CUDA_SETTLED:
         level = gates_level(context)
         if level is not None or not only_asked(context):
@@ -48,9 +48,9 @@ def _level(fix: Fix | None) -> Applicability | None:
 
 def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     """The fix for one `.cuda()`; None where it names a GPU of its own or is guarded otherwise."""
-    asked = gate_of(context, call)
-    if asked is not None:
-        return follow_tensor(context, asked)
+    followed = operand_gate(context, call)
+    if followed is not None:
+        return follow_operand(context, followed)
     if context.guards.at(call) & CUDA_SETTLED:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):

@@ -97,6 +97,30 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     return place
 
 
+def place_of_function(context: Context, node: ast.AST) -> Place | None:
+    """Where a function can stand that selects the device for `node`, in a program that says which
+    GPUs it sees below its `if __name__ == "__main__":` and nowhere else: to ask at the top would
+    be too early, and below that nobody who imports the file would have it."""
+    place = _in_block(context, context.tree.body, context.tree, "")
+    if place is None or place.needs_import or context.index.function(node) is None:
+        return None
+    setting = [
+        constant
+        for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
+        if _is_set(context, constant) and context.source.span(constant)[0] >= place.offset
+    ]
+    if not setting or not all(_is_below_main(context, constant) for constant in setting):
+        return None
+    return None if _forks(context) or not comes_before(context, place, node) else place
+
+
+def _is_below_main(context: Context, node: ast.AST) -> bool:
+    return context.index.function(node) is None and any(
+        isinstance(parent, ast.If) and is_main_test(parent.test)
+        for parent in context.index.ancestors(node)
+    )
+
+
 def settles_too_early(context: Context, node: ast.AST) -> bool:
     """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
     order is known, or before the process forks: CUDA then fails in its children."""

@@ -15,9 +15,16 @@ from mpslint.patterns import in_function, styles
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use
 from mpslint.patterns.layout import arms, broken_arms
-from mpslint.patterns.place import Place, comes_before, device_places, find_place
+from mpslint.patterns.place import (
+    Place,
+    comes_before,
+    device_places,
+    find_place,
+    place_of_function,
+)
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
 
 if TYPE_CHECKING:
@@ -135,6 +142,9 @@ def reference(
             return Reference(at_hand.text, at_hand.is_string, ())
     if used is not None:
         return Reference(used[0], used[1], (), used[2])
+    beside = partner(context, node)
+    if beside is not None and not type_only:
+        return Reference(f"{beside}.device", False, ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
@@ -158,11 +168,11 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     the device of its process."""
     if is_ranked(context, node):
         return None
-    place = find_place(context, node)
+    place, cuda = find_place(context, node), _cuda_text(context)
     if place is None:
-        return None
+        late = place_of_function(context, node)
+        return _by_function(context, node, late, cuda) if late is not None else None
     name = free_name(context, node)
-    cuda = _cuda_text(context)
     if name is None:
         return None
     if not _same_gpu(context, ":" in cuda, index):
@@ -210,6 +220,12 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
         own = in_function.selection(context, node, needing, place.torch, text)
         if own is not None:
             return Reference(own.name, False, (own.edit,), opening_level(context))
+    return _by_function(context, node, place, cuda)
+
+
+def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
+    """A helper that selects when it is called, and what it gives kept where that is asked often."""
+    needing = device_places(context)
     found = styles.function(context, place.torch, place.offset, cuda)
     if found is None:
         return None

@@ -37,6 +37,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    also_waiting,
     at_each,
     first_of_runs,
     is_device_tensor,
@@ -65,7 +66,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             node,
             f"Python waits for this value {at_each(context, turns)}",
             confidence=Confidence.INFERRED,
-            labels=(that_trains(context, turns),),
+            labels=(that_trains(context, turns), *also_waiting(context, steps)),
         )
 
 

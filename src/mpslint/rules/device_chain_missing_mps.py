@@ -52,7 +52,7 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
-from mpslint.patterns.follow import follow_level, follow_tensor
+from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -143,9 +143,14 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         message,
         confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
         labels=labels,
-        applicability=follow_level(context, test),
-        fix=partial(follow_tensor, context, test),
+        applicability=partial(_level, context, test),
+        fix=partial(by_operand, context, test),
     )
+
+
+def _level(context: Context, test: ast.expr) -> Applicability | None:
+    found = by_operand(context, test, laid_out=False)
+    return found.applicability if found is not None else None
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

@@ -26,7 +26,7 @@ dictionary keys, texts, lists of choices, rows of tables; one arm of a choice th
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes); devices of other libraries, of tokenizers and image
 processors; defaults that the code replaces, checks against the machine or only looks at, or that
-all callers in a script give; variables that are only printed, and attributes that nothing in the
+all callers in the project give; variables that are only printed, and attributes that nothing in the
 file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A bare move behind a test for CUDA
@@ -58,6 +58,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Literal, Slot
+from mpslint.semantics.leftovers import is_never_default
 from mpslint.semantics.worlds.choices import Written, devices_of, written
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before
@@ -82,6 +83,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # The choice is what is wrong: device-chain-missing-mps.
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
+        if slot is not None and slot.kind == "parameter" and is_never_default(context, found.node):
+            continue
         fixable = literal is not None and slot is not None and not unnamed
         yield context.finding(
             rule,

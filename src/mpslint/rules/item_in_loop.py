@@ -6,9 +6,13 @@ printed or summed up, an accuracy, a norm. A step is a turn of a loop that train
 function that trains without a loop (`update`, a callback of an engine), with the functions of the
 file that it calls by name or by way of `self`. What `backward()` is called on is a tensor, wherever
 it comes from, in a file that uses a device itself. Several reads with no device work between them
-are reported once, at the first. A loop that each forward pass of a module runs, in its `forward` or
-in what that calls in the same file, counts like one that trains, whoever calls the module: each
-turn that reads a number waits.
+are reported once, at the first, with the places of the others. So are the reads that no method
+tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a
+list, the size or the fill value of a factory, `torch.tensor([t, ...])`. A loop that each forward
+pass of a module runs, in its `forward` or in what that calls in the same file, counts like one that
+trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
+for, that reads a tensor of a device element by element (`t[i].item()`, `if t[i] > 0`), where one
+copy before it would do.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -33,13 +37,14 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 ## What is not flagged
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`, by a name for such a test as
 well), of the rank or of a verbosity switch, in an error path, behind `if step % n: continue`; after
-the loop; once per epoch; in evaluation loops, where nothing is trained and results must be read at
-some time; tensors known to be on the CPU and programs that never use another device (a file that
-trains what its callers hand it says nothing of that); values that are no tensors of torch (NumPy
-scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step (`synchronize`,
-or a helper of the file that does so); functions that hand to NumPy as it is what comes from out of
-sight, since that is on the CPU then; in a forward pass, a read outside loops (a length that a shape
-needs), arms for predictions alone (`if not self.training`), what is known to lie on the CPU.
+the loop; once per epoch; in evaluation loops (but for reads element by element), where nothing is
+trained and results must be read at some time; tensors known to be on the CPU and programs that
+never use another device (a file that trains what its callers hand it says nothing of that); values
+that are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on
+purpose at every step (`synchronize`, or a helper of the file that does so); functions that hand to
+NumPy as it is what comes from out of sight, since that is on the CPU then; in a forward pass, a
+read outside loops (a length that a shape needs), arms for predictions alone (`if not
+self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -60,13 +65,15 @@ from mpslint.patterns.insertion import insert_after
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FunctionNode
+from mpslint.semantics.element_reads import element_reads
+from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
+    also_waiting,
     at_each,
     first_of_runs,
     follows,
@@ -76,39 +83,62 @@ from mpslint.semantics.steps import (
     training,
     trains_on_device,
 )
+from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 
-_WORDS = tuple((*group, b"def forward") for group in TRAINING_WORDS)
+_WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAINING_WORDS)
 
 
 @rule(
     "MPS303",
     "item-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".item(", b"float("),
+    triggers=(b".item(", b"float(", b"int(", b"range(", b"[", b"max(", b"min(", b"math."),
     also=_WORDS,
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    yield from _in_forward_passes(context, rule)
+    told = set()
+    for finding in (*_in_forward_passes(context, rule), *_at_steps(context, rule)):
+        told.add(finding.row)
+        yield finding
+    for read in element_reads(context):
+        if context.source.position(context.source.span(read.node)[0])[
+            0
+        ] not in told and not only_tests_run(context, read.node):
+            yield context.finding(
+                rule,
+                read.node,
+                f"waits for the device at each turn of the loop at {context.line(read.loop)}:"
+                " copy the tensor to the CPU once before it",
+                confidence=Confidence.INFERRED,
+                labels=(context.label(read.whole, "this lies on the device"),),
+            )
+
+
+def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Runs of reads at each step of training."""
     if not trains_on_device(context):
         return
     for run in first_of_runs(context, list(_reads(context))):
         reads = [*_reads_ahead(context, run[0]), *run]
         call, tensor, turns = reads[0]
-        assert isinstance(call, ast.Call)
         statement = context.index.statement(call)
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""
-        offer = len(reads) == 1 and _accumulates(context, statement, call, tensor, turns)
-        start, end = context.name_token(call.func)  # type: ignore[arg-type]
+        offer = (
+            len(reads) == 1
+            and isinstance(call, ast.Call)
+            and _accumulates(context, statement, call, tensor, turns)
+        )
+        start, end = _token(context, call)
         yield context.finding_at(
             rule,
             start,
             end,
             f"waits for the device {at_each(context, turns)}{more}",
             confidence=Confidence.INFERRED,
-            labels=(that_trains(context, turns),),
+            labels=(that_trains(context, turns), *also_waiting(context, reads)),
             applicability=Applicability.UNSAFE if offer else None,
             fix=partial(_fix, context, call, turns, statement) if offer else None,
         )
@@ -116,17 +146,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     """One for each loop of a forward pass that reads numbers of tensors."""
-    reads: dict[Loop, tuple[ast.Call, FunctionNode]] = {}
-    for call in context.index.calls.get("item", ()):
-        tensor = _read_tensor(call)
-        around = context.passes.loop(call)
-        if tensor is None or around is None or training(context, call) is not None:
+    reads: dict[Loop, list[Step]] = {}
+    for node, tensor in _numbers(context):
+        around = context.passes.loop(node)
+        if around is None or training(context, node) is not None:
             continue
         loop, function = around
-        if loop not in reads and context.passes.is_read_back(tensor, loop, function):
-            reads[loop] = call, function
-    for loop, (call, function) in reads.items():
-        start, end = context.name_token(call.func)  # type: ignore[arg-type]
+        if not _says_so(node) and not context.passes.is_tensor(tensor, function):
+            continue
+        if context.passes.is_read_back(tensor, loop, function):
+            reads.setdefault(loop, []).append(Step(node, tensor, function))
+    for loop, steps in reads.items():
+        start, end = _token(context, steps[0].node)
         yield context.finding_at(
             rule,
             start,
@@ -134,8 +165,30 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             f"waits for the device at each turn of the loop at {context.line(loop)}, in every"
             " forward pass",
             confidence=Confidence.INFERRED,
-            labels=(context.label(function, "this runs in every forward pass"),),
+            labels=(
+                context.label(steps[0].turns, "this runs in every forward pass"),
+                *also_waiting(context, steps),
+            ),
         )
+
+
+def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Reads of one number, those that say so first."""
+    for call in context.index.calls.get("item", ()):
+        tensor = _read_tensor(call)
+        if tensor is not None:
+            yield call, tensor
+    if b"forward" in context.source.data:
+        yield from implicit_reads(context, lambda node: bool(context.passes.loop(node)))
+
+
+def _says_so(node: ast.expr) -> bool:
+    """Whether it is `.item()`, which only tensors are asked for."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "item"
+    )
 
 
 def _reads(context: Context) -> Iterator[Step]:
@@ -148,6 +201,20 @@ def _reads(context: Context) -> Iterator[Step]:
             turns = training(context, call)
             if turns is not None and is_device_tensor(context, tensor):
                 yield Step(call, tensor, turns)
+    for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
+        value = context.values.of(tensor)
+        if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
+            turns = training(context, node)
+            if turns is not None:
+                yield Step(node, tensor, turns)
+
+
+def _token(context: Context, node: ast.expr) -> tuple[int, int]:
+    """What is marked: the name of the method or function, else the whole expression."""
+    named = node.func if isinstance(node, ast.Call) else None
+    if isinstance(named, ast.Attribute | ast.Name):
+        return context.name_token(named)
+    return context.source.span(node)
 
 
 def _reads_ahead(context: Context, read: Step) -> list[Step]:
@@ -215,9 +282,10 @@ def _is_product(node: ast.expr, call: ast.Call) -> bool:
     return False
 
 
-def _fix(context: Context, call: ast.Call, turns: Turns, statement: ast.stmt) -> Fix | None:
+def _fix(context: Context, call: ast.expr, turns: Turns, statement: ast.stmt) -> Fix | None:
     assert isinstance(statement, ast.AugAssign)
     assert isinstance(statement.target, ast.Name)
+    assert isinstance(call, ast.Call)
     name = statement.target.id
     read_after = insert_after(context, turns, [f"{name} = float({name})"])
     if read_after is None:

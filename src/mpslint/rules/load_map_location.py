@@ -28,9 +28,10 @@ it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pyto
 functions of a script that nothing in it calls.
 
 ## Confidence
-Where no code of the same file saves a model as it lies on its device, the finding is inferred: the
-file may come from a machine without CUDA, as most published weights do. These findings are opt-in,
-since more than one in ten of them was wrong on code that nobody had looked at:
+Where no code of the same file, nor of a program beside it or in the folder above, saves a model as
+it lies on its device (itself, or by a helper that saves what it is given), the finding is inferred:
+the file may come from a machine without CUDA, as most published weights do. These findings are
+opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
 `extend-select = ["MPS413"]` (or `--extend-select MPS413`) turns them on. The certain ones are on.
 
 ## Fix safety
@@ -54,6 +55,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.checkpoint_writers import (
     saved_by_this_run,
     saved_from_cpu,
+    saved_here,
     saves_models_as_they_are,
     source_of,
 )
@@ -102,7 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 call.func,
                 "without map_location a checkpoint saved on CUDA raises RuntimeError on a Mac",
-                confidence=_confidence(context),
+                confidence=_confidence(context, call),
                 applicability=Applicability.SAFE,
                 fix=partial(add_map_location, context, call),
             )
@@ -124,10 +126,16 @@ def _raises(context: Context, call: ast.Call) -> bool:
     )
 
 
-def _confidence(context: Context) -> Confidence:
-    """Certain where this file also writes checkpoints, from the device that it works on: a machine
-    with CUDA leaves ones that only load there. Where others write them is not known."""
-    certain = saves_models_as_they_are(context)
+def _confidence(context: Context, call: ast.Call) -> Confidence:
+    """Certain where this file, or a program beside it, also writes checkpoints, from the device
+    that it works on: a machine with CUDA leaves ones that only load there. Where others write them
+    is not known."""
+    certain = saves_models_as_they_are(context) or (
+        context.resolve(call.func) == "torch.load"
+        and context.elsewhere is not None
+        and not saved_here(context, call)
+        and context.elsewhere.saves_models(context)
+    )
     return Confidence.CERTAIN if certain else Confidence.INFERRED
 
 

@@ -5,8 +5,10 @@ whether what is saved goes to the CPU first.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
+
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -93,6 +95,11 @@ def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
     return call.args[position] if given is None and len(call.args) > position else given
 
 
+def saved_here(context: Context, call: ast.Call) -> bool:
+    """Whether this file itself saves something to the place that `call` reads."""
+    return any(True for _ in _savers(context, call))
+
+
 def saved_from_cpu(context: Context, call: ast.Call) -> bool:
     """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
 
@@ -109,9 +116,31 @@ def saved_from_cpu(context: Context, call: ast.Call) -> bool:
     return bool(savers) and all(_copies_first(context, saved) for saved in savers)
 
 
-def saves_models_as_they_are(context: Context) -> bool:
-    """Whether the file saves a model, or another thing with a state, without a copy to the CPU."""
-    return any(not _copies_first(context, saved) for saved in _of_models(context))
+def saves_models_as_they_are(context: Context, helpers: Iterable[str] = ()) -> bool:
+    """Whether the file saves a model, or another thing with a state, without a copy to the CPU:
+    itself, or by a function of its own or one of `helpers` that saves what it is given."""
+    if any(not _copies_first(context, saved) for saved in _of_models(context)):
+        return True
+    return any(
+        _has_state(context, kept) and not _copied_first(context, call, kept)
+        for name in {*helpers, *saving_helpers(context)}
+        for call in context.index.calls.get(name, ())
+        for kept in (*call.args, *(item.value for item in call.keywords))
+    )
+
+
+def saving_helpers(context: Context) -> set[str]:
+    """Functions of the file that save something and copy nothing to the CPU:
+    `def save_checkpoint(state, path)`."""
+    copying = {context.index.function(copy) for copy in _copies(context)}
+    around = {context.index.function(saved) for saved in context.calls_of("torch.save")}
+    return {function.name for function in around - copying if function is not None}
+
+
+def _has_state(context: Context, kept: ast.expr) -> bool:
+    """Whether `kept` is a model, an optimizer or the state of one."""
+    kinds = (Kind.MODULE, Kind.OPTIMIZER)
+    return bool(_owners_of(context, kept)) or context.values.of(kept).kind in kinds
 
 
 def _of_models(context: Context) -> list[ast.Call]:
@@ -133,8 +162,10 @@ def _of_same_name(context: Context, call: ast.Call) -> list[ast.Call]:
 def _owners(context: Context, saved: ast.Call) -> set[str]:
     """Whose states are saved: `network` of `state = network.state_dict()`, `save(state, ...)`."""
     kept = _argument(saved, 0, "obj")
-    if kept is None:
-        return set()
+    return _owners_of(context, kept) if kept is not None else set()
+
+
+def _owners_of(context: Context, kept: ast.expr) -> set[str]:
     parts: list[ast.expr] = [kept]
     if isinstance(kept, ast.Name):
         parts += [b.value for b in context.flow.reaching(kept) if b.value is not None]
@@ -215,8 +246,10 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
     """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
     `state[key] = value.cpu()` before `torch.save(state, ...)`."""
     kept = _argument(saved, 0, "obj")
-    if kept is None:
-        return False
+    return kept is not None and _copied_first(context, saved, kept)
+
+
+def _copied_first(context: Context, saved: ast.Call, kept: ast.expr) -> bool:
     spelled = {ast.unparse(x) for x in ast.walk(kept) if isinstance(x, ast.Name | ast.Attribute)}
     function = context.index.function(saved)
     for copy in _copies(context):

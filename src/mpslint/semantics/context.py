@@ -172,11 +172,11 @@ class Context:
         return self.elsewhere.definition(self.source.path, qualified)
 
     @cached_property
-    def held_back(self) -> bool:
-        """Whether this file, or its project as far as it is known, holds MPS back."""
-        if may_hold_back(self.source.text.encode(errors="replace")) and holds_back(self):
-            return True
-        return self.elsewhere is not None and self.elsewhere.holds_back(self.source.path)
+    def held_back(self) -> str:
+        """Why this file, or its project as far as it is known, holds MPS back; empty: neither."""
+        if may_hold_back(self.source.text.encode(errors="replace")) and (why := holds_back(self)):
+            return why
+        return self.elsewhere.holds_back(self.source.path) if self.elsewhere is not None else ""
 
     # what a refusal stands before
 

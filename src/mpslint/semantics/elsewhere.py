@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,26 @@ class Definition(NamedTuple):
 
     context: Context
     bindings: tuple[Binding, ...]
+
+
+class Given(NamedTuple):
+    """A parameter of a function, method or class, and how a call gives it."""
+
+    name: str
+    """What is called."""
+    parameter: str
+    place: int | None
+    """Its place among the arguments of a call; None: it is given by name alone."""
+    method: bool
+    """Whether the function is one that objects have."""
+
+    def by(self, call: ast.Call) -> bool:
+        """Whether a call gives it for certain."""
+        if any(keyword.arg == self.parameter for keyword in call.keywords):
+            return True
+        before = call.args[: (self.place or 0) + 1]
+        plain = not any(isinstance(item, ast.Starred) for item in before)
+        return self.place is not None and len(call.args) > self.place and plain
 
 
 class Elsewhere(Protocol):
@@ -76,13 +97,25 @@ class Elsewhere(Protocol):
 
     def entered(self, path: str, name: str) -> Facts:
         """What holds wherever the files beside the one at `path` that import the function or
-        class `name` from it mention that; nothing, where none of them does."""
+        class `name` from it mention that; `NOBODY` where none of them does."""
+
+    def uses(self, path: str, name: str, *, method: bool) -> bool:
+        """Whether anything in the project, but for the file at `path` itself, may use the function
+        of the module `name` that this defines, or the `method` of a class of that name."""
+
+    def gives(self, path: str, given: Given) -> bool:
+        """Whether the project calls what the file at `path` defines, and gives the parameter in
+        each call."""
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         """Whether these modules of the project name CUDA, and none of them MPS."""
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
         """Whether files beside the one at `path` save under this name, each from the CPU."""
+
+    def saves_models(self, context: Context) -> bool:
+        """Whether files beside this one, or in the folder above, that use a device save models as
+        they lie there; or this one does, by a function of theirs."""
 
     def develops(self, path: str, package: str) -> bool:
         """Whether the file at `path` belongs to the project that makes this package: its tests,
@@ -91,8 +124,9 @@ class Elsewhere(Protocol):
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 
-    def holds_back(self, path: str) -> bool:
-        """Whether the project of the file at `path` holds MPS back: `semantics.reservations`."""
+    def holds_back(self, path: str) -> str:
+        """Why the project of the file at `path` holds MPS back: `semantics.reservations`; empty:
+        it does not, or nobody has looked."""
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         """A place in the modules which the file imports, and they in turn, that its tensors may
@@ -155,13 +189,21 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
                 beside = [alias.asname or alias.name for alias in binding.node.names]
                 uses = [use for other in beside for use in _loads(context, other)]
-            found += [context.guards.at(use) for use in uses] or [NONE]
+            found += [_holding(context, use) for use in uses] or [NONE]
             continue
         for use in uses:
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
-                found.append(context.guards.at(parent))
+                found.append(_holding(context, parent))
     return found
+
+
+def _holding(context: Context, use: ast.expr) -> Facts:
+    """What holds where a name is used; that CUDA is there where no Mac comes to it."""
+    facts = context.guards.at(use)
+    if "cuda" in facts or context.worlds.reach(use) & MACS:
+        return facts
+    return facts | {"cuda"}
 
 
 def _loads(context: Context, name: str) -> list[ast.Name]:

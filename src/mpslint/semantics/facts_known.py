@@ -22,6 +22,8 @@ from mpslint.facts import priors
 
 Facts = frozenset[str]
 NONE: Facts = frozenset()
+NOBODY = "nobody"
+"""No file beside uses what is asked about, which is no fact about a place."""
 IMPOSSIBLE: Facts = frozenset(
     {
         "cuda",

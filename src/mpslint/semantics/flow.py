@@ -93,8 +93,10 @@ class Flow:
         if scope is None:
             return ()
         bindings = scope.bindings[name]
-        if self._names.scope_of(at) is not scope:
+        here = self._run_at_once(at, scope)
+        if here is None:
             return tuple(bindings)
+        at = here
         if isinstance(
             scope.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp | ast.Lambda
         ):
@@ -102,6 +104,21 @@ class Flow:
         found: list[Binding] = []
         self._search(scope, name, at, found)
         return tuple(dict.fromkeys(found))
+
+    def _run_at_once(self, at: ast.AST, scope: Scope) -> ast.AST | None:
+        """Where `at` is run, in `scope` itself: a comprehension is run where it stands, so the
+        names of the code around it have the values that they have there. None in what is run
+        later, a function or a generator that is kept."""
+        around = self._names.scope_of(at)
+        while around is not scope:
+            at = around.node
+            if isinstance(at, ast.GeneratorExp):
+                if not isinstance(self._index.parents.get(at), ast.Call):
+                    return None
+            elif not isinstance(at, ast.ListComp | ast.SetComp | ast.DictComp):
+                return None
+            around = self._names.scope_of(at)
+        return at
 
     def _carrying(self, scope: Scope, name: str) -> dict[ast.AST, list[Binding]]:
         """Statement -> bindings of `name` in or below it, for every statement that has some."""

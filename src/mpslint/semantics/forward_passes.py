@@ -66,6 +66,29 @@ class ForwardPasses:
                     return False
         return True
 
+    def is_tensor(self, node: ast.expr, function: FunctionNode, depth: int = 3) -> bool:
+        """Whether `node` is what a kernel makes, or a part of it; or all calls of this file hand
+        such to the parameter that it is of."""
+        while isinstance(node, ast.Subscript):
+            node = node.value
+        value = self._values.of(node)
+        if value.kind is Kind.TENSOR:
+            return value.computed
+        if value.kind is Kind.UNKNOWN and value.may_be_on_accelerator:
+            return True  # Something of somebody's that was moved there.
+        parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+        if not depth or not isinstance(node, ast.Name) or node.id not in parameters:
+            return False
+        if any(binding.kind != "parameter" for binding in self._flow.reaching(node)):
+            return False
+        given = [
+            (item, self._index.function(item))
+            for item in self._given(function, parameters, node.id)
+        ]
+        return bool(given) and all(
+            around is not None and self.is_tensor(item, around, depth - 1) for item, around in given
+        )
+
     def _is_on_host(self, node: ast.expr, depth: int = 3) -> bool:
         """A value of the host's, a copy there, or what a function of this file makes of one."""
         value = self._values.of(node)

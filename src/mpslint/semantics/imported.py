@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, TypeGuard
 
-from mpslint.semantics.facts_known import NONE, Facts
+from mpslint.semantics.facts_known import NOBODY, NONE, Facts
 
 if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Elsewhere
@@ -42,7 +42,7 @@ class Imported:
         return self._elsewhere.inherited(self._path, base, attribute, outcome)
 
     def entered(self, name: str) -> Facts:
-        return self._elsewhere.entered(self._path, name)
+        return self._elsewhere.entered(self._path, name) - {NOBODY}
 
     def device(self, qualified: str | None, *, called: bool) -> Value | None:
         if not _may_be_ours(qualified):

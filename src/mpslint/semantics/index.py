@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any, TypeVar
 
 _children: dict[type, tuple[str, ...]] = {}
@@ -54,8 +54,22 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
 
 
-def _alone(statement: ast.stmt) -> ast.Module:
-    return ast.Module([statement], [])
+def _part(statement: ast.stmt, known: Known, changed: Container[ast.stmt]) -> Index:
+    """What is known of a statement alone; of a class, of its methods as well."""
+    part = known.get(statement)
+    if part is not None and statement not in changed:
+        return part
+    tree = ast.Module([statement], [])
+    if not isinstance(statement, ast.ClassDef):
+        return Index(tree)
+    methods: Known = {} if part is None else part.inner
+    found = Index(ast.Module([], []))
+    found.tree = tree
+    found.inner = {
+        one: _part(one, methods, changed) for one in statement.body if isinstance(one, FUNCTIONS)
+    }
+    found._walk(tree)
+    return found
 
 
 class Index:
@@ -67,16 +81,24 @@ class Index:
         "attributes",
         "by_type",
         "calls",
+        "inner",
         "names",
         "parents",
         "strings",
         "tree",
     )
 
-    def __init__(self, tree: ast.Module, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        tree: ast.Module,
+        known: Known | None = None,
+        changed: Container[ast.stmt] = (),
+    ) -> None:
         """`known`: the parts of statements that were looked at before, where somebody keeps them
-        from text to text; brought up to date."""
+        from text to text; brought up to date. `changed`: those of them that are others by now."""
         self.tree = tree
+        self.inner: Known = {}
+        """The parts of the methods of a class, where this is a part that one is."""
         self.parents: dict[ast.AST, ast.AST] = {}
         self.by_type: dict[type, list[ast.AST]] = defaultdict(list)
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
@@ -90,38 +112,48 @@ class Index:
         if known is None:
             self._walk(tree)
         else:
-            self._join(tree, known)
+            self._join(tree, known, changed)
 
-    def _join(self, tree: ast.Module, known: Known) -> None:
+    def _join(self, tree: ast.Module, known: Known, changed: Container[ast.stmt]) -> None:
         """Put together the parts of the statements, in their order: what one walk would give."""
-        parts = {one: known.get(one) or Index(_alone(one)) for one in tree.body}
+        parts = {one: _part(one, known, changed) for one in tree.body}
         known.clear()
         known |= parts
         self.by_type[ast.Module].append(tree)
         for part in parts.values():
-            self.parents |= part.parents
-            self.strings += part.strings
-            for kind, nodes in part.by_type.items():
-                if kind is not ast.Module:
-                    self.by_type[kind] += nodes
-            for name, calls in part.calls.items():
-                self.calls[name] += calls
-            for name, attributes in part.attributes.items():
-                self.attributes[name] += attributes
-            for name, names in part.names.items():
-                self.names[name] += names
+            self._take(part)
         self.parents |= dict.fromkeys(tree.body, tree)
+
+    def _take(self, part: Index) -> None:
+        """Put what is known of a part behind what is known here."""
+        self.parents |= part.parents
+        self.strings += part.strings
+        for kind, nodes in part.by_type.items():
+            if kind is not ast.Module:
+                self.by_type[kind] += nodes
+        for name, calls in part.calls.items():
+            self.calls[name] += calls
+        for name, attributes in part.attributes.items():
+            self.attributes[name] += attributes
+        for name, names in part.names.items():
+            self.names[name] += names
 
     def _walk(self, tree: ast.Module) -> None:
         parents, by_type, fields_of = self.parents, self.by_type, _children
         calls, attributes, names, strings = self.calls, self.attributes, self.names, self.strings
         stack: list[Any] = [tree]
         pop, push = stack.pop, stack.append
+        inner = self.inner
         while stack:
             node = pop()
             kind = type(node)
             if kind is ast.Name:
                 names[node.id].append(node)
+                continue
+            if kind in _FUNCTIONS and node in inner:
+                owner = parents[node]
+                self._take(inner[node])
+                parents[node] = owner
                 continue
             if kind is ast.Constant:
                 if type(node.value) is str and type(parents[node]) is not ast.Expr:

@@ -14,6 +14,13 @@ from collections.abc import Iterator
 from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.loop_tests import (
+    answers,
+    counted_up,
+    deciding_names,
+    mode,
+    warms_up,
+)
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
@@ -88,7 +95,9 @@ class Loops:
             if parent is loop:
                 break
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-                if self._rare(parent.test) or _warms_up(parent.test):
+                if self._rare(parent.test) or warms_up(parent.test):
+                    return False
+                if self._in_another_mode(parent, child, loop):
                     return False
                 body = parent.body if isinstance(parent.body, list) else []
                 if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
@@ -102,6 +111,30 @@ class Loops:
                 return False
             child = parent
         return not self._after_skip(node, loop)
+
+    def _in_another_mode(
+        self, branch: ast.If | ast.IfExp, child: ast.AST, loop: Loop | FunctionNode
+    ) -> bool:
+        """Whether `child` stands under `mode == "test"`, where all that trains in the loop stands
+        under `mode == "train"`."""
+        named = mode(branch.test)
+        inside = branch.body if isinstance(branch.body, list) else [branch.body]
+        if named is None or child not in inside:
+            return False
+        training = [call for call in self._own_calls(loop) if self._trains(call)]
+        return bool(training) and all(
+            any(value != named[1] for value in self._modes(call, named[0])) for call in training
+        )
+
+    def _modes(self, node: ast.AST, name: str) -> Iterator[object]:
+        """What `name` equals where `node` runs, as the tests around it say."""
+        child = node
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, ast.If) and child in parent.body:
+                named = mode(parent.test)
+                if named is not None and named[0] == name:
+                    yield named[1]
+            child = parent
 
     def works(self, node: ast.AST) -> bool:
         """Whether `node` queues device work: calls a model, runs backward or an optimizer step."""
@@ -175,9 +208,9 @@ class Loops:
         decide it were given (`is_log_step = step % 50 == 0`)."""
         if depth and any(
             binding.kind == "assign"
-            and _answers(binding.value)
+            and answers(binding.value)
             and self._rare(binding.value, depth - 1)  # type: ignore[arg-type]
-            for name in _deciding_names(test)
+            for name in deciding_names(test)
             for binding in self._flow.reaching(name)
         ):
             return True
@@ -201,8 +234,8 @@ class Loops:
 
     def _counters(self, node: ast.AST) -> set[str]:
         """Names that hold the number of the turn, in the loops around `node`: `i` of
-        `for i in range(n)` and of `for i, x in enumerate(xs)`."""
-        found = set()
+        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
+        found: set[str] = set()
         for parent in self._index.ancestors(node):
             if isinstance(parent, ast.For):
                 call, target = parent.iter, parent.target
@@ -211,10 +244,15 @@ class Loops:
                     found.add(target.id)
                 elif name == "enumerate" and isinstance(target, ast.Tuple):
                     found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+            if isinstance(parent, LOOPS):
+                found |= {name for item in parent.body if (name := counted_up(item, found))}
         return found
 
     def _counting(self, node: ast.expr) -> str | None:
-        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`."""
+        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""
+        if isinstance(node, ast.Name):
+            made = [binding.value for binding in self._flow.reaching(node)]
+            node = made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else node
         name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
         if name == "trange":
             return "range"
@@ -293,33 +331,3 @@ class Loops:
 
 def _is_wait(call: ast.Call) -> bool:
     return (last_name(call.func) or "").lower().endswith(("synchronize", "device_sync"))
-
-
-def _answers(value: ast.expr | None) -> bool:
-    """A test, or the remainder that one looks at; not what is computed with a step's number."""
-    if isinstance(value, ast.BinOp):
-        return isinstance(value.op, ast.Mod)
-    return isinstance(value, ast.BoolOp | ast.Compare | ast.UnaryOp)
-
-
-def _deciding_names(test: ast.expr) -> Iterator[ast.Name]:
-    """The names whose truth, or whose number in a comparison, decides `test`."""
-    if isinstance(test, ast.Name):
-        yield test
-    elif isinstance(test, ast.BoolOp):
-        for value in test.values:
-            yield from _deciding_names(value)
-    elif isinstance(test, ast.UnaryOp):
-        yield from _deciding_names(test.operand)
-    elif isinstance(test, ast.Compare):
-        for side in (test.left, *test.comparators):
-            yield from _deciding_names(side)
-
-
-def _warms_up(test: ast.expr) -> bool:
-    """`step < warmup_steps`: a phase of the loop, not every turn."""
-    return isinstance(test, ast.Compare) and any(
-        isinstance(item, ast.Name | ast.Attribute)
-        and "warm" in (item.id if isinstance(item, ast.Name) else item.attr).lower()
-        for item in ast.walk(test)
-    )

@@ -7,6 +7,7 @@ a sparse tensor, and a module with a sparse buffer, cannot be moved to MPS befor
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -23,34 +24,45 @@ _SPARSE_SINCE = (2, 9)
 _SPARSE = ("to_sparse", "to_sparse_coo", "sparse_coo_tensor")
 _ENVIRONMENT = ("os.environ", "os.getenv", "os.environ.get")
 _WORDS = (b"environ", b"getenv", b"MPS", b"_mps", b"mps_")
+_CHOSEN = (b'"mps', b"'mps")
+_MADE_SPARSE = (b"to_sparse", b"sparse_coo", b"coalesce")
 
 
 def may_hold_back(data: bytes) -> bool:
     """Whether the text of a file can say anything here, before it is parsed."""
-    if b"sparse" in data and (b"register_buffer" in data or b".to(" in data or b".cuda(" in data):
-        return True
-    return b"mps" in data and any(word in data for word in _WORDS)
-
-
-def holds_back(context: Context) -> bool:
-    """Whether MPS is opt-in in the project of this file, or not for its modules."""
-    if context.settings.oldest_torch < _SPARSE_SINCE:
-        if has_sparse_buffer(context) or moves_sparse(context):
+    if b"sparse" in data and any(word in data for word in _MADE_SPARSE):
+        if b"register_buffer" in data or b".to(" in data or b".cuda(" in data:
             return True
-    return allows_on_request(context)
+    return any(word in data for word in _CHOSEN) and any(word in data for word in _WORDS)
 
 
-def has_sparse_buffer(context: Context) -> bool:
+def holds_back(context: Context) -> str:
+    """Why MPS is opt-in in the project of this file, or not for its modules; empty: it is not."""
+    if context.settings.oldest_torch < _SPARSE_SINCE:
+        sparse = sparse_buffer(context) or moved_sparse(context)
+        if sparse is not None:
+            return f"{_place(context, sparse)}: a sparse tensor, which no MPS before torch 2.9 has"
+    asked = allowed_on_request(context)
+    if asked is not None:
+        return f"{_place(context, asked)}: the project chooses MPS on request only"
+    return ""
+
+
+def _place(context: Context, node: ast.AST) -> str:
+    return f"{os.path.basename(context.source.path)}, {context.line(node)}"
+
+
+def sparse_buffer(context: Context) -> ast.Call | None:
     """`self.register_buffer("heads", mask.to_sparse())`"""
     for call in context.index.calls.get("register_buffer", ()):
         given = [*call.args[1:2], *(k.value for k in call.keywords if k.arg == "tensor")]
         for value in given:
             if any(_is_sparse(node) for part in _behind(context, value) for node in ast.walk(part)):
-                return True
-    return False
+                return call
+    return None
 
 
-def moves_sparse(context: Context) -> bool:
+def moved_sparse(context: Context) -> ast.Call | None:
     """`graph.coalesce().to(device)`: a method that only sparse tensors have."""
     for name in ("to", "cuda"):
         for call in context.index.calls.get(name, ()):
@@ -59,8 +71,8 @@ def moves_sparse(context: Context) -> bool:
             made = call.func.value
             if isinstance(made, ast.Call) and (_is_sparse(made) or _is_coalesced(made)):
                 if not context.guards.has(call, "cuda"):
-                    return True
-    return False
+                    return call
+    return None
 
 
 def _may_be_gpu(context: Context, call: ast.Call) -> bool:
@@ -76,16 +88,14 @@ def _is_coalesced(call: ast.Call) -> bool:
     return last_name(call.func) == "coalesce" and not call.args and not call.keywords
 
 
-def allows_on_request(context: Context) -> bool:
-    """Whether `"mps"` is selected only where an environment variable, or a switch of the
+def allowed_on_request(context: Context) -> ast.expr | None:
+    """The `"mps"` that is selected only where an environment variable, or a switch of the
     project's own, asks for it."""
-    return any(
-        _is_opt_in(context, test)
-        for literal in context.devices.literals
-        if literal.backend == "mps"
-        if not _is_compared(context, literal.node)
-        for test in _tests_around(context, literal.node)
-    )
+    for literal in context.devices.literals:
+        if literal.backend == "mps" and not _is_compared(context, literal.node):
+            if any(_is_opt_in(context, test) for test in _tests_around(context, literal.node)):
+                return literal.node
+    return None
 
 
 def _behind(context: Context, value: ast.expr) -> Iterator[ast.expr]:

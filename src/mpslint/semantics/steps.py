@@ -26,6 +26,7 @@ Turns = Loop | FunctionNode
 
 
 _GIVEN = "steps.given"
+_CALLED = "steps.called"
 _CALLS_FOLLOWED = 2
 """A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
@@ -142,6 +143,17 @@ def that_trains(context: Context, turns: Turns) -> Label:
     return context.label(turns, f"this {what} trains")
 
 
+def also_waiting(context: Context, steps: list[Step]) -> tuple[Label, ...]:
+    """The places of the further steps of a run, which are told with the first."""
+    rows = {steps[0].node.lineno}
+    labels = []
+    for step in steps[1:]:
+        if step.node.lineno not in rows:
+            rows.add(step.node.lineno)
+            labels.append(context.label(step.node, "read here as well"))
+    return tuple(labels)
+
+
 def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function around `node`, if a call of it is a step of training."""
     function = context.index.function(node)
@@ -173,11 +185,12 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
         return None
     if isinstance(index.block(index.statement(node))[-1], ast.Raise):
         return None  # What tells of an error that ends the training.
-    for site in _called_by_name(context, function):
-        turns = training(context, site, calls - 1)
-        if turns is not None:
-            return turns
-    return None
+    known: dict[tuple[FunctionNode, int], Turns | None]
+    known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
+    if (function, calls) not in known:
+        around = (training(context, site, calls - 1) for site in _called_by_name(context, function))
+        known[function, calls] = next((turns for turns in around if turns is not None), None)
+    return known[function, calls]
 
 
 def _called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:

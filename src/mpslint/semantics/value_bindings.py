@@ -20,6 +20,7 @@ from mpslint.semantics.value import (
     join,
 )
 from mpslint.semantics.value_gradients import Gradients
+from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class BoundValues:
         self._names = names
         self._flow = flow
         self._gradients = Gradients(index, names, flow)
+        self._returns = Returns(index, names)
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
         value = self._given(binding, name)
@@ -88,10 +90,28 @@ class BoundValues:
                     for place, item in zip(target.elts, value.elts, strict=True):
                         if isinstance(place, ast.Name) and place.id == name.id:
                             return self._values.of(item)
+        part = self._part_of_call(statement, value, name)
+        if part is not None:
+            return part
         whole = self._values.of(value)
         if whole.kind in (Kind.TENSOR, Kind.SEQUENCE, Kind.NUMBER, Kind.NDARRAY):
             return whole if whole.kind is not Kind.SEQUENCE else UNKNOWN
         return UNKNOWN
+
+    def _part_of_call(
+        self, statement: ast.AST, value: ast.expr | None, name: ast.Name
+    ) -> Value | None:
+        """`b` of `a, b = f(x)`, where the function of this file returns as many in each place."""
+        if not isinstance(statement, ast.Assign) or not isinstance(value, ast.Call):
+            return None
+        target = statement.targets[0]
+        if not isinstance(target, ast.Tuple | ast.List):
+            return None
+        returned = self._returns.tuples(value, len(target.elts))
+        for position, place in enumerate(target.elts):
+            if isinstance(place, ast.Name) and place.id == name.id and returned:
+                return join([self._values.of(items[position]) for items in returned])
+        return None
 
     def _element(self, binding: Binding, name: ast.Name) -> Value:
         iterable = binding.value
@@ -143,8 +163,15 @@ class BoundValues:
         if value.kind is Kind.NDARRAY:
             return NDARRAY
         if value.kind is Kind.SEQUENCE and iterable is not None and position is None:
-            return self._values.element(iterable)
+            return UNKNOWN if self._is_mapping(iterable) else self._values.element(iterable)
         return UNKNOWN
+
+    def _is_mapping(self, node: ast.expr) -> bool:
+        """A dictionary, of which a loop draws the keys."""
+        if isinstance(node, ast.Name):
+            bound = [binding.value for binding in self._flow.reaching(node)]
+            return any(isinstance(item, ast.Dict | ast.DictComp) for item in bound)
+        return isinstance(node, ast.Dict | ast.DictComp)
 
     def _of_mapping(self, call: ast.Call, method: str, position: int | None) -> Value:
         """`for k, v in batch.items()`: the value, where the dictionary is known."""

@@ -20,6 +20,7 @@ from mpslint.semantics.value import (
     Value,
     join,
 )
+from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import is_dtype, keyword, last_name
 from mpslint.semantics.value_tables import (
     FACTORIES,
@@ -46,7 +47,7 @@ class CallValues:
         self._values = values
         self._index = index
         self._names = names
-        self._returns: dict[ast.AST, list[ast.expr]] | None = None
+        self._returns = Returns(index, names)
 
     def library_call(self, node: ast.Call, name: str) -> Value | None:
         root, _, rest = name.partition(".")
@@ -290,15 +291,8 @@ class CallValues:
 
     def _own_method(self, node: ast.Call, function: ast.Attribute) -> Value | None:
         """A method of a class of this file called on `self`."""
-        if not (isinstance(function.value, ast.Name) and function.value.id == "self"):
-            return None
-        klass = self._index.enclosing(node, ast.ClassDef)
-        if klass is None:
-            return None
-        for item in klass.body:
-            if isinstance(item, FUNCTIONS) and item.name == function.attr:
-                return self.returned(item)
-        return None
+        method = self._returns.method_of_self(function)
+        return self.returned(method) if method is not None else None
 
     def local_call(self, node: ast.Call) -> Value | None:
         """A call of a function, a class or a module object of this file."""
@@ -347,13 +341,7 @@ class CallValues:
 
     def returned(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Value:
         """What a call of `function` gives."""
-        if self._returns is None:
-            self._returns = {}
-            for item in self._index.of(ast.Return):
-                owner = self._index.enclosing(item, *FUNCTIONS, ast.Lambda)
-                if owner is not None and item.value is not None:
-                    self._returns.setdefault(owner, []).append(item.value)
-        returns = self._returns.get(function, [])
+        returns = self._returns.of(function)
         if not returns:
             return OTHER
         annotated = self._values.annotation(function.returns)

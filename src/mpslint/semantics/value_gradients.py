@@ -41,8 +41,27 @@ class Gradients:
             if not isinstance(name, ast.Name) or not _is_of_tensors(call):
                 continue
             if self._has_tensors_uses_only(name):
-                found.update(self._flow.reaching(name))
+                reaching = self._flow.reaching(name)
+                found.update(reaching)
+                found.update(self._only_summand(reaching))
         return found
+
+    def _only_summand(self, reaching: tuple[Binding, ...]) -> tuple[Binding, ...]:
+        """What gives the one thing its value that is added to a number (`total = 0.`, and then
+        `total += part`): where the sum goes back, that is a tensor."""
+        added = [binding for binding in reaching if binding.kind == "augment"]
+        numbers = all(
+            isinstance(binding.value, ast.Constant) for binding in reaching if binding not in added
+        )
+        if len(added) != 1 or len(reaching) < 2 or not numbers:
+            return ()
+        statement = added[0].node
+        if not isinstance(statement, ast.AugAssign) or not isinstance(statement.op, ast.Add):
+            return ()
+        part = statement.value
+        if not isinstance(part, ast.Name) or not self._has_tensors_uses_only(part):
+            return ()
+        return self._flow.reaching(part)
 
     def _has_tensors_uses_only(self, name: ast.Name) -> bool:
         """Nobody calls it, or asks it for what a tensor has not: a network of somebody's own may

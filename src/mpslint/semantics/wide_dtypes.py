@@ -22,6 +22,8 @@ from mpslint.semantics.value_syntax import last_name
 
 _CAST_METHODS = {"double": "float64", "cdouble": "complex128"}
 _PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", "reshape", "view")
+_MOVED = frozenset({"cuda"})
+"""What `.cuda()` gives: on MPS once that asks for the machine's own device."""
 _FROM_ARRAYS = ("from_numpy", "tensor", "as_tensor", "asarray")
 
 
@@ -137,7 +139,7 @@ def _on_mps(context: Context, base: ast.expr, at: ast.AST) -> bool:
     if context.guards.has(at, *NOT_ON_MPS):
         return False
     if value.devices is not None:
-        return "mps" in value.devices
+        return "mps" in value.devices or value.devices == _MOVED
     return value.kind is not Kind.MODULE and _from_forward(context, base)
 
 

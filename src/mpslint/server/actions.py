@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mpslint.model import Edit, Finding, Fix
-    from mpslint.server.analysis import Analyst
+    from mpslint.server.analysis import Analyst, Pause
     from mpslint.server.documents import Part
     from mpslint.server.fixes import Fixes
     from mpslint.source import SourceFile
@@ -41,10 +41,18 @@ class Actions:
     """The actions for what stands at a range of one text."""
 
     def __init__(
-        self, fixes: Fixes, analyst: Analyst, client: types.ClientCapabilities, *, lazily: bool
+        self,
+        fixes: Fixes,
+        analyst: Analyst,
+        client: types.ClientCapabilities,
+        pause: Pause,
+        *,
+        lazily: bool,
     ) -> None:
-        """`lazily`: what changes a whole file is worked out when the user has chosen it."""
+        """`pause` ends what nobody waits for any more; `lazily`: what changes a whole file is
+        worked out when the user has chosen it."""
         self._fixes, self._analyst, self._client = fixes, analyst, client
+        self._pause = pause
         # A file that is not there yet is nothing that each client can make.
         self._lazily = lazily and not analyst.makes_helper(fixes.settings)
         self._shown: Sequence[types.Diagnostic] = ()
@@ -133,7 +141,7 @@ class Actions:
     def whole_edit(self, code: str | None, unsafe: bool) -> types.WorkspaceEdit | None:
         """All fixes, or those of one rule; None where they change nothing."""
         snapshot, settings = self._fixes.snapshot, self._fixes.settings
-        fixed = self._analyst.fix_all(snapshot, settings, code, unsafe=unsafe)
+        fixed = self._analyst.fix_all(snapshot, settings, code, self._pause, unsafe=unsafe)
         if fixed is None:
             return None
         before, after = fixed

@@ -212,13 +212,19 @@ class Analyst:
             return self._made.fixes
         with warm.asking(snapshot.path) as project:
             source = snapshot.source()
-            hidden = self._hidden(snapshot.path, settings, source, project)
+            hidden = self._hidden(snapshot.path, settings, source, project, pause)
             fixes = fixes_of(snapshot, settings, hidden, project, pause)
         self._made = _Made(analysis.number, warm, fixes)
         return fixes
 
     def fix_all(
-        self, snapshot: Snapshot, settings: Settings, code: str | None, *, unsafe: bool
+        self,
+        snapshot: Snapshot,
+        settings: Settings,
+        code: str | None,
+        pause: Pause,
+        *,
+        unsafe: bool,
     ) -> tuple[SourceFile, SourceFile] | None:
         """A text before and after all fixes, or those of one rule; None where nothing changes."""
         if code is not None:
@@ -226,19 +232,26 @@ class Analyst:
             settings = settings._replace(fixable=(code,))
         source = snapshot.source()
         with self._project(settings).asking(snapshot.path) as project:
-            hidden = self._hidden(snapshot.path, settings, source, project)
-            result = fix_source(source, settings, unsafe=unsafe, elsewhere=project, hidden=hidden)
+            hidden = self._hidden(snapshot.path, settings, source, project, pause)
+            result = fix_source(
+                source, settings, unsafe=unsafe, elsewhere=project, hidden=hidden, pause=pause
+            )
         if texts_by_cell(result.source) == texts_by_cell(source):
             return None
         return source, result.source
 
     def _hidden(
-        self, path: str, settings: Settings, source: SourceFile, project: Neighbours
+        self,
+        path: str,
+        settings: Settings,
+        source: SourceFile,
+        project: Neighbours,
+        pause: Pause,
     ) -> Hidden:
         """What the baseline knows, so that it is left as it is."""
         if settings.baseline is None:
             return frozenset()
-        found = located(source, lint(source, settings, elsewhere=project))
+        found = located(source, lint(source, settings, elsewhere=project, pause=pause))
         left = set(map(id, self._baselines.unknown(settings, path, found, source)))
         return frozenset(place_of(one, source) for one in found if id(one) not in left)
 

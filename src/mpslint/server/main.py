@@ -23,7 +23,7 @@ from mpslint.server.protocol import Protocol
 from mpslint.server.session import Session
 
 if TYPE_CHECKING:
-    from mpslint.server.analysis import Analysis
+    from mpslint.server.analysis import Analysis, Pause
     from mpslint.server.fixes import Fixes
 
 _NOTEBOOKS = types.NotebookDocumentSyncOptions(
@@ -211,14 +211,16 @@ def _install_requests(server: LanguageServer, session: Session) -> None:
             return None
         part = session.documents.part(uri)
 
-        def work(fixes: Fixes) -> list[types.CodeAction]:
+        def work(fixes: Fixes, pause: Pause) -> list[types.CodeAction]:
             lazily = session.resolves_edits
-            actions = Actions(fixes, session.analyst, session.client, lazily=lazily)
+            actions = Actions(fixes, session.analyst, session.client, pause, lazily=lazily)
             return actions.at(part, params.range, params.context)
 
         fixes = await _fixes(session, analysis)
         try:
-            return await session.desk.call(work, fixes) if fixes is not None else None
+            if fixes is None:
+                return None
+            return await session.desk.about(analysis.snapshot, work, fixes)
         except Superseded:
             raise _changed() from None
 
@@ -232,9 +234,17 @@ def _install_requests(server: LanguageServer, session: Session) -> None:
             raise JsonRpcContentModified("the text has changed since")
         analysis = await _current(session, uri)
         fixes = await _fixes(session, analysis) if analysis is not None else None
-        if fixes is not None:
-            actions = Actions(fixes, session.analyst, session.client, lazily=True)
-            action.edit = await session.desk.call(actions.whole_edit, code, unsafe)
+        if analysis is None or fixes is None:
+            return action
+
+        def work(fixes: Fixes, pause: Pause) -> types.WorkspaceEdit | None:
+            actions = Actions(fixes, session.analyst, session.client, pause, lazily=True)
+            return actions.whole_edit(code, unsafe)
+
+        try:
+            action.edit = await session.desk.about(analysis.snapshot, work, fixes)
+        except Superseded:
+            raise _changed() from None
         return action
 
 

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from mpslint.verify import numbers, saved
+from mpslint.verify import extent, numbers, saved
 from mpslint.verify.launch import Launch
 from mpslint.verify.pace import Pace
 
@@ -30,6 +30,8 @@ class Difference(NamedTuple):
 def work(reference: Launch, patched: Launch, pace: Pace) -> Difference | None:
     """Less or more training than the original: a hidden early exit shows here."""
     where = f"the original on {reference.name}"
+    if unlike := extent.unlike(reference, patched):
+        return Difference(False, f"{unlike} ({where})")
     slow = pace.cut_by_clock(reference) or pace.cut_by_clock(patched)
     pairs = [("optimizer steps", reference.steps, patched.steps)]
     pairs.append(("losses", len(reference.value("losses", [])), len(patched.value("losses", []))))

@@ -1,4 +1,6 @@
-"""How far a run goes: to the program's own end, where that comes in time."""
+"""How far a run goes: to the program's own end, where that comes in time, else with long loops gone
+through in part.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +11,21 @@ from mpslint.verify.launch import Launch
 _SHARE = 0.4  # of the time limit: five minutes make two
 _NEVER = 10**9
 FORWARDS_PER_STEP = 8  # of a program that trains nothing
+_FEWEST, _MOST = 4, 12  # rounds of a loop that is gone through in part
+_TIMES = 3  # that an optimizer steps within them, where its gradients are gathered over some
+_PART = 1 / 16  # of the patience: two epochs with an evaluation each are to take a quarter
 
 
 class Pace(NamedTuple):
     """steps: optimizer steps after which a run ends (0: it does not); forwards: forward passes
     after which one that trains nothing ends (0: by `steps`); patience: seconds after which one ends
-    at its next step (0: it does not).
+    at its next step (0: it does not); sample: how many rounds of a long loop are run (0: all).
     """
 
     steps: int
     forwards: int = 0
     patience: float = 0.0
+    sample: int = 0
 
     def arguments(self) -> list[str]:
         """What the harness calls this."""
@@ -27,6 +33,7 @@ class Pace(NamedTuple):
             *("--steps", str(self.steps)),
             *("--forwards", str(self.forwards)),
             *("--patience", f"{self.patience:.1f}"),
+            *("--sample", str(self.sample)),
         ]
 
     def after(self, reference: Launch) -> Pace:
@@ -38,6 +45,18 @@ class Pace(NamedTuple):
         if reference.steps:
             return Pace(reference.steps, _NEVER)
         return Pace(0, reference.forwards)
+
+    def in_part(self, cut: Launch) -> Pace | None:
+        """How to come to the end of a program all the same, whose run was cut off by the clock;
+        None where nothing says how.
+        """
+        rounds = max(len(cut.value("losses", [])), cut.steps) or cut.forwards
+        if not self.patience or cut.outcome != "stopped" or not rounds:
+            return None
+        fit = int(self.patience * _PART * rounds / max(cut.seconds, 1e-3))
+        gathered = -(-rounds // cut.steps) if cut.steps else 1
+        wanted = max(_FEWEST, min(fit, _MOST), _TIMES * gathered)
+        return Pace(0, sample=wanted)
 
     def cut_by_clock(self, launch: Launch) -> bool:
         """The harness ended the run because of time, not because it had seen enough."""

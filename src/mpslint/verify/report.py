@@ -151,14 +151,19 @@ def overall(runs: tuple[Run, ...]) -> tuple[str, str]:
 
 
 def covering(
-    judged: tuple[str, str], lines: tuple[ChangedLine, ...], left_out: tuple[str, ...]
+    judged: tuple[str, str],
+    lines: tuple[ChangedLine, ...],
+    left_out: tuple[str, ...],
+    extent: str = "",
 ) -> tuple[str, str]:
-    """A verdict and its reason, with what they do not cover said in the reason."""
+    """A verdict and its reason, with what they do not cover said in the reason. extent: how much of
+    the program was run, where that is not all of it.
+    """
     verdict, reason = judged
     if verdict not in (PASS, RAN):
         return judged
     missing = [line for line in lines if line.state == DID_NOT_RUN]
-    said = [reason] if reason else []
+    said = [text for text in (extent, reason) if text]
     if missing:
         verdict = PARTIAL
         counted = f"{len(lines) - len(missing)} of {len(lines)} changed lines ran"

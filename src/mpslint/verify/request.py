@@ -31,8 +31,8 @@ class Request:
     memory_mb: per run, in sum (0: chosen by the machine's size);
     setup: a shell command run in the copy first;
     torch_version: the MPS operator table to enforce;
-    real: also the real devices: those of `devices` and CUDA, where this machine may have them
-    (None), every one that this Python can use (True), or none (False);
+    real: also the real devices: those of `devices`, and CUDA where there is an original, as far as
+    this machine may have them (None), every one that this Python can use (True), or none (False);
     negative_control: also a broken copy, which must not pass.
     """
 

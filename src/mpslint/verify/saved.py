@@ -116,6 +116,15 @@ def unstable_files(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> Unstab
     return found
 
 
+def either(one: Unstable, two: Unstable) -> dict[str, Collection[Spot] | None]:
+    """What is unstable by the one or by the other."""
+    found = dict(one)
+    for path, spots in two.items():
+        before = found.get(path, ())
+        found[path] = None if spots is None or before is None else {*before, *spots}
+    return found
+
+
 def uncomparable(one: Mapping[str, Saved], two: Mapping[str, Saved]) -> list[str]:
     """The files of a kind that is not known and that are not the same in both, with the reason."""
     found = []

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mpslint import pages
 from mpslint.files import read_regular
-from mpslint.verify import interpreter, isolation
+from mpslint.verify import interpreter
 from mpslint.verify.outcome import classify
 from mpslint.verify.pace import Pace
 from mpslint.verify.report import Isolation
@@ -174,13 +174,7 @@ def trace(
             lines=_lines(step.events, _Sources((workshop.root, *python.path)), findings_for),
             steps=steps,
             notes=tuple(map(str, launch.value("notes", []))),
-            isolation=isolation.describe(
-                workshop.isolation,
-                request.memory,
-                request.timeout,
-                workshop.processes,
-                workshop.disk,
-            ),
+            isolation=workshop.isolated(),
         )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mpslint.verify import compare, placed
+from mpslint.verify import compare, placed, spread
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
@@ -38,14 +38,21 @@ class _Seen:
 
 
 class Stability(NamedTuple):
-    """How much a second run of the reference repeats the first: its values, and the lines that it
-    prints and the files that it writes anew.
+    """How much further runs of the reference repeat the first: its values, and the lines that it
+    prints and the files that it writes anew. runs: all of them.
     """
 
     values: bool
     unstable_lines: Collection[Spot]
     unstable_files: Unstable
     unstable_logs: Collection[Spot] = ()
+    runs: tuple[Launch, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything does."""
+        changing = (self.unstable_lines, self.unstable_files, self.unstable_logs)
+        return not self.values or any(changing)
 
 
 class Basis(NamedTuple):
@@ -177,7 +184,10 @@ def _numbers(
         return None
     stability = basis.stability()
     if not stability.values:
-        seen.not_compared = "numbers not compared: the original's own change from run to run"
+        if far := spread.outside(stability.runs, patched):
+            said = "the original's numbers change from run to run, but not so far"
+            return Judgement(INCONCLUSIVE, f"{far}; {said}", tuple(seen.notes))
+        seen.not_compared = _changes(stability)
         return None
     lines, files = stability.unstable_lines, stability.unstable_files
     logs = stability.unstable_logs
@@ -200,6 +210,13 @@ def _numbers(
         f"{wrong.text} on {reference.name}; the cause was not found",
         tuple(seen.notes),
     )
+
+
+def _changes(stability: Stability) -> str:
+    said = "numbers not compared: the original's own change from run to run"
+    if len(stability.runs) < 2:
+        return said
+    return f"{said}; on the average they are near those of {len(stability.runs)} runs of it"
 
 
 def _changing(stability: Stability) -> list[str]:

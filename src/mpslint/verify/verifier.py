@@ -10,8 +10,8 @@ from mpslint.verify import (
     changed_lines,
     compare,
     compiling,
+    extent,
     interpreter,
-    isolation,
     mutant,
     pace,
     precision,
@@ -21,12 +21,12 @@ from mpslint.verify import (
 )
 from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
+from mpslint.verify.repeats import Repeats
 from mpslint.verify.report import (
     INCONCLUSIVE,
     PASS,
     RAN,
     SIMULATED,
-    Isolation,
     Report,
     Run,
     covering,
@@ -35,7 +35,7 @@ from mpslint.verify.report import (
 from mpslint.verify.request import Request
 from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
 from mpslint.verify.texts import Texts
-from mpslint.verify.verdict import Basis, Judgement, Stability
+from mpslint.verify.verdict import Basis, Judgement
 from mpslint.verify.workshop import Files, Workshop
 
 Progress = Callable[[str], None]
@@ -80,18 +80,17 @@ class _Verification:
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
         self._real: list[str] | None = None
-        self._stabilities: dict[tuple[str, str], Stability] = {}
+        self.repeats = Repeats(self._repeat)
 
     def run(self, began: float) -> Report:
         refused = self._set_up()
         refused = refused or compiling.refused(self.request, self.workshop, self.texts)
-        if refused is not None:
-            return self._report([unrun(device, refused) for device in self._devices()], began)
-        if self.request.has_original:
+        if refused is None and self.request.has_original:
             self._find_reference()
             if self.refused and self.refused[0].way is Way.TIMEOUT and self.reference is None:
-                judged = Judgement(INCONCLUSIVE, f"the original {self.refused[0].reason}")
-                return self._report([unrun(d, judged) for d in self._devices()], began)
+                refused = Judgement(INCONCLUSIVE, f"the original {self.refused[0].reason}")
+        if refused is not None:
+            return self._report([unrun(d, refused) for d in self._devices()], began)
         runs, launches = self._run_devices()
         runs = self._real_runs(runs)
         control = ""
@@ -142,12 +141,30 @@ class _Verification:
                 break
         self.reference = self.reference if self._uses_device() else idle or self.reference
         if self.reference is not None:
-            self.pace = self.pace.after(self.reference)
+            self.reference = self._to_its_end(self.reference, self._original_on)
         if self.reference is None and "cuda" in self._real_devices():
             # Where nothing can be simulated there may be the real thing.
             launch = self._original_on("cuda", real=True)
-            self.reference = launch if classify(launch).ok else None
+            if classify(launch).ok:
+                self.reference = self._to_its_end(launch, self._original_on)
         self.refused = tuple(refused)
+
+    def _to_its_end(self, first: Launch, run: Callable[..., Launch]) -> Launch:
+        """The run that all others are held against, and their pace: the first one where it came to
+        its end in time, else one that goes through long loops in part.
+        """
+        asked, tried = self.pace, self.tried
+        if (in_part := asked.in_part(first)) is not None:
+            self.tell("it did not come to its end in time: once more, with long loops in part")
+            self.pace, self.tried = in_part, {}
+            again = run(first.device, real=first.kind == "real")
+            if classify(again).ok and again.outcome != "stopped":
+                first = again
+            else:
+                self.pace, self.tried = asked, tried
+                self.notes.append(f"with long loops gone through in part {extent.why_not(again)}")
+        self.pace = self.pace.after(first)
+        return first
 
     def _uses_device(self) -> bool:
         return self.reference is not None and self.reference.device != "cpu"
@@ -180,6 +197,9 @@ class _Verification:
         with progress.told(f"{what} on {where}", self.tell):
             return room.launch(files, device, real=real, timeout=limit, pace=self.pace)
 
+    def _script_on(self, device: str, real: bool = False) -> Launch:
+        return self._patched_on(device, self.patched, "patched script", real)
+
     def _run_devices(self) -> tuple[list[Run], dict[str, Launch]]:
         launches: dict[str, Launch] = {}
         devices = self._devices()
@@ -187,9 +207,9 @@ class _Verification:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
         first = self.reference
         if not self.request.has_original:
-            first = self._patched_on(devices[0], self.patched, "patched script")
+            first = self._script_on(devices[0])
+            first = self._to_its_end(first, self._script_on)
             launches[devices[0]] = first
-            self.pace = self.pace.after(first)
         rest = [device for device in devices if device not in launches]
         width = side_by_side.width(len(rest), first, self.request.memory)
         ran = side_by_side.launched(
@@ -217,27 +237,12 @@ class _Verification:
         return Basis(
             reference,
             self.refused,
-            lambda: self._stability(reference),
+            lambda: self.repeats.of(reference),
             self._excuse,
             self.pace,
             precision.is_mixed(self.text),
             self.texts.trains(),
         )
-
-    def _stability(self, reference: Launch | None) -> Stability:
-        assert reference is not None
-        key = (reference.device, reference.kind)
-        if key not in self._stabilities:
-            again = self._repeat(reference)
-            differ = compare.values(reference, again, compare.SAME_DEVICE)
-            same = classify(again).ok and differ is None
-            self._stabilities[key] = Stability(
-                same,
-                compare.unstable_lines(reference, again),
-                compare.unstable_files(reference, again),
-                compare.unstable_logs(reference, again),
-            )
-        return self._stabilities[key]
 
     def _repeat(self, reference: Launch) -> Launch:
         real = reference.kind == "real"
@@ -272,7 +277,7 @@ class _Verification:
         devices = self._real_devices()
         if self.request.real and not devices:
             self.notes.append("no real accelerator in this Python: nothing ran on one")
-        asked = {*self._devices(), "cuda"}
+        asked = {*self._devices(), "cuda" if self.request.has_original else ""}
         for device in devices if self.request.real else [d for d in devices if d in asked]:
             reference = self.reference
             if self.request.has_original and device == "cuda":
@@ -281,7 +286,7 @@ class _Verification:
                     unlike = accelerators.unlike(real, reference)
                     self.notes += [unlike] if unlike else []
                     reference = real
-            launch = self._patched_on(device, self.patched, "patched script", real=True)
+            launch = self._script_on(device, real=True)
             runs = [*runs, self._run(launch, self._judge_real(launch, reference))]
         return runs
 
@@ -320,7 +325,9 @@ class _Verification:
         left_out = dict.fromkeys(
             [*(text for run in runs for text in run.left_out), *self.workshop.unread]
         )
-        verdict_, reason = covering(overall(accelerators.counted(runs)), lines, tuple(left_out))
+        judged = overall(accelerators.counted(runs))
+        far = extent.of(self.reference or (self.ran[0][0] if self.ran else None))
+        verdict_, reason = covering(judged, lines, tuple(left_out), far)
         notes = list(self.notes)
         if any(run.kind == "simulated" and run.seconds for run in runs):
             notes.append(SIMULATED)
@@ -334,18 +341,9 @@ class _Verification:
             tuple(runs),
             verdict_,
             reason,
-            self._isolation(),
+            self.workshop.isolated(),
             control,
             tuple(notes),
             time.monotonic() - began,
             lines,
-        )
-
-    def _isolation(self) -> Isolation:
-        return isolation.describe(
-            self.workshop.isolation,
-            self.request.memory,
-            self.request.timeout,
-            self.workshop.processes,
-            self.workshop.disk,
         )

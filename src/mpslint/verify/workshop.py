@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mpslint.verify import environment, places, saved, snapshot, temporary
+from mpslint.verify import environment, isolation, places, saved, snapshot, temporary
 from mpslint.verify.harness import channel
 from mpslint.verify.interpreter import Interpreter
 from mpslint.verify.launch import Launch
 from mpslint.verify.listener import Listener
 from mpslint.verify.pace import Pace
+from mpslint.verify.report import Isolation
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.sandbox import process
 
@@ -123,6 +124,7 @@ class Workshop:
         limit = timeout or self.request.timeout
         argv = [self.python.executable, "-m", "mpslint_harness", "--device", device]
         argv += (pace or Pace(self.request.steps)).arguments()
+        argv += ["--project", self._in(self.room, "project")]
         argv += ["--seconds", f"{limit * _EARLY:.1f}"]
         if real:
             argv.append("--real")
@@ -159,7 +161,12 @@ class Workshop:
         """Ask which of these lines run, whenever just these files are laid over the copy."""
         self.watched_files, self.watched = files, lines
 
-    processes, disk = _PROCESSES, _DISK
+    def isolated(self) -> Isolation:
+        """What the runs so far were kept from."""
+        request = self.request
+        return isolation.describe(
+            self.isolation, request.memory, request.timeout, _PROCESSES, _DISK
+        )
 
     def lay_out(self, files: Files) -> None:
         """A fresh copy of the snapshot with `files` laid over it, without running anything."""

@@ -38,7 +38,8 @@ class Project(Protocol):
         """The worlds in which a module of the project can be imported."""
 
     def entered(self, name: str) -> int:
-        """The worlds in which other files use a function of this one at all."""
+        """The worlds in which other files use a function of this one; none, where no file beside
+        it does."""
 
 
 class Core:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.facts import machines as facts
 from mpslint.facts.priors import decorator_worlds, definition_worlds
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.expressions import Expressions
@@ -113,9 +114,18 @@ class Definitions(Expressions):
                 mask &= NVIDIA
             elif said == "mps":
                 mask &= MACS
-        if definition_worlds(node.name) == "cuda":
+        if definition_worlds(node.name) == "cuda" and not self._is_called_anywhere(node):
             mask &= NVIDIA
         return mask, self.frame.tests
+
+    def _is_called_anywhere(self, node: FunctionNode | ast.ClassDef) -> bool:
+        """Whether a trainer calls the hooks of this class, on whatever machine it runs: its name
+        says what it tells of (`CUDACallback`), not where."""
+        bases = node.bases if isinstance(node, ast.ClassDef) else []
+        return any(
+            atom.kind == NAME and atom.v in facts.CALLBACKS
+            for atom in (one(self.eval(base), ALL) for base in bases)
+        )
 
     def s_ClassDef(self, node: ast.ClassDef) -> None:
         frame = self.frame

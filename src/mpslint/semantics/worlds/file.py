@@ -121,9 +121,26 @@ class Worlds:
             cls = function.cls
             used_here = cls.made if cls is not None else function.calls
             name = (cls or function).node.name
-            known = ALL if used_here else self._project.entered(name)
+            self._entered[function] = ALL  # Functions that call each other are used somehow.
+            if not used_here:
+                known = self._project.entered(name) or ALL
+            elif cls is None and not function.escaped and not function.handed:
+                known = self._used_by(function.callers)
+                if known != ALL and self._project.entered(name):
+                    known = ALL  # Others use it as well.
+            else:
+                known = ALL
             self._entered[function] = known
         return known
+
+    def _used_by(self, callers: Collection[object]) -> int:
+        """The worlds in which somebody calls one of these; all, where that is the file itself."""
+        worlds = 0
+        for caller in callers:
+            if not isinstance(caller, Function):
+                return ALL
+            worlds |= self._used(caller)
+        return worlds or ALL
 
     def release(self) -> None:
         """Takes the analysis apart, whose parts know each other: a run over many files does not

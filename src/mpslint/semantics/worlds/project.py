@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.facts_known import NOBODY
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
@@ -34,8 +35,9 @@ class Imports:
         return self._elsewhere.imports_on(self._path, module)
 
     def entered(self, name: str) -> int:
-        """The worlds in which the files beside this one use a function of it at all."""
         facts = self._elsewhere.entered(self._path, name)
+        if NOBODY in facts:
+            return 0
         return NVIDIA if "cuda" in facts else ALL
 
     def base(self, qualified: str) -> Class | None:

@@ -248,7 +248,7 @@ class TorchCalls(Makers, Calls):
 
     def _spawn(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         """`spawn(worker, nprocs=torch.cuda.device_count())`: a process for each GPU, and none
-        where there are none."""
+        where there are none. What a worker needs, that needs which waits for it."""
         count = keywords.get("nprocs", args[2] if len(args) > 2 else UNK)
         started, _, _ = self.worlds_of(count)
         worker = one(args[0], ALL) if args else UNK
@@ -257,6 +257,9 @@ class TorchCalls(Makers, Calls):
             worker.v.escaped = False
             worker.v.handed.clear()  # to torch alone
             worker.v.calls[id(node)] = (frame.mask & started, frame.tests, {})
+            ends = self.summary(worker.v)[1]
+            if worker.v.own and not ends & MACS and not frame.caught:
+                self.owned(ends)  # Its work is done in processes that no Mac has.
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         backend = keywords.get("backend", args[0] if args else UNK)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import absent, children, probes, seeding, stopping, tripwire
+from . import absent, children, loops, probes, seeding, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -50,6 +50,10 @@ def prepare_torch(options: Options, fallback: bool) -> None:
         simulator.install(options.device, options.torch_version, fallback)
     from . import observers
 
+    if options.sample:
+        from . import loaders
+
+        loaders.install(options)
     seeding.install()
     observers.install(options)
 
@@ -163,6 +167,7 @@ def start_child() -> None:
     options = from_environment()
     RECORDER.trace = options.trace
     probes.install(options.lines)
+    loops.install(options)
     tripwire.install(None, options.children)
     seeding.install_early()
     hard_exit = os._exit

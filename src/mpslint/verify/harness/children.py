@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import json
 import os
 import sys
@@ -40,16 +41,32 @@ def make_folder(options: Options) -> str | None:
 
 
 class _Activity:
-    """Whether this process did anything since the last time that it was asked."""
+    """Whether this process did anything since the last time that it was asked.
+
+    On a machine that has more to do than processors, one that works waits for its turn most of the
+    time: that is no rest.
+    """
 
     def __init__(self) -> None:
-        self._spent, self._asked = time.process_time(), time.monotonic()
+        self._last = self._now()
 
     def since_last_asked(self) -> bool:
-        spent, asked = time.process_time(), time.monotonic()
-        share = (spent - self._spent) / max(asked - self._asked, 1e-3)
-        self._spent, self._asked = spent, asked
-        return share > _AT_WORK
+        before, self._last = self._last, self._now()
+        spent, waited, passed = (new - old for old, new in zip(before, self._last, strict=True))
+        could_run = max(passed - waited, passed * _AT_WORK, 1e-3)
+        return spent / could_run > _AT_WORK
+
+    def _now(self) -> tuple[float, float, float]:
+        return time.process_time(), _waited_for_a_processor(), time.monotonic()
+
+
+def _waited_for_a_processor() -> float:
+    """Seconds that this process's threads were ready to run and did not, where the system says."""
+    waited = 0.0
+    for path in glob.glob("/proc/self/task/*/schedstat"):
+        with contextlib.suppress(OSError, ValueError, IndexError), open(path) as stream:
+            waited += int(stream.read().split()[1]) * 1e-9
+    return waited
 
 
 def _touch(path: str) -> None:
@@ -204,6 +221,7 @@ def leave_record(options: Options) -> None:
             "notes": dict(recorder.notes),
             "optimizers": recorder.optimizers,
             "lines": lines,
+            "in_part": recorder.in_part,
             "losses": recorder.losses,
             "digests": recorder.digests,
         },
@@ -230,6 +248,8 @@ def merge(options: Options) -> None:
 def _merge(child: Any) -> None:
     recorder = RECORDER
     recorder.lines_of_children.extend(child["lines"])
+    for what, kept, total, *place in child["in_part"]:
+        recorder.went_in_part(what, kept, total, (place[0], place[1]))
     recorder.optimizers += child["optimizers"]
     recorder._ops += child["ops"]
     recorder.steps += child["steps"]

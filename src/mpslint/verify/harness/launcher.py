@@ -18,7 +18,9 @@ from . import (
     children,
     guarded,
     log_lines,
+    loops,
     probes,
+    rewriting,
     seeding,
     stopping,
     teller,
@@ -57,7 +59,7 @@ def run_as_main(script: str, args: list[str]) -> None:
     sys.modules["__main__"] = module
     sys.argv = [script, *args]
     sys.path[0] = os.path.dirname(path)
-    exec(probes.compiled(source, path), module.__dict__)
+    exec(rewriting.compiled(source, path), module.__dict__)
 
 
 def _exit_status(error: SystemExit) -> int:
@@ -207,6 +209,7 @@ def main(argv: list[str]) -> int:
     bootstrap.reach_children()
     RECORDER.trace = options.trace
     probes.install(options.lines)
+    loops.install(options)
     log_lines.install()
     seeding.install_early()
     if options.spawn:

@@ -114,6 +114,8 @@ def _counting_call(call: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(call)
     def counted(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling():
+            return call(self, *args, **kwargs)  # counting is no part of anybody's graph
         root = _depth.root
         if root is not None:
             result = call(self, *args, **kwargs)

@@ -30,6 +30,8 @@ class Options(NamedTuple):
     lines: str | None = None
     forwards: int = 0
     patience: float = 0.0
+    sample: int = 0
+    project: str | None = None
     script: str = ""
     args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
     children: str | None = None
@@ -93,6 +95,10 @@ def parse(argv: list[str]) -> Options:
     parser.add_argument(
         "--patience", type=float, default=0.0, help="end at the first step after S seconds"
     )
+    parser.add_argument(
+        "--sample", type=_count, default=0, help="go through long loops in part: N rounds (0: all)"
+    )
+    parser.add_argument("--project", metavar="DIR", help="whose loops those are")
     parser.add_argument("script")
     parser.add_argument("args", nargs=argparse.REMAINDER)
     values = vars(parser.parse_args(argv))

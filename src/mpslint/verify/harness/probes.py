@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 import builtins
-import importlib.machinery
 import json
 import os
 from collections.abc import Iterable, Iterator
-from types import CodeType
 from typing import Any, NamedTuple
 
+from . import rewriting
 from .recorder import RECORDER
 
 _NAME = "__mpslint_reached__"
@@ -135,15 +134,13 @@ class Probes:
         self.wanted = {os.path.realpath(path): frozenset(rows) for path, rows in wanted.items()}
         self.places: list[tuple[str, list[int]]] = []
 
-    def compile(self, data: bytes, path: str) -> CodeType | None:
-        """The code of a file with its probes; None where nobody asks about it."""
-        rows = self.wanted.get(os.path.realpath(path))
-        if rows is None:
-            return None
-        try:
-            tree = ast.parse(data, path)
-        except (SyntaxError, ValueError):
-            return None  # the script's own compilation says so
+    def wants(self, path: str) -> bool:
+        """Whether anybody asks about this file."""
+        return os.path.realpath(path) in self.wanted
+
+    def change(self, tree: ast.Module, path: str) -> ast.Module:
+        """The tree of a file with its probes."""
+        rows = self.wanted[os.path.realpath(path)]
         numbers: dict[int, int] = {}
         places: dict[int, list[int]] = {}
         for row, region in owners(tree).items():
@@ -152,9 +149,8 @@ class Probes:
         for identity, held in places.items():
             numbers[identity] = len(self.places)
             self.places.append((path, held))
-        placed = ast.fix_missing_locations(_Placing(numbers).visit(tree))
-        code: CodeType = compile(placed, path, "exec", dont_inherit=True)
-        return code
+        placed: ast.Module = _Placing(numbers).visit(tree)
+        return placed
 
     def reached(self, numbers: Iterable[int]) -> list[list[Any]]:
         """File and line of what the probes with these numbers stand for."""
@@ -171,27 +167,9 @@ def install(path: str | None) -> None:
     if path is None:
         return
     with open(path, encoding="utf-8") as stream:
-        PROBES = probes = Probes(json.load(stream))
+        PROBES = Probes(json.load(stream))
     setattr(builtins, _NAME, RECORDER.reached.add)
-    loader: Any = importlib.machinery.SourceFileLoader
-    plain = loader.get_code
-
-    def get_code(self: Any, fullname: str) -> Any:
-        # Past the cache: its code has no probes, and theirs is for nobody else.
-        source = self.get_filename(fullname)
-        if os.path.realpath(source) in probes.wanted:
-            code = probes.compile(self.get_data(source), source)
-            if code is not None:
-                return code
-        return plain(self, fullname)
-
-    loader.get_code = get_code
-
-
-def compiled(data: bytes, path: str) -> CodeType:
-    """The code of the script itself."""
-    code = PROBES.compile(data, path) if PROBES is not None else None
-    return code if code is not None else compile(data, path, "exec", dont_inherit=True)
+    rewriting.add(PROBES)
 
 
 def lines_reached() -> list[list[Any]]:

@@ -16,6 +16,7 @@ MAX_LOSSES = 10_000
 MAX_CALLS = 2000
 MAX_EVENTS = 100_000
 MAX_STEPS = 500
+MAX_PARTS = 200
 
 _in_order = threading.RLock()  # what threads add and tell must come in one order
 
@@ -32,8 +33,8 @@ class Recorder(Guarded):
 
     __slots__ = (
         "_last_totals", "_ops", "calls", "copies", "digests", "events", "fallbacks", "forwards",
-        "from_children", "importing_torch", "limits", "lines_of_children", "losses", "notes",
-        "optimizers", "parameters_on_device", "reached", "self_test", "simulates",
+        "from_children", "importing_torch", "in_part", "limits", "lines_of_children", "losses",
+        "notes", "optimizers", "parameters_on_device", "reached", "self_test", "simulates",
         "started", "step_rows", "steps", "switches", "syncs", "tell",
         "trace", "unavailable", "visible_devices",
     )  # fmt: skip
@@ -51,6 +52,7 @@ class Recorder(Guarded):
         self.parameters_on_device = 0
         self.reached: set[int] = set()
         self.lines_of_children: list[list[Any]] = []
+        self.in_part: list[list[Any]] = []
         self.syncs: Counter[tuple[str, int, str]] = Counter()
         self.copies: dict[tuple[str, int, str], list[int]] = {}
         self.fallbacks: Counter[tuple[str, str, int]] = Counter()
@@ -124,6 +126,12 @@ class Recorder(Guarded):
     def note(self, message: str) -> None:
         """Something the reader of the report should know."""
         self.notes[message] += 1
+
+    def went_in_part(self, what: str, kept: int, total: int | None, place: Location) -> None:
+        """A loop or a data loader was gone through in part; each kind of part is kept once."""
+        row = [what, kept, total, *place]
+        if row not in self.in_part and len(self.in_part) < MAX_PARTS:
+            self.in_part.append(row)
 
     def loss(self, value: float) -> None:
         """``backward`` was called on a number."""
@@ -219,7 +227,7 @@ class Recorder(Guarded):
         self.forget()
         self.reached.clear()
         self.steps = self.forwards = 0
-        del self.losses[:], self.digests[:], self.step_rows[:]
+        del self.losses[:], self.digests[:], self.step_rows[:], self.in_part[:]
 
 
 RECORDER = Recorder()

@@ -116,6 +116,7 @@ class ReportWriter:
             "parameters_on_device": recorder.parameters_on_device,
             "optimizers": recorder.optimizers,
             "lines": [*lines_reached(), *recorder.lines_of_children],
+            "in_part": recorder.in_part,
             "losses": recorder.losses,
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,

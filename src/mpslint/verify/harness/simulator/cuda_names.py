@@ -6,6 +6,7 @@ functions below it. Where torch replaced a class by a dummy at import time, ours
 
 from __future__ import annotations
 
+import abc
 import os
 import sys
 import types
@@ -190,6 +191,15 @@ def _python_half() -> list[types.ModuleType]:
     ]
 
 
+def _be_of_torchs_kind() -> None:
+    """Before torch 2.6 its tracing compiler, and with it an optimizer, asks for that."""
+    kinds = sys.modules.get("torch._streambase")
+    for name, ours in (("_StreamBase", cuda_streams.Stream), ("_EventBase", cuda_streams.Event)):
+        kind = getattr(kinds, name, None)
+        if isinstance(kind, abc.ABCMeta):
+            kind.register(ours)
+
+
 def _after_fork() -> None:
     SIM.in_forked_child = bool(getattr(torch.cuda, "_initialized", False))
 
@@ -207,6 +217,7 @@ def install() -> None:
     for name, value in _python_names().items():
         setattr(cuda, name, value)
     cuda.streams.Stream, cuda.streams.Event = cuda_streams.Stream, cuda_streams.Event
+    _be_of_torchs_kind()
     cuda.memory._get_device_properties = cuda._get_device_properties
     cuda.nvtx.range_push = lambda message: 0
     cuda.nvtx.range_pop = lambda: 0

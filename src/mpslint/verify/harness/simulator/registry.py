@@ -41,6 +41,16 @@ def _library(namespace: str, key: str) -> Any:
     return make(namespace, "IMPL", key)
 
 
+def _give(library: Any, name: str, kernel: Callable[..., Any], key: str) -> None:
+    """Register a kernel as the compiled ones are: Python's half of torch, which has a few of its
+    own and lets an operator have one alone, does not hear of it.
+    """
+    heard, listed = torch.library._impls, f"{library.ns}/{name}/{key}"
+    heard.discard(listed)
+    library.impl(name, kernel, key)
+    heard.discard(listed)
+
+
 def find_operator(name: str) -> Any | None:
     """``add.Tensor`` to its OpOverload, None where this torch has no such operator."""
     base, _, overload = name.partition(".")
@@ -68,7 +78,7 @@ class Registrar:
         self.syncs = sync_points.table(SIM.name)
 
     def add(self, name: str, kernel: Callable[..., Any]) -> None:
-        self.library.impl(name, kernel, self.key)
+        _give(self.library, name, kernel, self.key)
         self.done.add(name)
 
     def generic(self, name: str) -> None:
@@ -147,7 +157,7 @@ def _shadow(key: str, done: set[str], kernel: Callable[..., Any]) -> None:
             keys, answer = [key, "Autograd" + key], operator.decompose
         for one in keys:
             library = _shadows.setdefault((namespace, one), _library(namespace, one))
-            library.impl(name, answer, one)
+            _give(library, name, answer, one)
 
 
 def _other_keys() -> list[str]:

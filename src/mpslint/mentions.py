@@ -1,0 +1,298 @@
+"""Who in a project uses what one of its files defines, and how: nobody, or with which arguments.
+
+A function that nobody calls stops nobody. Its name is looked for in all files of the project, the
+settings and shell scripts among them, since both start what Python alone does not show. A project
+that is too large to be looked through, or whose folder is not known, may use everything.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from mpslint.imported_runs import ImportedRuns
+    from mpslint.modules import Modules
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere import Elsewhere, Given
+    from mpslint.settings import Settings
+
+_VERSIONED = (".git", ".hg", ".jj")
+_BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
+_HEADS = ("README", "LICENSE", "requirements", "environment.y")
+"""What the names of files begin with that stand at the head of a project."""
+_PROSE = (".md", ".rst", ".txt")
+_DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
+_MOST_ENTRIES = 4_000
+"""Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
+_MOST_FILES = 400
+"""So many files an answer may rest on: each of them is looked at again before it is believed."""
+_MOST_PARSED = 16
+"""A name that stands in more modules than this is a common word, and somebody may mean this."""
+_UP = 8
+"""So many folders up the head of a project is looked for."""
+_LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
+"""Python's ways to take a name from a text, but for attributes of one's own."""
+_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
+
+
+class _Whole(NamedTuple):
+    """A project as it lies on the disk."""
+
+    modules: tuple[str, ...]
+    others: tuple[str, ...]
+    folders: tuple[str, ...]
+    is_built: bool
+    """Whether others install it, and may use whatever has a public name."""
+
+
+class Mentions:
+    def __init__(
+        self, settings: Settings, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere
+    ) -> None:
+        self._settings = settings
+        self._modules = modules
+        self._runs = runs
+        self._elsewhere = elsewhere
+        self._wholes: dict[str, _Whole | None] = {}
+        self._heads: dict[str, str | None] = {}
+
+    def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
+        """Whether another file of the project may use the function `name` of the file at the
+        absolute `path`, or the `method` of that name; and the files that this rests on."""
+        whole = self._whole(os.path.dirname(path))
+        if whole is None or (whole.is_built and not name.startswith("_")):
+            return True, ()
+        word, parsed = name.encode("utf-8", "replace"), 0
+        files = (*whole.folders, *whole.modules, *whole.others)
+        for other in whole.modules:
+            data = self._modules.text(other) or b""
+            if other == path:
+                continue
+            if not method and self._takes_by_text(other, data, path):
+                return True, (other,)
+            if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
+                continue
+            if not method and b"import" not in data:
+                if re.search(rb"[\"'.:]%s[\"']" % re.escape(word), data):
+                    return True, (other,)
+                continue
+            parsed += 1
+            context = self._modules.context(other, self._elsewhere)
+            if parsed > _MOST_PARSED or context is None:
+                return True, files
+            if self._mentions(context, path, name, method=method):
+                return True, (other,)
+        for other in whole.others:
+            if _names(self._modules.text(other) or b"", word, prose=other.endswith(_PROSE)):
+                return True, (other,)
+        return False, files
+
+    def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
+        """Whether somebody in the project calls what is asked about, and all who do give the
+        parameter; and the files that this rests on."""
+        whole = self._whole(os.path.dirname(path))
+        if whole is None:
+            return False, ()
+        files = (*whole.folders, *whole.modules, *whole.others)
+        word, called = given.name.encode("utf-8", "replace"), 0
+        users = [
+            other
+            for other in whole.modules
+            if re.search(rb"\b%s\b" % re.escape(word), self._modules.text(other) or b"")
+        ]
+        if len(users) > _MOST_PARSED:
+            return False, files
+        for other in users:
+            if other != path and self._takes_by_text(other, self._modules.text(other) or b"", path):
+                return False, (other,)
+            context = self._modules.context(other, self._elsewhere)
+            if context is None or _has_text(context, given.name):
+                return False, (other,)
+            for use in self._uses(context, path, given):
+                call = context.index.parents.get(use)
+                if not isinstance(call, ast.Call) or call.func is not use or not given.by(call):
+                    return False, (other,)
+                called += 1
+        for other in whole.others:
+            if _names(self._modules.text(other) or b"", word, prose=other.endswith(_PROSE)):
+                return False, (other,)
+        return called > 0, files
+
+    def _uses(self, context: Context, path: str, given: Given) -> list[ast.expr]:
+        """What in a file may be the function, by its name or as an attribute."""
+        here, name, method = context.source.path, given.name, given.method
+        found: list[ast.expr] = [
+            use
+            for use in context.index.attributes.get(name, ())
+            if self._may_mean(context, use, path, method=method)
+        ]
+        if method or (here != path and not self._takes(context, path, name)):
+            return found
+        return found + [
+            use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)
+        ]
+
+    def _takes(self, context: Context, path: str, name: str) -> bool:
+        """Whether a file may have a name from the one at `path`: what it defines itself is
+        another."""
+        bindings = context.names.module.bindings.get(name, ())
+        return not bindings or any(
+            binding.kind == "import"
+            and self._is_from(context.source.path, binding.qualified or "", path)
+            for binding in bindings
+        )
+
+    def _takes_by_text(self, other: str, data: bytes, path: str) -> bool:
+        """Whether a module takes names from texts that may be those of the file at `path`."""
+        folder, own = os.path.split(path)
+        if _IMPORTED_BY_TEXT.search(data):
+            stems = os.path.splitext(own)[0], os.path.basename(folder)
+            return any(stem.encode("utf-8", "replace") in data for stem in stems)
+        if not _LOOKED_UP.search(data):
+            return False
+        imported = self._runs.imports_of(other)
+        return path in imported or os.path.join(folder, "__init__.py") in imported
+
+    def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
+        if _has_text(context, name):
+            return True
+        if any(
+            self._may_mean(context, use, path, method=method)
+            for use in context.index.attributes.get(name, ())
+        ):
+            return True
+        if method:
+            return False
+        here = context.source.path
+        hands_on = os.path.basename(here) == "__init__.py"
+        for bound, binding in context.names.every_binding():
+            if binding.kind != "import" or not binding.qualified:
+                continue
+            if binding.qualified.rpartition(".")[2] == name and (
+                self._is_from(here, binding.qualified, path)
+            ):
+                if hands_on or _is_used(context, bound):
+                    return True
+        return name not in context.names.module.bindings and _is_used(context, name)
+
+    def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
+        """Whether `x.name` may be what is looked for: of a module its function, of an object its
+        method."""
+        qualified = context.resolve(use.value)
+        if qualified is None:
+            return method
+        here = context.source.path
+        if method:
+            return self._is_of_project(here, qualified) and self._found(here, qualified) is None
+        return self._may_be(here, qualified, path)
+
+    def _found(self, here: str, module: str) -> str | None:
+        return self._modules.find(here, module)[0]
+
+    def _is_of_project(self, here: str, qualified: str) -> bool:
+        """Whether a name that `here` imports comes from a module of the project."""
+        while qualified.strip("."):
+            if self._found(here, qualified) is not None:
+                return True
+            head = qualified.rpartition(".")[0]
+            qualified = head if head.strip(".") or not qualified.startswith(".") else ""
+        return False
+
+    def _is_from(self, here: str, qualified: str, path: str) -> bool:
+        body = qualified.lstrip(".")
+        module = qualified[: len(qualified) - len(body)] + body.rpartition(".")[0]
+        return self._may_be(here, module, path)
+
+    def _may_be(self, here: str, module: str, path: str) -> bool:
+        """Whether a module that `here` names may be the file at `path`, or a package that hands on
+        what that defines. One that is not found where Python looks first may be found once a
+        script was started in its own folder, or has put another on `sys.path`."""
+        found = self._found(here, module)
+        if found is not None:
+            return found == path or found.endswith("__init__.py")
+        own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
+        return own.endswith(os.sep + module.lstrip(".").replace(".", os.sep))
+
+    # the project as it lies there
+
+    def _whole(self, folder: str) -> _Whole | None:
+        head = self._head(folder)
+        if head is None:
+            return None
+        if head not in self._wholes:
+            self._wholes[head] = self._listed(head)
+        return self._wholes[head]
+
+    def _head(self, folder: str) -> str | None:
+        """The project's folder: where it is versioned, else the outermost that looks like one."""
+        if folder not in self._heads:
+            above = [folder]
+            while len(above) < _UP and os.path.dirname(above[-1]) != above[-1]:
+                above.append(os.path.dirname(above[-1]))
+            versioned = (
+                place
+                for place in above
+                if any(os.path.lexists(os.path.join(place, mark)) for mark in _VERSIONED)
+            )
+            self._heads[folder] = next(
+                versioned, next((place for place in reversed(above) if _is_head(place)), None)
+            )
+        return self._heads[folder]
+
+    def _listed(self, head: str) -> _Whole | None:
+        modules: list[str] = []
+        others: list[str] = []
+        folders: list[str] = []
+        left = _MOST_ENTRIES
+        for folder, inner, names in os.walk(head):
+            left -= len(names) + len(inner)
+            inner[:] = sorted(
+                name
+                for name in inner
+                if not name.startswith(".") and name not in self._settings.exclude
+            )
+            folders.append(folder)
+            for name in sorted(names):
+                kind = os.path.splitext(name)[1]
+                place = os.path.join(folder, name)
+                if kind == ".py":
+                    modules.append(place)
+                elif kind in _PROSE or kind in _DATA:
+                    others.append(place)
+            if left < 0 or len(modules) + len(others) > _MOST_FILES:
+                return None
+        is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
+        return _Whole(tuple(modules), tuple(others), tuple(folders), is_built)
+
+
+def _is_head(folder: str) -> bool:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(name in _BUILT or name.startswith(_HEADS) for name in names)
+
+
+def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
+    """Whether a text that is no module names something; one for people, as code is written."""
+    if word not in data:
+        return False
+    pattern = rb"(?:\.|::?|import )%s\b|\b%s\(" if prose else rb"\b%s\b"
+    escaped = re.escape(word)
+    return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
+
+
+def _has_text(context: Context, name: str) -> bool:
+    """Whether a string of a file ends in a name, by which somebody may look that up."""
+    return any(
+        isinstance(text.value, str)
+        and (text.value == name or text.value.endswith((f".{name}", f":{name}")))
+        for text in context.index.strings
+    )
+
+
+def _is_used(context: Context, name: str) -> bool:
+    return any(isinstance(use.ctx, ast.Load) for use in context.index.names.get(name, ()))

@@ -1,0 +1,149 @@
+"""Functions that nothing in the project uses any more: what they do happens on no machine.
+
+A function is one where neither its own file nor any other of the project has its name. What may be
+called without it is none: tests, hooks of a framework's classes, what a decorator registers.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.opening import is_notebook
+from mpslint.semantics.elsewhere import Given
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_PLAIN = frozenset({"staticmethod", "classmethod", "torch.no_grad", "torch.inference_mode"})
+"""Decorators that hand what they decorate to nobody."""
+_BASES = frozenset({"object", "abc.ABC", "torch.nn.Module", "typing.Generic"})
+"""Bases that call methods of these names alone, or none."""
+_HOOKS = frozenset({"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "state_dict"})
+"""Methods of a module that torch, or who holds a module, calls."""
+_ENTRIES = ("hubconf.py", "conftest.py", "setup.py")
+"""Files whose functions a tool takes by their names."""
+_BY_TEXT = ("globals", "locals", "vars", "eval", "exec", "Fire")
+"""What takes functions of its own file by their names."""
+
+
+class _Defined(NamedTuple):
+    node: FunctionNode
+    owner: ast.ClassDef | None
+
+
+def is_leftover(context: Context, row: int) -> bool:
+    """Whether a line stands in a function that nothing uses."""
+    defined = _around(context, row)
+    if defined is None or context.elsewhere is None:
+        return False
+    known = context.memo.setdefault("leftovers", {})
+    assert isinstance(known, dict)
+    if defined.node not in known:
+        known[defined.node] = False  # Functions that call each other are taken for called.
+        known[defined.node] = _is_unused(context, defined)
+    return bool(known[defined.node])
+
+
+def is_never_default(context: Context, default: ast.expr) -> bool:
+    """Whether a default stands for a parameter that all calls in the project give."""
+    arguments = context.index.parents.get(default)
+    node = context.index.parents.get(arguments) if arguments is not None else None
+    if not isinstance(arguments, ast.arguments) or not isinstance(node, FUNCTIONS):
+        return False
+    owner = context.index.parents[node]
+    method = isinstance(owner, ast.ClassDef)
+    if context.elsewhere is None or not (method or isinstance(owner, ast.Module)):
+        return False
+    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
+        return False
+    if node.name in _HOOKS:
+        return False
+    positional = [*arguments.posonlyargs, *arguments.args]
+    named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
+    given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
+    parameter = named.get(default) or given[default]
+    place = positional.index(parameter) - method if parameter in positional else None
+    if isinstance(owner, ast.ClassDef) and node.name == "__init__":
+        asked = Given(owner.name, parameter.arg, place, method=False)
+    else:
+        asked = Given(node.name, parameter.arg, place, method=method)
+    return context.elsewhere.gives(context.source.path, asked)
+
+
+def _around(context: Context, row: int) -> _Defined | None:
+    """The function of the module, or the method, that a line stands in."""
+    body: list[ast.stmt] = context.tree.body
+    owner: ast.ClassDef | None = None
+    for _ in range(2):
+        found = next((item for item in body if item.lineno <= row <= (item.end_lineno or 0)), None)
+        if isinstance(found, FUNCTIONS):
+            return _Defined(found, owner)
+        if not isinstance(found, ast.ClassDef) or owner is not None:
+            return None
+        owner, body = found, found.body
+    return None
+
+
+def _is_unused(context: Context, defined: _Defined) -> bool:
+    node, owner = defined
+    path = context.source.path
+    if is_notebook(path) or os.path.basename(path) in _ENTRIES:
+        return False
+    if node.name.startswith(("__", "test", "pytest_")) or not _is_plain(context, node):
+        return False
+    if owner is not None and not _calls_no_other(context, owner, node.name):
+        return False
+    if _takes_by_text(context) or _is_mentioned(context, defined):
+        return False
+    assert context.elsewhere is not None
+    return not context.elsewhere.uses(path, node.name, method=owner is not None)
+
+
+def _is_plain(context: Context, node: FunctionNode) -> bool:
+    """Whether no decorator may hand the function to somebody who calls it."""
+    return all(
+        context.resolve(item.func if isinstance(item, ast.Call) else item) in _PLAIN
+        or (isinstance(item, ast.Name) and item.id in _PLAIN)
+        for item in node.decorator_list
+    )
+
+
+def _calls_no_other(context: Context, owner: ast.ClassDef, name: str) -> bool:
+    """Whether the bases of a class call no method of this name: they are known to call none."""
+    for base in owner.bases:
+        qualified = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
+        if qualified not in _BASES or (qualified == "torch.nn.Module" and name in _HOOKS):
+            return False
+    return not owner.decorator_list and not owner.keywords
+
+
+def _takes_by_text(context: Context) -> bool:
+    """Whether the file may call its functions by names that stand in texts."""
+    return any(
+        isinstance(call.func, ast.Name) or name == "Fire"
+        for name in _BY_TEXT
+        for call in context.index.calls.get(name, ())
+    )
+
+
+def _is_mentioned(context: Context, defined: _Defined) -> bool:
+    """Whether the file has the name anywhere but in the function itself, and in functions that
+    nothing uses either."""
+    node, owner = defined
+    index = context.index
+    if any(text.value == node.name for text in index.strings):
+        return True
+    uses: list[ast.expr] = []
+    if owner is None:
+        uses += [use for use in index.names.get(node.name, ()) if isinstance(use.ctx, ast.Load)]
+    else:
+        uses += [
+            use
+            for use in index.attributes.get(node.name, ())
+            if not (context.resolve(use.value) or "").strip(".")
+        ]
+        uses += index.names.get(node.name, ())
+    return any(not index.within(use, node) and not is_leftover(context, use.lineno) for use in uses)

@@ -1,0 +1,196 @@
+"""The tensor that a moved one is computed with: both have to be on one device, whichever it is.
+
+`weight = torch.ones(n).cuda()` and, further down, `loss * weight`: on CUDA `loss` is there as well,
+or the product would raise. So `loss.device` is where `weight` belongs on every machine.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
+
+_FOUND, _DEPTH = "partners of what is moved", 4
+_OF_TENSORS = {
+    "contiguous",
+    "dim",
+    "expand_as",
+    "float",
+    "long",
+    "new",
+    "size",
+    "unsqueeze",
+    "view",
+}
+"""Methods that a tensor has, and neither a number nor an array of NumPy."""
+_WITH = {
+    "add_",
+    "bmm",
+    "eq",
+    "gather",
+    "index_select",
+    "masked_fill",
+    "matmul",
+    "mm",
+    "mul",
+    "scatter_",
+}
+"""Methods that raise for tensors of two devices."""
+_FUNCTIONS = {"add", "bmm", "cat", "dot", "matmul", "max", "min", "mm", "mul", "stack", "where"}
+"""The same of `torch`."""
+_ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
+_NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
+
+
+def partner(context: Context, node: ast.AST) -> str | None:
+    """The name of a tensor that what is made, or moved, at `node` is computed with in its function,
+    and that is bound when it runs; None: none is known for sure."""
+    call = node if isinstance(node, ast.Call) else context.index.enclosing(node, ast.Call)
+    known: dict[ast.Call, str | None] = context.memo.setdefault(_FOUND, {})  # type: ignore[assignment]
+    if call is not None and call not in known:
+        known[call] = _partner(context, call)
+    return known[call] if call is not None else None
+
+
+def _partner(context: Context, call: ast.expr) -> str | None:
+    function = context.index.function(call)
+    if function is None:
+        return None
+    own = _own_names(context, call)
+    for one, two in _pairs(context, function):
+        for mine, other in ((one, two), (two, one)):
+            if _root(mine) not in own and not _gives(mine, call):
+                continue
+            name = _root(other)
+            if name is None or name in own or not _is_tensor(context, function, name):
+                continue
+            given = _parameter(context, call, name)
+            if given is not None and given not in own and _stays(context, function, given):
+                return given
+    return None
+
+
+def _own_names(context: Context, call: ast.expr) -> frozenset[str]:
+    """The name that gets what `call` gives."""
+    statement = context.index.statement(call)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return frozenset()
+    target, value = statement.targets[0], statement.value
+    return frozenset({target.id} if isinstance(target, ast.Name) and _gives(value, call) else ())
+
+
+def _gives(value: ast.expr, call: ast.expr) -> bool:
+    """Whether a value is what the call gives, but for methods that leave it where it is."""
+    while value is not call:
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+            return False
+        if value.func.attr in _ELSEWHERE | _NO_TENSORS:
+            return False
+        value = value.func.value
+    return True
+
+
+def _pairs(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Operands of the function's own code that have to be on one device."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mod):
+            yield node.left, node.right
+        elif isinstance(node, ast.Call):
+            operands = _operands(context, node)
+            for at, one in enumerate(operands):
+                for two in operands[at + 1 :]:
+                    yield one, two
+
+
+def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
+    name = context.resolve(call.func) or ""
+    given = list(call.args)
+    if len(given) == 1 and isinstance(given[0], ast.List | ast.Tuple):
+        given = list(given[0].elts)
+    module, _, last = name.rpartition(".")
+    if module == "torch" and last in _FUNCTIONS:
+        return given
+    if module == "torch.nn.functional":
+        return given[:2]
+    if not name.startswith("torch") and isinstance(call.func, ast.Attribute):
+        if call.func.attr in _WITH:
+            return [call.func.value, *call.args]
+    return []
+
+
+def _root(operand: ast.expr) -> str | None:
+    """`x` of `-x.view(-1)[0]`, where all of it is on the device of `x`."""
+    while not isinstance(operand, ast.Name):
+        if isinstance(operand, ast.UnaryOp):
+            operand = operand.operand
+        elif isinstance(operand, ast.Subscript):
+            operand = operand.value
+        elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
+            if operand.func.attr in _ELSEWHERE | _NO_TENSORS:
+                return None
+            operand = operand.func.value
+        else:
+            return None
+    return operand.id
+
+
+def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
+    return bool(_asked(context, function, name) & _OF_TENSORS)
+
+
+def _stays(context: Context, function: FunctionNode, name: str) -> bool:
+    """Whether nothing in the function moves what the name holds."""
+    return not _asked(context, function, name) & _ELSEWHERE
+
+
+def _asked(context: Context, function: FunctionNode, name: str) -> set[str]:
+    """The methods of a name that a function calls."""
+    return {
+        use.attr
+        for held in context.index.names.get(name, ())
+        if context.index.within(held, function)
+        if isinstance(use := context.index.parents[held], ast.Attribute)
+        if isinstance(called := context.index.parents[use], ast.Call) and called.func is use
+    }
+
+
+def _parameter(context: Context, call: ast.expr, name: str) -> str | None:
+    """The parameter that a name is, or that a layer or a function of torch makes it of."""
+    for _ in range(_DEPTH):
+        bindings = context.names.scope_of(call).bindings.get(name, [])
+        if len(bindings) != 1 or not context.flow.surely_bound(name, call):
+            return None
+        (binding,) = bindings
+        if binding.kind == "parameter":
+            default = isinstance(binding.value, ast.Constant)
+            return None if default or name in ("self", "cls") else name
+        source = _made_of(context, binding.value) if binding.kind == "assign" else None
+        if source is None or source == name:
+            return None
+        name = source
+    return None
+
+
+def _made_of(context: Context, value: ast.expr | None) -> str | None:
+    if not isinstance(value, ast.Call) or not value.args:
+        return _root(value) if value is not None else None
+    name = context.resolve(value.func) or ""
+    if name.startswith("torch.nn.functional.") or _is_layer(context, value.func):
+        return _root(value.args[0])
+    return _root(value)
+
+
+def _is_layer(context: Context, function: ast.expr) -> bool:
+    """`self.softmax` that the class sets to a layer of torch's."""
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    made = [
+        context.resolve(value.func) or "" if isinstance(value, ast.Call) else ""
+        for value in context.guards.assigned(function)
+    ]
+    return bool(made) and all(name.startswith("torch.nn.") for name in made)

@@ -1,0 +1,52 @@
+"""`[*]` tells the truth where a project holds MPS back, and `fix` says why it changes nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+PROJECTS = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "held_back"
+
+
+@pytest.fixture(params=["policy", "switch", "sparse", "graph"])
+def withholding(request: pytest.FixtureRequest, project: Path) -> Path:
+    shutil.copytree(PROJECTS / str(request.param), project, dirs_exist_ok=True)
+    return project
+
+
+def test_check_promises_no_fix_that_a_project_holds_back(cli: Cli, withholding: Path) -> None:
+    out = cli("check", "--output-format", "concise", ".").out
+    assert "[*]" not in out
+    assert "No safe fixes; 3 more with `--unsafe-fixes`." in out
+
+
+def test_nor_does_it_where_it_takes_its_results_from_the_cache(cli: Cli, withholding: Path) -> None:
+    cli("check", "--output-format", "concise", ".")
+    assert "[*]" not in cli("check", "--output-format", "concise", ".").out
+
+
+def test_nor_does_json(cli: Cli, withholding: Path) -> None:
+    found = json.loads(cli("check", "--output-format", "json", ".").out)
+    assert {one["fix"]["applicability"] for one in found if one["fix"]} == {"unsafe"}
+
+
+@pytest.mark.parametrize("how", [["--no-verify"], ["--diff"]])
+def test_fix_says_in_one_line_why_nothing_was_done(
+    cli: Cli, withholding: Path, how: list[str]
+) -> None:
+    texts = {path: path.read_bytes() for path in withholding.glob("*.py")}
+    said = cli("fix", *how, ".").err.splitlines()
+    (line,) = [line for line in said if "left as it is" in line]
+    assert line.startswith("embed.py and 1 other file: left as it is: ")
+    assert {path: path.read_bytes() for path in withholding.glob("*.py")} == texts
+
+
+def test_a_project_that_lets_its_users_opt_out_keeps_its_promises(cli: Cli, project: Path) -> None:
+    shutil.copytree(PROJECTS / "opted_out", project, dirs_exist_ok=True)
+    assert cli("check", "--output-format", "concise", ".").out.count("[*]") == 3 + 1
+    cli("fix", "--no-verify", ".")
+    assert "[*]" not in cli("check", "--output-format", "concise", ".").out

@@ -1,0 +1,216 @@
+"""A function that nothing in its project uses stops nobody, and is left alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mpslint.discovery import Target
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
+from mpslint.runner import check_all
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+LONG_AGO = 1_600_000_000
+SELECT = ("MPS102",)
+UTILS = """\
+import torch
+
+
+def to_gpu(x):
+    return x.cuda()
+"""
+NET = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x.cuda())
+
+    def load(self, path):
+        return torch.load(path, map_location="cpu")["x"].cuda()
+"""
+
+
+def project(folder: Path, files: dict[str, str], head: str = "README.md") -> Path:
+    for name, text in {head: "A project.\n", **files}.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def found(path: Path) -> list[int]:
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(select=SELECT)
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+def test_a_function_that_no_file_of_the_project_names_is_left_alone(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": UTILS, "train.py": "import utils\nprint(utils)\n"})
+    assert found(tmp_path / "utils.py") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("train.py", "from utils import to_gpu\nx = to_gpu(1)\n"),
+        ("train.py", "import utils\nx = utils.to_gpu(1)\n"),
+        ("train.py", "import utils as u\nx = u.to_gpu(1)\n"),
+        ("train.py", "from utils import *\nx = to_gpu(1)\n"),
+        ("train.py", "from utils import to_gpu as move\nx = move(1)\n"),
+        ("train.py", "import utils\nx = getattr(utils, input())(1)\n"),
+        ("train.py", "import utils\nx = utils.__dict__[input()](1)\n"),
+        ("train.py", "from importlib import import_module\nm = import_module('utils')\n"),
+        ("train.py", "TABLE = {'move': 'utils.to_gpu'}\n"),
+        ("run.sh", "python -c 'import utils; utils.to_gpu(1)'\n"),
+        ("settings.yaml", "move: {_target_: utils.to_gpu}\n"),
+        ("README.md", "Call `utils.to_gpu(x)` first.\n"),
+        ("look.ipynb", '{"cells": [{"source": ["from utils import to_gpu"]}]}'),
+    ],
+)
+def test_whatever_may_use_it_is_enough(tmp_path: Path, name: str, text: str) -> None:
+    project(tmp_path, {"utils.py": UTILS, name: text})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def to_gpu(x):\n    return x\n\nprint(to_gpu(1))\n",
+        "# utils.to_gpu(x) was too slow\n",
+        "from utils import to_gpu\n",
+        "import numpy as np\nx = np.to_gpu(1)\n",
+    ],
+)
+def test_a_namesake_a_comment_and_an_import_for_nothing_are_no_use(
+    tmp_path: Path, text: str
+) -> None:
+    project(tmp_path, {"utils.py": UTILS, "train.py": text})
+    assert found(tmp_path / "utils.py") == []
+
+
+def test_a_module_below_a_folder_that_is_no_package_is_known_by_the_end_of_its_path(
+    tmp_path: Path,
+) -> None:
+    user = "from core.utils import to_gpu\nx = to_gpu(1)\n"
+    project(tmp_path, {"lib/core/utils.py": UTILS, "tools/train.py": user})
+    assert found(tmp_path / "lib/core/utils.py") == [5]
+
+
+def test_a_method_is_used_where_an_object_of_the_project_may_have_it(tmp_path: Path) -> None:
+    project(tmp_path, {"net.py": NET, "train.py": "import torch\nx = torch.load('x')\n"})
+    assert found(tmp_path / "net.py") == [10], "forward is torch's to call, load is nobody's"
+    project(tmp_path, {"train.py": "from net import Net\nnet = Net()\nx = net.load('x')\n"})
+    assert found(tmp_path / "net.py") == [10, 13]
+
+
+def test_a_method_of_a_class_whose_base_is_not_known_may_be_called_by_that(tmp_path: Path) -> None:
+    project(tmp_path, {"net.py": NET.replace("torch.nn.Module", "Trainer")})
+    assert found(tmp_path / "net.py") == [10, 13]
+
+
+def test_what_only_a_leftover_calls_is_one_as_well(tmp_path: Path) -> None:
+    more = "\n\ndef old(x):\n    return to_gpu(x)\n"
+    project(tmp_path, {"utils.py": UTILS + more})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"utils.py": UTILS + more + "\n\nprint(old(torch.ones(1)))\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+@pytest.mark.parametrize("decorator", ["register", "torch.jit.script"])
+def test_who_decorates_a_function_may_call_it(tmp_path: Path, decorator: str) -> None:
+    project(tmp_path, {"utils.py": UTILS.replace("def to_gpu", f"@{decorator}\ndef to_gpu")})
+    assert found(tmp_path / "utils.py") == [6]
+
+
+def test_what_others_install_they_may_use_but_for_private_names(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": UTILS}, head="setup.py")
+    assert found(tmp_path / "utils.py") == [5]
+    project(tmp_path, {"utils.py": UTILS.replace("to_gpu", "_to_gpu")}, head="setup.py")
+    assert found(tmp_path / "utils.py") == []
+
+
+def test_a_file_of_no_known_project_is_taken_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "utils.py").write_text(UTILS)
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def test_a_test_is_called_by_its_runner(tmp_path: Path) -> None:
+    project(tmp_path, {"test_utils.py": UTILS.replace("to_gpu", "test_gpu")})
+    assert found(tmp_path / "test_utils.py") == [5]
+
+
+def test_the_cache_forgets_a_leftover_that_somebody_calls_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    folder = project(tmp_path / "project", {"utils.py": UTILS})
+    settings = Settings(select=SELECT, root=str(folder))
+
+    def checked() -> int:
+        for path in (folder / "README.md", folder / "utils.py", folder):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        target = Target(str(folder / "utils.py"), settings, named=True)
+        (result,) = check_all([target], cache=True, jobs=1, with_fixes=False)
+        return len(result.findings)
+
+    assert checked() == 0
+    (folder / "README.md").write_text("Call `utils.to_gpu(x)` first.\n")
+    assert checked() == 1
+
+
+FACE = """\
+import torch
+
+
+def detect(x, size=1, device="cuda"):
+    return x.to(device)
+"""
+
+
+def defaults(path: Path) -> list[int]:
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(select=("MPS101",))
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+@pytest.mark.parametrize("call", ["detect(x, 1, d)", "detect(x, device=d)", "detect(*a, device=d)"])
+def test_a_default_that_all_callers_replace_is_nobodys_device(tmp_path: Path, call: str) -> None:
+    text = f"from face import detect\n\ndef run(x, d, *a):\n    return {call}\n"
+    project(tmp_path, {"face.py": FACE, "run.py": text})
+    assert defaults(tmp_path / "face.py") == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import face\n\ndef run(x):\n    return face.detect(x)\n",
+        "from face import detect\n\ndef run(x, d):\n    return map(detect, x), detect(x, 1, d)\n",
+        "from face import detect\n\ndef run(a, d):\n    return detect(*a, d)\n",
+        "from face import detect\n\ndef run(a, d):\n    return detect(a, **d)\n",
+        "x = 1\n",
+    ],
+)
+def test_one_caller_who_leaves_it_out_is_enough_and_so_is_none_at_all(
+    tmp_path: Path, text: str
+) -> None:
+    called = FACE + "\n\nprint(detect(torch.ones(1), 1, 'cpu'))\n" if "face" in text else FACE
+    project(tmp_path, {"face.py": called, "run.py": text}, head="setup.py")
+    assert defaults(tmp_path / "face.py") == [4]
+
+
+def test_who_makes_an_object_gives_what_its_constructor_asks_for(tmp_path: Path) -> None:
+    cls = 'class Face:\n    def __init__(self, device="cuda"):\n        self.device = device\n\n'
+    cls += "    def detect(self, x):\n        return x.to(self.device)\n"
+    user = "from face import Face\nprint(Face('cpu').detect(1))\n"
+    project(tmp_path, {"face.py": f"import torch\n\n\n{cls}", "run.py": user})
+    assert defaults(tmp_path / "face.py") == []
+    project(tmp_path, {"face.py": f"import torch\n\n\n{cls}", "run.py": user.replace("'cpu'", "")})
+    assert defaults(tmp_path / "face.py") == [5]

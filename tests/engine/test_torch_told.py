@@ -1,0 +1,89 @@
+"""No program may end for a fix under a torch that its project is said to run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.settings_file import SettingsFinder
+from mpslint.source import SourceFile
+from mpslint.torch_told import Told
+
+CHOICE = "import torch\n\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+GUARD = "hasattr(torch.backends, 'mps')"
+
+
+def fixed(folder: Path) -> str:
+    settings = SettingsFinder().for_folder(str(folder))
+    source = SourceFile(str(folder / "train.py"), CHOICE.encode())
+    return fix_source(source, settings).text
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "oldest"),
+    [
+        ("README.md", "* pytorch 0.4.0", (0, 4)),
+        ("README.md", "- **PyTorch 1.0**: Support PyTorch 1.0 or higher.", (1, 0)),
+        ("README.md", "I'm using `PyTorch 0.4` in `Python 3.6`.", (0, 4)),
+        ("README.md", "- PyTorch (currently tested on version 0.4 and 1.0)", (0, 4)),
+        ("README.md", "Python >= 3.6 and PyTorch >= 1.10. 4 GPUs are better.", (1, 10)),
+        ("README.rst", "- Pytorch 0.41+", (0, 4)),
+        ("readme.md", "pytorch>=0.4.0", (0, 4)),
+        ("Dockerfile", "FROM pytorch/pytorch:1.4-cuda10.1-cudnn7-runtime", (1, 4)),
+        ("conda_env.yml", "- python=3.6", (1, 10)),
+        ("setup.py", "setup(name='gan', python_requires='>=3.6')", (1, 10)),
+    ],
+)
+def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_first(
+    project: Path, name: str, line: str, oldest: tuple[int, int]
+) -> None:
+    (project / name).write_text(f"# A model\n{line}\n")
+    told = Told().of(str(project))
+    assert told is not None
+    assert (told.oldest, told.place) == (oldest, f"{name}:2")
+    assert GUARD in fixed(project)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("README.md", "Requires PyTorch 2.0 or PyTorch 1.12."),
+        ("README.md", "pytorch-lightning==1.5, torchvision 0.9, torch-scatter 0.5, gpytorch 1.1"),
+        ("README.md", "| PyTorch | 0.56 | 20.6 |"),
+        ("README.md", "See torch/nn/modules.py, line 1.1"),
+        ("environment.yml", "- python=3.10"),
+        ("setup.py", "setup(name='gan', python_requires='>=3.8')"),
+    ],
+)
+def test_what_speaks_of_no_old_torch_lets_fixes_ask_for_the_backend_alone(
+    project: Path, name: str, line: str
+) -> None:
+    (project / name).write_text(f"# A model\n{line}\n")
+    assert Told().of(str(project)) is None
+    assert GUARD not in fixed(project)
+
+
+def test_a_requirement_goes_over_what_is_told(project: Path) -> None:
+    (project / "README.md").write_text("Tested with PyTorch 0.4.\n")
+    (project / "requirements.txt").write_text("torch>=2.1\n")
+    assert GUARD not in fixed(project)
+
+
+def test_what_is_told_holds_below_the_projects_topmost_folder(project: Path) -> None:
+    (project / "README.md").write_text("Tested with PyTorch 0.4.\n")
+    (project / "models").mkdir()
+    assert GUARD in fixed(project / "models")
+
+
+def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
+    (project / "README.md").write_text("Tested with PyTorch 1.10.\n")
+    source = SourceFile(
+        str(project / "train.py"),
+        b"import torch\n\nnet = torch.nn.Linear(2, 2)\nwith torch.cuda.amp.autocast():\n"
+        b"    net(torch.zeros(2))\n",
+    )
+    settings = SettingsFinder().for_folder(str(project))
+    assert settings.oldest_torch == (2, 5)
+    assert "torch.cuda.amp" not in fix_source(source, settings).text

@@ -295,6 +295,9 @@ KEEPING_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose array has the dtype of what they are given first."""
+OF_NUMBERS = _words("log log2 log10 log1p exp expm1 sqrt cbrt sin cos tan arctan tanh power")
+"""Functions of NumPy that make a number of Python's a float64 of NumPy's, of which `torch.tensor`
+makes a tensor of that dtype."""
 ARRAY_KEEPERS = _words(
     "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum cumprod"
 )

@@ -55,6 +55,8 @@ class Arrays(Core):
             first = one(first.v[0], ALL)
         if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
             return first
+        if name in facts.OF_NUMBERS and first.kind == CONST and type(first.v) in (int, float):
+            return Atom(ARRAY, "float64", scalar=True)
         return Atom(ARRAY)
 
 

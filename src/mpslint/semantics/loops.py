@@ -49,6 +49,7 @@ class Loops:
         self._flow = flow
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
+        self._counted: dict[Loop, frozenset[str]] = {}
         self._waits: dict[Loop | FunctionNode, bool] = {}
         self._skipped: dict[Loop | FunctionNode, frozenset[ast.stmt]] = {}
 
@@ -237,16 +238,23 @@ class Loops:
         `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
         found: set[str] = set()
         for parent in self._index.ancestors(node):
-            if isinstance(parent, ast.For):
-                call, target = parent.iter, parent.target
-                name = self._counting(call)
-                if name == "range" and isinstance(target, ast.Name):
-                    found.add(target.id)
-                elif name == "enumerate" and isinstance(target, ast.Tuple):
-                    found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
             if isinstance(parent, LOOPS):
-                found |= {name for item in parent.body if (name := counted_up(item, found))}
+                if parent not in self._counted:
+                    self._counted[parent] = self._counted_by(parent)
+                found |= self._counted[parent]
         return found
+
+    def _counted_by(self, loop: Loop) -> frozenset[str]:
+        found: set[str] = set()
+        if isinstance(loop, ast.For):
+            target = loop.target
+            name = self._counting(loop.iter)
+            if name == "range" and isinstance(target, ast.Name):
+                found.add(target.id)
+            elif name == "enumerate" and isinstance(target, ast.Tuple):
+                found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+        found |= {name for item in loop.body if (name := counted_up(item, found))}
+        return frozenset(found)
 
     def _counting(self, node: ast.expr) -> str | None:
         """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""

@@ -18,6 +18,7 @@ from mpslint.semantics.loop_tests import (
     answers,
     counted_up,
     deciding_names,
+    holds_once,
     mode,
     warms_up,
 )
@@ -101,6 +102,8 @@ class Loops:
                 if self._in_another_mode(parent, child, loop):
                     return False
                 body = parent.body if isinstance(parent.body, list) else []
+                if child in body and holds_once(parent.test, body):
+                    return False
                 if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
                     return False
             if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):

@@ -40,7 +40,8 @@ class Arrays(Core):
 
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
-        dtype = keywords.get("dtype")
+        at = facts.ARRAY_DTYPE_AT.get(name)
+        dtype = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
         if name in ("asarray", "array", "ascontiguousarray") and args:
             if one(args[0], self.frame.mask).kind == TENSOR:
                 self.emit(Kind.READ, node, name="asarray", value=args[0])

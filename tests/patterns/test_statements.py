@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mpslint.patterns import statements
 from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.semantics.context import Context
 from mpslint.settings import Settings
@@ -65,3 +66,44 @@ def test_every_choice_of_the_fixtures_is_foretold(folder: str) -> None:
         assert said == done, path.name
         count += sum(said)
     assert count > 20
+
+
+BODIES = {
+    "brackets over several rows": "if cuda:\n    x = f(\n        y,\n    )\n    y = x\n",
+    "blocks, and gaps between them": "if cuda:\n    for y in x:\n        f(y)\n\n    x = y\n",
+    "comments above code": "if cuda:\n    # here\n    x = 1\n    # there\n    f(x)  # so\n",
+    "a comment that closes it": "if cuda:\n    x = 1\n\n    # here\n\ny = x\n",
+    "what is in another block": "def g():\n    if cuda:\n        x = 1\n\n        y = 2\n",
+    "another arm": "if cuda:\n    x = 1\nelse:\n    x = 2\n\n    y = 3\n",
+    "other newlines": "if cuda:\r\n    x = 1\r\n    y = 2\r\n",
+    "no newline at the end": "if cuda:\n    x = 1\n    y = 2",
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_rows_that_lose_a_margin_become_what_libcst_makes_of_them(body: str) -> None:
+    source = SourceFile.from_text(BODIES[body])
+    context = Context(source, source.parse(), Settings())
+    gate = next(iter(context.index.of(ast.If)))
+    assert isinstance(gate, ast.If)
+    for other in (False, True) if gate.orelse else (False,):
+        done = statements._by_margins(source, gate, [], other_arm=other)
+        assert done is not None
+        assert done == statements._by_libcst(source, gate, [], other_arm=other)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        'x = """\n    a"""',
+        "x = f(\n  y)",
+        "x = 1 + \\\n    2",
+        "for y in x:\n      # here\n        f(y)",
+    ],
+)
+def test_rows_that_do_not_all_lose_it_are_left_to_libcst(rows: str) -> None:
+    source = SourceFile.from_text(f"if cuda:\n    {rows}\n    y = x\n")
+    context = Context(source, source.parse(), Settings())
+    gate = next(iter(context.index.of(ast.If)))
+    assert isinstance(gate, ast.If)
+    assert statements._by_margins(source, gate, [], other_arm=False) is None

@@ -1,6 +1,7 @@
 """Whole statements: remove one, or put the body of an `if` in its place.
 
-Here libcst does the work: it knows to which statement each comment and blank line belongs.
+Rows that all lose one margin say by themselves what becomes of them. For the rest libcst does the
+work: it knows to which statement each comment and blank line belongs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
+from mpslint.patterns.margins import moved_out
 from mpslint.patterns.text import alone_on_lines, holds_comment, replace_span
 
 if TYPE_CHECKING:
@@ -152,6 +154,42 @@ def dedent_body(
     source = context.source
     if gate.body[0].lineno == gate.lineno:
         return _behind_colon(source, gate, edits)
+    return _by_margins(source, gate, edits, other_arm=other_arm) or _by_libcst(
+        source, gate, edits, other_arm=other_arm
+    )
+
+
+def _by_margins(
+    source: SourceFile, gate: ast.If, edits: list[Edit], *, other_arm: bool
+) -> Edit | None:
+    """The same by the rows alone, where they say enough."""
+    arm, indent = gate.orelse if other_arm else gate.body, source.indentation(gate.lineno)
+    opens = _behind_header(
+        source,
+        source.starts[_else_row(source, gate) - 1] if other_arm else source.span(gate.test)[1],
+        arm[0],
+    )
+    top, bottom = source.position(opens)[0] + 1, row_of_last_comment(source, arm[-1], indent)
+    if source.text[opens : source.starts[top - 1]].strip():
+        return None  # a comment, which goes below the header
+    cuts = moved_out(source, arm, (top, bottom), indent)
+    if cuts is None:
+        return None
+    first = source.starts[top - 1]
+    after = source.starts[bottom] if bottom < len(source.starts) else len(source.text)
+    for edit in edits:
+        across = source.text[edit.start : edit.end] + edit.text
+        if not first <= edit.start <= edit.end <= after or "\n" in across or "\r" in across:
+            return None
+    start, end = source.span(gate)[0], _end_of(source, gate)
+    text = _applied(source.text, first, after, [*edits, *cuts]).rstrip("\r\n")
+    ending = source.newline if source.text[start:end].endswith(("\n", "\r")) else ""
+    return replace_span(source, start, end, text.removeprefix(indent) + ending)
+
+
+def _by_libcst(
+    source: SourceFile, gate: ast.If, edits: list[Edit], *, other_arm: bool
+) -> Edit | None:
     import libcst as cst
 
     start, end = source.span(gate)[0], _end_of(source, gate)

@@ -77,7 +77,7 @@ class Fix(NamedTuple):
     edits: tuple[Edit, ...]
     applicability: Applicability
     follows: bool = False
-    """Tensors go where others are: it brings none to MPS by itself."""
+    """It brings no tensor to MPS by itself: they go where others are, or to MPS less often."""
 
 
 def doubtful(fix: Fix, reason: str) -> Fix:

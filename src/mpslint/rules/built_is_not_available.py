@@ -81,17 +81,19 @@ def _finding(
     context: Context, rule: Rule, call: ast.Call, available: str, replaceable: bool
 ) -> Finding:
     fixable = replaceable and isinstance(call.func, ast.Attribute)
-    return context.finding(
+    finding = context.finding(
         rule,
         call.func,
         f"is_built() is true where the device is not there: ask {available}()",
         applicability=Applicability.SAFE if fixable else None,
         fix=partial(_ask_available, context, call) if fixable else None,
     )
+    finding.follows = True
+    return finding
 
 
 def _ask_available(context: Context, call: ast.Call) -> Fix | None:
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
     edit = replace_span(context.source, start, end, "is_available")
-    return Fix("Ask whether MPS is available", (edit,), Applicability.SAFE)
+    return Fix("Ask whether MPS is available", (edit,), Applicability.SAFE, follows=True)

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, left_behind, objections
-from mpslint.left_behind import OPENING
-from mpslint.linter import lint
+from mpslint.landed import Applied, Key, is_opening, with_companions
+from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import located, position
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
@@ -30,42 +30,10 @@ if TYPE_CHECKING:
 MAX_PASSES = 10
 MAX_TRIALS = 6
 """So often are fixes left out, and the rest tried, before none is made."""
-Key = tuple[str, int]
-"""A finding by its code and its offset in the text as it was."""
 Hidden = frozenset[Key]
 """Findings that are none of a run's business."""
 Barred = dict[Key, str]
 """Findings whose fix is not safe, with the reason."""
-
-
-class Applied(NamedTuple):
-    """One fix that landed; the row is that of the finding in the original file.
-
-    What a later pass fixes inside code that a fix wrote has the row where that was written.
-    """
-
-    code: str
-    name: str
-    row: int
-    message: str
-    applicability: Applicability
-    cell: int | None = None
-    """In a notebook, the cell in which the row is counted."""
-    at: int = 0
-    """The offset of the finding in the text as it was."""
-    spans: tuple[tuple[int, int], ...] = ()
-    """What its edits replaced there."""
-    severity: Severity = Severity.SLOW
-    follows: bool = False
-    """As in `Finding.follows`."""
-
-    @property
-    def key(self) -> Key:
-        return self.code, self.at
-
-    def wrote_any(self, offsets: frozenset[int]) -> bool:
-        """Whether it wrote what stands, or stood, at one of these places."""
-        return any(start <= at <= end for start, end in self.spans for at in offsets)
 
 
 class FixResult(NamedTuple):
@@ -141,9 +109,13 @@ class Fixing:
         source: SourceFile,
         passes: Sequence[tuple[Edit, ...]],
         tree: ast.Module | None = None,
+        *,
+        beside: bool = False,
     ) -> list[Finding]:
+        """The findings of a text; those that only a port asks for where they are `beside` one."""
+        settings = with_companions(self._settings, source.path) if beside else self._settings
         around = self.elsewhere
-        found = lint(source, self._settings, tree=tree, elsewhere=around, pause=self._pause)
+        found = lint(source, settings, tree=tree, elsewhere=around, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
 
     def _tree(self, source: SourceFile) -> ast.Module:
@@ -182,14 +154,18 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        findings = self._linted(current, passes)
+        findings, beside = self._linted(current, passes), False
         if not fixable:
             return Made(current, (), findings, (), 0)
         for number in range(1, MAX_PASSES + 1):
             offered = Offered(current, passes, self.barred)
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
-                return Made(current, tuple(applied), findings, tuple(passes), number, None, misfits)
+                if not beside and any(map(is_opening, applied)):
+                    findings, beside = self._linted(current, passes, beside=True), True
+                    continue
+                left = [one for one in findings if counts(one, self._settings)]
+                return Made(current, tuple(applied), left, tuple(passes), number, None, misfits)
             if self._before is None:
                 bare = [finding.without_fix() for finding in findings]
                 self._before = Text(current, bare, self.elsewhere)
@@ -201,7 +177,7 @@ class Fixing:
                 current = current.with_edits(edits)
                 passes.append(edits)
                 # In no variable: one tree at a time is enough of a large file.
-                findings = self._linted(current, passes, self._tree(current))
+                findings = self._linted(current, passes, self._tree(current), beside=beside)
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:
@@ -221,23 +197,31 @@ class Fixing:
             self._before = Text(self._source, findings, self.elsewhere)
         after = Text(made.source, made.findings, around)
         found = objections(self._before, after, made.passes, self._settings)
-        if any(map(_is_opening, made.applied)):
+        if any(map(is_opening, made.applied)):
             found += [
                 one
                 for one in left_behind(after, made.passes, self._settings, self._source)
-                if any(_is_opening(fix, is_far=one.is_far) for fix in made.applied)
+                if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
         return found
 
     def opens(self, made: Made) -> bool:
         """Whether tensors come to MPS that were on a Mac's CPU."""
-        return any(_is_opening(one, is_far=True) for one in made.applied)
+        return any(is_opening(one, is_far=True) for one in made.applied)
+
+    def opened(self, made: Made) -> list[Applied]:
+        """The fixes that bring tensors to MPS."""
+        return [one for one in made.applied if is_opening(one)]
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""
         blamed = _blamed(made.applied, against, self.barred)
         self.barred.update(blamed)
         return bool(blamed)
+
+    def leave(self, doubts: Mapping[Key, str]) -> None:
+        """Lets these be unsafe."""
+        self.barred.update(doubts)
 
     def result(self, made: Made, around: Elsewhere | None, *, unsafe: bool) -> FixResult:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
@@ -309,7 +293,7 @@ def _blamed(
     for objection in against:
         mine = [one for one in applied if one.wrote_any(objection.causes)]
         if objection.is_opening:
-            mine = [one for one in applied if _is_opening(one, is_far=objection.is_far)]
+            mine = [one for one in applied if is_opening(one, is_far=objection.is_far)]
         elif objection.is_far:
             mine = [o for o in applied if o.severity is Severity.IGNORES and not o.follows]
         elif not mine:
@@ -319,14 +303,6 @@ def _blamed(
     if not found and against and not all(objection.is_far for objection in against):
         found = {one.key: against[0].reason for one in applied}
     return found
-
-
-def _is_opening(one: Applied, *, is_far: bool = False) -> bool:
-    """Whether a fix lets tensors come to MPS. What raises on a Mac today is not made worse by what
-    raises in another file later."""
-    worst = Severity.IGNORES if is_far else Severity.BREAKS
-    opens = one.code.startswith(OPENING) and not one.follows
-    return opens and Severity.IGNORES <= one.severity <= worst
 
 
 def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:
@@ -362,4 +338,4 @@ def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, a
         for e in fix.edits
     )
     named = finding.code, finding.name, row, fix.message, fix.applicability
-    return Applied(*named, cell, at, spans, finding.severity, finding.follows)
+    return Applied(*named, cell, at, spans, finding.severity, fix.follows)

@@ -144,7 +144,7 @@ class ImportedRuns:
         found: dict[str, None] = {}
         files: set[str] = set()
         todo: list[str] = []
-        for module in dict.fromkeys(_imported_modules(text.encode("utf-8", "replace"))):
+        for module in dict.fromkeys(imported_modules(text.encode("utf-8", "replace"))):
             if not is_foreign(module):
                 imported, looked = self._modules.find(path, module)
                 files.update(looked)
@@ -243,7 +243,7 @@ class ImportedRuns:
             kernels = any(word in text for word in _BUILDS)
             files: set[str] = set()
             imported: dict[str, None] = {}
-            for module in dict.fromkeys(_imported_modules(text)):
+            for module in dict.fromkeys(imported_modules(text)):
                 if is_foreign(module):
                     continue
                 if package_worlds(module) is not None:
@@ -323,7 +323,7 @@ def _used_in_main(text: bytes, name: str) -> bool:
     return not any(word in line for line in above if not line.startswith((b"import ", b"from ")))
 
 
-def _imported_modules(text: bytes) -> Iterator[str]:
+def imported_modules(text: bytes) -> Iterator[str]:
     for match in _IMPORT.finditer(text):
         plain = match["plain"]
         if plain is not None:

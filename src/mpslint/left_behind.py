@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
 from mpslint.semantics.worlds.machines import MACS
@@ -30,10 +31,13 @@ KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
-SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor")
+SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor", *SPEAKING_OF_POOLS)
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
+MADE_OF_NUMBERS = (b"numpy", b".tensor(")
+"""Words of a module in which NumPy's numbers, which are float64, may become tensors."""
 _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
+UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
@@ -76,6 +80,8 @@ class Part(NamedTuple):
     last: int
     names: frozenset[str]
     """All names that it uses."""
+    is_table: bool = False
+    """A table of things of which somebody will choose one."""
 
     def is_run(self, names: set[str]) -> bool:
         """Whether somebody who uses these names may run it."""
@@ -101,6 +107,9 @@ def places(context: Context) -> Iterator[Place]:
     for event in worlds.events(Kind.SENT):
         if not event.caught:
             yield _place(context, event.node, WIDE)._replace(is_sent=True)
+    for call in uneven_pools(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, UNEVEN)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:
@@ -127,8 +136,38 @@ def parts(tree: ast.Module) -> list[Part]:
             found.append(Part(statement.name, "", 0, 0, used(rest)))
         elif not _is_program(statement):
             loose.append(statement)
-    found += [Part("", "", one.lineno, one.end_lineno or 0, used([one])) for one in loose]
-    return found
+    return [*found, *map(_loose, loose)]
+
+
+def _loose(statement: ast.stmt) -> Part:
+    """What an import does; what only gives something a name, alone or in a table, matters to those
+    who use that name."""
+    name, is_table = "", False
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        value = statement.value
+        if not any(isinstance(node, ast.Call) for node in ast.walk(value)):
+            name = statement.targets[0].id
+            is_table = isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set)
+    last = statement.end_lineno or statement.lineno
+    return Part("", name, statement.lineno, last, used([statement]), is_table)
+
+
+def programs(tree: ast.Module) -> list[Part]:
+    """What a file does when it is run by itself: below its test of `__name__`, else by calls that
+    stand at its top; empty for one that only defines things."""
+    main = [one for one in tree.body if _is_program(one)]
+    loose = [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
+    if not main and not any(_runs(one) for one in loose):
+        return []
+    return list(map(_loose, loose))
+
+
+def _runs(statement: ast.stmt) -> bool:
+    """A loop, a `with`, or a call of which nobody wants the result: no module that is imported
+    does much of that."""
+    if isinstance(statement, ast.For | ast.While | ast.With):
+        return True
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
 
 
 def _part(owner: str, name: str, node: ast.stmt, body: Sequence[ast.AST]) -> Part:

@@ -132,7 +132,7 @@ def lint(
             )
             if not suppressions.covers_judgement(finding, one.start)
         ]
-    counting = [finding for finding in kept if _counts(finding, settings)]
+    counting = [finding for finding in kept if counts(finding, settings)]
     return sorted(counting, key=lambda finding: finding.sort_key)
 
 
@@ -148,7 +148,7 @@ def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
     silent = [
         finding
         for finding in findings
-        if _counts(finding, settings) and (suppressions.whole_file or suppressions.covers(finding))
+        if counts(finding, settings) and (suppressions.whole_file or suppressions.covers(finding))
     ]
     return sorted(silent, key=lambda finding: finding.sort_key)
 
@@ -176,7 +176,7 @@ def _found(
     return found
 
 
-def _counts(finding: Finding, settings: Settings) -> bool:
+def counts(finding: Finding, settings: Settings) -> bool:
     """Whether a finding is at least as bad and as sure as the settings ask for."""
     least = settings.least_confidence(by_code(finding.code))
     return finding.severity >= settings.severity and finding.confidence >= least

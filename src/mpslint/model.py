@@ -76,6 +76,8 @@ class Fix(NamedTuple):
     message: str
     edits: tuple[Edit, ...]
     applicability: Applicability
+    follows: bool = False
+    """Tensors go where others are: it brings none to MPS by itself."""
 
 
 def doubtful(fix: Fix, reason: str) -> Fix:
@@ -83,7 +85,8 @@ def doubtful(fix: Fix, reason: str) -> Fix:
     if reason in fix.message:
         return fix
     message = f"{fix.message} ({reason})"
-    return Fix(message, fix.edits, min(fix.applicability, Applicability.UNSAFE))
+    level = min(fix.applicability, Applicability.UNSAFE)
+    return fix._replace(message=message, applicability=level)
 
 
 class Unused(NamedTuple):
@@ -159,7 +162,7 @@ class Finding:
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self._level = applicability
         self.follows = False
-        """Its fix goes where something else is, and so brings nothing to MPS by itself."""
+        """Its fix, once built, will be one that `follows`."""
         self.reason: str | None = None
         """What the analysis of the fixed text has against its fix."""
         self._fix: Fix | None = None

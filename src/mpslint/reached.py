@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import wide_words
-from mpslint.left_behind import SPEAKING, Part, Place, parts, places, run_by, used
+from mpslint.left_behind import MADE_OF_NUMBERS, SPEAKING, Part, Place, parts, places, run_by, used
 
 if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
@@ -47,7 +47,9 @@ class Reached:
 
     def _speaks(self, path: str) -> bool:
         text = self._modules.text(path) or b""
-        return any(word in text for word in (*SPEAKING, *wide_words()))
+        if any(word in text for word in (*SPEAKING, *wide_words())):
+            return True
+        return all(word in text for word in MADE_OF_NUMBERS)
 
     def _left_in(self, path: str) -> list[Place]:
         if path not in self._left:

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.asked import off_on_macs, takes_mps
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
+from mpslint.far_imports import FarImports
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
+from mpslint.half_ports import HalfPorts, ported, untouched
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.semantics.context import Context
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from mpslint.fixer import Hidden
+    from mpslint.model import Finding
     from mpslint.project import Project
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -46,6 +49,9 @@ class Together:
         self._failed: dict[str, str] = {}
         self._watched: set[str] = set()
         self._starting: list[Job] = []
+        self._untouched: dict[str, Sequence[Finding]] = {}
+        self._halves: set[str] = set()
+        """Reasons that hold for the fixes on one way, and not for all of their files."""
 
     def add(self, job: Job) -> None:
         """A file to fix."""
@@ -65,6 +71,10 @@ class Together:
         """A file that is judged with the others, and not fixed."""
         self._watched.add(job.path)
         self.add(job)
+
+    def leaves(self, path: str, findings: Sequence[Finding]) -> None:
+        """A file that is not fixed, and what is found in it."""
+        self._untouched[path] = findings
 
     def starts(self, job: Job) -> None:
         """A file that uses others, and does nothing by itself that could be judged."""
@@ -98,7 +108,7 @@ class Together:
 
     def _settle(self) -> None:
         for _ in range(MAX_TRIALS):
-            if not self._remade():
+            if not self._remade() and not self._leave_half_ports():
                 break
 
     def _try_what_was_doubted(self) -> bool:
@@ -126,7 +136,11 @@ class Together:
                 project.consulted()
                 against = self._fixing[path].judged(made, project, touched=True)
                 if not against:
-                    foreseen = dict.fromkeys(one.reason for one in made.findings if one.reason)
+                    foreseen = dict.fromkeys(
+                        one.reason
+                        for one in made.findings
+                        if one.reason and one.reason not in self._halves
+                    )
                     known = [Objection(reason, frozenset(), 0, on_mac=True) for reason in foreseen]
                     again.update(self._left_alone_with(path, project, known))
                     return
@@ -166,6 +180,45 @@ class Together:
                     if self._fixing[path].bar(self._made[path], [against]):
                         self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
                     break
+
+    def _leave_half_ports(self) -> bool:
+        """Leaves fixes on whose way something is left that no fix mends; whether there are some."""
+        if not any(self._fixing[path].opened(made) for path, made in self._made.items()):
+            return False
+        files = {
+            os.path.abspath(path): ported(
+                self._sources[path], self._made[path], self._fixing[path].opened(self._made[path])
+            )
+            for path in self._jobs
+        }
+        for path, findings in self._untouched.items():
+            files.setdefault(os.path.abspath(path), untouched(path, findings))
+        project = next(iter(self._around().values()))
+
+        def text_of(path: str) -> bytes:
+            return project.modules.text(path) or b""
+
+        def led_to(path: str) -> frozenset[str]:
+            return project.led_to(path, text_of(path).decode("utf-8", "replace"))
+
+        starting = [*map(os.path.abspath, self._untouched), *files]
+        found = HalfPorts(
+            {
+                path: one._replace(after=one.after or project.modules.tree(path))
+                for path, one in files.items()
+            },
+            project.modules.tree,
+            text_of,
+            FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
+            dict.fromkeys(starting),
+        ).found()
+        again = [path for path in self._jobs if os.path.abspath(path) in found]
+        for path in again:
+            doubts = found[os.path.abspath(path)]
+            self._halves.update(doubts.values())
+            self._fixing[path].leave(doubts)
+            self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+        return bool(again)
 
     def _takes_mps(self, path: str, made: Made) -> bool:
         project = self._project_of(self._jobs[path].settings, {})

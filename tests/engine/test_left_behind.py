@@ -33,7 +33,7 @@ class Net(nn.Module):
     def forward(self, x):
         mask = torch.ones(1, 2)
         if x.is_cuda:
-            mask = mask.cuda() * 2
+            mask = mask.cuda() if mask.dim() else mask
         return x * mask
 """
 FLOAT64_THAT_FOLLOWS = """\
@@ -80,6 +80,17 @@ def never_called(x):
 """
 
 
+UNEVEN_POOL = """\
+import torch
+from torch import nn
+from torch.nn import functional
+
+class Net(nn.Module):
+    def forward(self, x, size=7, whole=1):
+        return functional.adaptive_avg_pool1d(x, size) + functional.adaptive_avg_pool1d(x, whole)
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -112,6 +123,7 @@ def reason(folder: Path) -> str:
         pytest.param(MOVED_ON_CUDA_ONLY, "line 9: mask.cuda()", id="a move for CUDA alone"),
         pytest.param(FLOAT64_THAT_FOLLOWS, "line 16: torch.from_numpy(array).to(", id="an array"),
         pytest.param(CAST_TO_FLOAT64, "line 7: x.type(torch.float64)", id="a cast"),
+        pytest.param(UNEVEN_POOL, "line 7: functional.adaptive_avg_pool1d(", id="an uneven pool"),
     ],
 )
 def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_mps(
@@ -119,6 +131,11 @@ def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_m
 ) -> None:
     (folder / "parts.py").write_text(module)
     assert f"parts.py, {place}" in reason(folder)
+
+
+def test_a_pool_to_one_number_divides_whatever_it_is_given(folder: Path) -> None:
+    (folder / "parts.py").write_text(UNEVEN_POOL.replace("size=7", "size=(1, None)"))
+    assert fixed(folder).applied
 
 
 def test_what_an_imported_module_imports_is_asked_as_well(folder: Path) -> None:
@@ -197,7 +214,7 @@ def test_a_move_that_stays_keeps_the_others_of_its_file_back() -> None:
 
         def step(inputs, seen):
             if seen.is_cuda:
-                inputs = inputs.cuda() * 2
+                inputs = inputs.cuda() if inputs.dim() else inputs
             return net(inputs)
         """
     )

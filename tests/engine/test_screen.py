@@ -87,7 +87,7 @@ def test_all_rules_on_generated_programs_find_what_the_screened_ones_find() -> N
         screened = shown(source, screened=True)
         assert screened == shown(source, screened=False), text
         found += len(screened)
-    assert found > 1000
+    assert found > 900
 
 
 def plainly(rule: Rule, data: bytes) -> bool:

@@ -75,6 +75,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
         if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
+            together.leaves(result.path, result.findings)
             work.results.append(result)
             continue
         path = result.path

@@ -67,6 +67,8 @@ ATTRIBUTES: dict[str, Answer] = {
     "torch.version.hip": (ANY, ANY, ANY, ANY, ANY, ANY),
     "torch.has_mps": _BUILT_FOR_MPS,
     "torch.has_cuda": _BUILT_FOR_CUDA,
+    # One for each GPU, made when CUDA starts; its length stands for it.
+    "torch.cuda.default_generators": (1, SEVERAL, 0, 1, 0, 0),
 }
 """Attributes that ask it."""
 
@@ -287,6 +289,14 @@ WIDE_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose arrays are float64 unless a dtype is given."""
+ARRAY_DTYPE_AT = {
+    **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
+    **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),
+    **dict.fromkeys(("zeros_like", "ones_like", "empty_like"), 1),
+    **dict.fromkeys(("full", "full_like"), 2),
+    "eye": 3,
+}
+"""Functions of NumPy by where a dtype may be given without its name."""
 KEEPING_ARRAYS = _words(
     """
     array asarray copy stack vstack hstack concatenate ascontiguousarray sin cos tan exp log sqrt
@@ -295,6 +305,9 @@ KEEPING_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose array has the dtype of what they are given first."""
+OF_NUMBERS = _words("log log2 log10 log1p exp expm1 sqrt cbrt sin cos tan arctan tanh power")
+"""Functions of NumPy that make a number of Python's a float64 of NumPy's, of which `torch.tensor`
+makes a tensor of that dtype."""
 ARRAY_KEEPERS = _words(
     "copy reshape transpose flatten ravel squeeze repeat swapaxes take clip round cumsum cumprod"
 )

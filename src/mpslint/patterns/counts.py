@@ -26,7 +26,7 @@ def count_level(context: Context, call: ast.Call) -> Applicability | None:
     uses = _uses(context, call)
     if uses is None or any(name == "max" for name, _ in context.names.every_binding()):
         return None
-    if any(_goes_through(context, use) for use in uses):
+    if any(_goes_through(context, use) or _names_device(context, use) for use in uses):
         return None
     calculated = all(isinstance(context.index.parents[use], ast.BinOp) for use in uses)
     return Applicability.SAFE if calculated else Applicability.UNSAFE
@@ -48,6 +48,26 @@ def _uses(context: Context, call: ast.Call) -> list[ast.expr] | None:
         for use in context.index.names[target.id]
         if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is owner
     ]
+
+
+def _names_device(context: Context, use: ast.expr) -> bool:
+    """`f"cuda:{rank % count}"`: without CUDA there is none of that name, whatever the number."""
+    for parent in context.index.ancestors(use):
+        if isinstance(parent, ast.stmt):
+            break
+        if isinstance(parent, ast.Call) and _is_device(context, parent):
+            return True
+        if any(
+            isinstance(part, ast.Constant) and str(part.value).startswith("cuda")
+            for part in ast.walk(parent)
+            if isinstance(parent, ast.BinOp | ast.JoinedStr | ast.Call)
+        ):
+            return True
+    return False
+
+
+def _is_device(context: Context, call: ast.Call) -> bool:
+    return context.resolve(call.func) in ("torch.device", "torch.cuda.device")
 
 
 def _goes_through(context: Context, use: ast.expr) -> bool:

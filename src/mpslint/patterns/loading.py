@@ -43,7 +43,8 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
     """Add `map_location=` behind the last argument.
 
     A state dict goes to the CPU, from where it is copied into what is there: the same parameters
-    on the same device, also with CUDA, where the way leads over the host. Anything else stays
+    on the same device, also with CUDA, where the way leads over the host; and so does a module that
+    is moved at once. Anything else stays
     where it was saved if there is CUDA, and goes to the CPU elsewhere; but a module that nothing
     moves later goes to the very device that its inputs are moved to.
     """
@@ -57,7 +58,7 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
         return None
     value, level = f"{mark}cpu{mark}", Applicability.SAFE
     edits: tuple[Edit, ...] = ()
-    if not goes_to_state_dict(context, call):
+    if not goes_to_state_dict(context, call) and not _is_moved_at_once(context, call):
         if torch is None:
             return None
         if _is_module(context, call) and not _is_moved(context, call):
@@ -112,6 +113,19 @@ def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
             f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{source.text[at : end - 1]}"
         )
     return [replace_span(source, start + 1, end - 1, f"{newline}{inner}{given}{newline}{indent}")]
+
+
+def _is_moved_at_once(context: Context, call: ast.Call) -> bool:
+    """`torch.jit.load(path).eval().to(device)`: a module that is moved where it is loaded."""
+    node: ast.AST = call
+    while isinstance(method := context.index.parents[node], ast.Attribute):
+        outer = context.index.parents[method]
+        if not isinstance(outer, ast.Call) or outer.func is not method:
+            return False
+        if method.attr in ("to", "cuda"):
+            return _is_module(context, call)
+        node = outer
+    return False
 
 
 def _is_moved(context: Context, call: ast.Call) -> bool:

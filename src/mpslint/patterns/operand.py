@@ -89,7 +89,7 @@ def _read_operand(context: Context, test: ast.expr) -> Fix | None:
         outer = _in_own_parentheses(context, node)
         start, end = outer if outer is not None else (start, end)
     edit = replace_span(context.source, start, end, f"{text}.device")
-    return Fix(f"Use the device of {text}", (edit,), Applicability.SAFE)
+    return Fix(f"Use the device of {text}", (edit,), Applicability.SAFE, follows=True)
 
 
 def _device(context: Context, node: ast.expr) -> object:
@@ -200,4 +200,4 @@ def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
         found = inner if can_dedent(context, node, other_arm=gate.inverted) else None
     if found is None:
         return None
-    return Fix(f"Move to the device of {text}", tuple(found), Applicability.SAFE)
+    return Fix(f"Move to the device of {text}", tuple(found), Applicability.SAFE, follows=True)

@@ -50,12 +50,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.runtime import cuda_names
-from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.no_gpus import harm_of_none
+from mpslint.semantics.no_gpus import NOBODY_SPAWNED, harm_of_none
 
 _NAMES = [
     "get_device_name",
@@ -121,6 +121,8 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             f"{_COUNT}() is 0 where there is no CUDA: {harm}",
+            # Who starts a process for each GPU was asked for that, and can ask for none.
+            confidence=Confidence.INFERRED if harm == NOBODY_SPAWNED else Confidence.CERTAIN,
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
         )

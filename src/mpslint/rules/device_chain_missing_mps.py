@@ -50,7 +50,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
@@ -141,6 +141,7 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         rule,
         test,
         message,
+        confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
         labels=labels,
         applicability=partial(_level, context, test),
         fix=partial(by_operand, context, test),

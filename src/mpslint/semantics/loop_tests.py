@@ -59,3 +59,29 @@ def warms_up(test: ast.expr) -> bool:
         and "warm" in (item.id if isinstance(item, ast.Name) else item.attr).lower()
         for item in ast.walk(test)
     )
+
+
+def holds_once(test: ast.expr, body: list[ast.stmt]) -> bool:
+    """Whether the arm makes its own test false: `if first is None: first = ...`, `if start:` with
+    `start = False`."""
+    negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+    asked = test.operand if isinstance(test, ast.UnaryOp) and negated else test
+    of_none = False
+    if isinstance(asked, ast.Compare):
+        of_none = isinstance(asked.ops[0], ast.Is) and ast.unparse(asked.comparators[0]) == "None"
+        if not of_none or len(asked.ops) > 1 or negated:
+            return False
+        asked = asked.left
+    if not isinstance(asked, ast.Name | ast.Attribute):
+        return False
+    name = ast.unparse(asked)
+    return any(
+        isinstance(item, ast.Assign)
+        and any(ast.unparse(target) == name for target in item.targets)
+        and (
+            not (isinstance(item.value, ast.Constant) and item.value.value is None)
+            if of_none
+            else isinstance(item.value, ast.Constant) and item.value.value is negated
+        )
+        for item in body
+    )

@@ -18,6 +18,7 @@ from mpslint.semantics.loop_tests import (
     answers,
     counted_up,
     deciding_names,
+    holds_once,
     mode,
     warms_up,
 )
@@ -49,6 +50,7 @@ class Loops:
         self._flow = flow
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
+        self._counted: dict[Loop, frozenset[str]] = {}
         self._waits: dict[Loop | FunctionNode, bool] = {}
         self._skipped: dict[Loop | FunctionNode, frozenset[ast.stmt]] = {}
 
@@ -100,6 +102,8 @@ class Loops:
                 if self._in_another_mode(parent, child, loop):
                     return False
                 body = parent.body if isinstance(parent.body, list) else []
+                if child in body and holds_once(parent.test, body):
+                    return False
                 if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
                     return False
             if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
@@ -237,16 +241,23 @@ class Loops:
         `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
         found: set[str] = set()
         for parent in self._index.ancestors(node):
-            if isinstance(parent, ast.For):
-                call, target = parent.iter, parent.target
-                name = self._counting(call)
-                if name == "range" and isinstance(target, ast.Name):
-                    found.add(target.id)
-                elif name == "enumerate" and isinstance(target, ast.Tuple):
-                    found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
             if isinstance(parent, LOOPS):
-                found |= {name for item in parent.body if (name := counted_up(item, found))}
+                if parent not in self._counted:
+                    self._counted[parent] = self._counted_by(parent)
+                found |= self._counted[parent]
         return found
+
+    def _counted_by(self, loop: Loop) -> frozenset[str]:
+        found: set[str] = set()
+        if isinstance(loop, ast.For):
+            target = loop.target
+            name = self._counting(loop.iter)
+            if name == "range" and isinstance(target, ast.Name):
+                found.add(target.id)
+            elif name == "enumerate" and isinstance(target, ast.Tuple):
+                found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+        found |= {name for item in loop.body if (name := counted_up(item, found))}
+        return frozenset(found)
 
     def _counting(self, node: ast.expr) -> str | None:
         """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""

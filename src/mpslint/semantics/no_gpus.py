@@ -11,6 +11,7 @@ from mpslint.semantics.value_syntax import last_name
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+NOBODY_SPAWNED = "no process is spawned"
 _DEPTH = 2
 _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
 """Divide the layers of a model by the number of devices that they are given."""
@@ -90,7 +91,7 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
         if next(context.calls_of("torch.cuda.is_available"), None) is not None:
-            return "no process is spawned"
+            return NOBODY_SPAWNED
     if isinstance(parent, ast.Call) and node in parent.args[:1]:
         function = parent.func
         if last_name(function) == "range":

@@ -40,7 +40,8 @@ class Arrays(Core):
 
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """A function of NumPy."""
-        dtype = keywords.get("dtype")
+        at = facts.ARRAY_DTYPE_AT.get(name)
+        dtype = keywords.get("dtype", args[at] if at is not None and at < len(args) else None)
         if name in ("asarray", "array", "ascontiguousarray") and args:
             if one(args[0], self.frame.mask).kind == TENSOR:
                 self.emit(Kind.READ, node, name="asarray", value=args[0])
@@ -55,6 +56,8 @@ class Arrays(Core):
             first = one(first.v[0], ALL)
         if first.kind == ARRAY and name.rpartition(".")[2] in facts.KEEPING_ARRAYS:
             return first
+        if name in facts.OF_NUMBERS and first.kind == CONST and type(first.v) in (int, float):
+            return Atom(ARRAY, "float64", scalar=True)
         return Atom(ARRAY)
 
 

@@ -6,7 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.expressions import Expressions
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.machines import ALL, CUDA
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -50,6 +50,8 @@ class BuiltinCalls(Expressions):
             return self._any_or_all(name, args[0])
         if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
             return self._least(ALL, args)
+        if name == "len" and args and type(one(args[0], CUDA).v) is int:
+            return args[0]  # a tuple of the machine's, known by its length alone
         if name in ("len", "min", "max", "sum", "abs", "round"):
             return UNK
         if name == "hasattr" and len(node.args) == 2:

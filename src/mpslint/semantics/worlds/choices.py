@@ -46,6 +46,8 @@ class Choice(NamedTuple):
     devices: tuple[ast.expr, ...]
     """Where the CUDA device is written that it chooses."""
     use: ast.AST
+    is_flag: bool = False
+    """It is no device: what will be done where the flag is true is not seen."""
 
 
 def written(worlds: Worlds) -> Iterator[Written]:
@@ -117,7 +119,7 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         if not new:
             continue
         seen |= tests
-        yield Choice(tuple(new), tuple(devices), event.node)
+        yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
 
 
 def _read_as_on_host(worlds: Worlds) -> Iterator[Event]:
@@ -152,7 +154,7 @@ def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:
         return set(event.tests), []
     if event.name == "choices" or value.__class__ is not Cases:
         return set(), []
-    if event.kind is Kind.DECIDED or not any(a.kind == DEVICE for _, a in cases_of(value)):
+    if _is_flag(event):
         return _flag(event), []
     away = parted(value, event.worlds)
     refused = _refused(event)
@@ -168,6 +170,14 @@ def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:
         elif mask & away:
             tests |= atom.tests
     return tests, devices
+
+
+def _is_flag(event: Event) -> bool:
+    if event.kind is Kind.READ or _is_left(event):
+        return False
+    return event.kind is Kind.DECIDED or not any(
+        atom.kind == DEVICE for _, atom in cases_of(event.value)
+    )
 
 
 def _refused(event: Event) -> int:

@@ -8,6 +8,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     FALSE,
+    HOST,
     MAPPING,
     ON_HOST,
     SEQUENCE,
@@ -80,12 +81,18 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         scalar = left.scalar and (right.kind != TENSOR or right.scalar)
         return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
-        return a if a.kind == ARRAY else b
+        array, other = (a, b) if a.kind == ARRAY else (b, a)
+        # A single number follows the arrays that it meets.
+        return array if not array.scalar or other.kind in (CONST, HOST) else _met(other)
     if a.kind == CONST and b.kind == CONST:
         if type(a.v) is str and type(b.v) is str and not (a.maybe or b.maybe):
             return Atom(CONST, a.v + b.v)  # "mmcv." + "_ext"
         return ON_HOST
     return UNK
+
+
+def _met(other: Atom) -> Atom:
+    return other if other.kind == ARRAY else UNK
 
 
 def picked(atom: Atom, index: Atom) -> Value:

@@ -1,0 +1,50 @@
+"""Imports that no folder known to hold a program's modules answers: those of programs that put
+another folder on `sys.path` when they start. Among the files of a run the one that ends in the
+module's dotted name is taken for it, where there is one alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from mpslint.imported_runs import imported_modules
+from mpslint.left_behind import MOST_MODULES
+
+
+class FarImports:
+    """What files of a run lead to, also by such imports."""
+
+    def __init__(
+        self,
+        files: Iterable[str],
+        text_of: Callable[[str], bytes],
+        led_to: Callable[[str], Iterable[str]],
+    ) -> None:
+        self._text_of = text_of
+        self._led_to = led_to
+        self._ending: dict[str, list[str]] = {}
+        for path in files:
+            stem = os.path.splitext(os.path.basename(path))[0]
+            self._ending.setdefault(stem, []).append(path)
+
+    def led_to(self, path: str) -> list[str]:
+        found = dict.fromkeys(self._led_to(path))
+        todo = [path, *found]
+        while todo and len(found) < MOST_MODULES:
+            for other in self._named_by(todo.pop(0)):
+                if other != path and other not in found:
+                    more = [one for one in self._led_to(other) if one not in found]
+                    found.update(dict.fromkeys([other, *more]))
+                    todo += [other, *more]
+        return [one for one in found if one != path]
+
+    def _named_by(self, path: str) -> list[str]:
+        found = []
+        for module in imported_modules(self._text_of(path)):
+            parts = module.split(".")
+            if len(parts) > 1 and parts[0]:
+                ending = os.sep + os.path.join(*parts) + ".py"
+                same = [one for one in self._ending.get(parts[-1], ()) if one.endswith(ending)]
+                found += same if len(same) == 1 else []
+        return found

@@ -1,0 +1,69 @@
+"""Batches that only `DataParallel` moves: it takes what a model is called with to CUDA's devices,
+and hands it on as it is where there are none.
+
+Seen from the loop: one part of the batch is moved by hand (the target), another is given to the
+model as the loader made it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.semantics.index import FUNCTIONS
+
+WRAPPING = b"DataParallel("
+_MODES = frozenset({"train", "eval"})
+"""What only a module is told, among the things that a batch is given to."""
+_MOVES = frozenset({"to", "cuda"})
+
+
+def left_to_wrapper(tree: ast.Module) -> Iterator[ast.Call]:
+    """Calls of a model with a part of a batch that nothing moves, where another part is moved."""
+    for function in ast.walk(tree):
+        if isinstance(function, FUNCTIONS):
+            nodes = list(ast.walk(function))
+            models = {
+                node.func.value.id
+                for node in nodes
+                if isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in _MODES
+                and isinstance(node.func.value, ast.Name)
+            }
+            for loop in nodes if models else ():
+                if isinstance(loop, ast.For):
+                    yield from _left(loop, models)
+
+
+def _left(loop: ast.For, models: set[str]) -> Iterator[ast.Call]:
+    batch = _names(loop.target)
+    body = [node for statement in loop.body for node in ast.walk(statement)]
+    for node in body:  # `input, target = batch`
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            if node.value.id in batch:
+                batch |= set().union(*map(_names, node.targets))
+    moved = {
+        name
+        for node in body
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in _MOVES
+        for name in _names(node.func.value)
+    }
+    changed = {
+        name
+        for node in body
+        if isinstance(node, ast.Assign) and not isinstance(node.value, ast.Name)
+        for target in node.targets
+        for name in _names(target)
+    }
+    for node in body if moved & batch else ():
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            given = {one.id for one in node.args if isinstance(one, ast.Name)}
+            if node.func.id in models and given & batch - moved - changed:
+                yield node
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

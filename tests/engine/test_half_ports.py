@@ -1,0 +1,218 @@
+"""Fixes that bring tensors to MPS are made where nothing on their way still asks for CUDA alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.cli.fix import run
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(2).cuda()
+"""
+PROGRAM = """\
+import torch
+
+from net import Net
+
+net = Net().cuda()
+print(net(torch.ones(1, 2).cuda()))
+"""
+ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
+"""What raises on a Mac, and has no fix."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pyproject.toml").write_text("[tool.mpslint]\n")
+    (tmp_path / "net.py").write_text(NET)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changed(folder: Path, **texts: str) -> set[str]:
+    """The files that fixing the folder changes."""
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+    before = {path: path.read_text() for path in folder.glob("*.py")}
+    run(["--no-verify", "--no-cache", "--quiet", str(folder)])
+    return {path.stem for path, text in before.items() if path.read_text() != text}
+
+
+def test_a_program_of_which_all_is_fixed_is_ported(folder: Path) -> None:
+    assert changed(folder) == {"net", "program"}
+
+
+def test_what_raises_in_the_same_program_keeps_all_of_it_from_mps(folder: Path) -> None:
+    assert changed(folder, program=PROGRAM + ON_CUDA_ALONE) == set()
+
+
+def test_a_fix_on_the_way_of_another_program_is_made_for_that(folder: Path) -> None:
+    found = changed(folder, other=PROGRAM + ON_CUDA_ALONE)
+    assert found == {"net", "program"}
+
+
+def test_what_raises_in_a_callee_keeps_its_callers_from_mps(folder: Path) -> None:
+    callee = NET + "\n\ndef which():\n    return torch.cuda.current_device()\n"
+    caller = PROGRAM.replace("import Net", "import Net, which") + "print(which())\n"
+    assert changed(folder, net=callee, program=caller) == set()
+
+
+def test_a_function_that_no_program_calls_is_on_no_way(folder: Path) -> None:
+    found = changed(folder, net=NET + "\n\ndef which():\n    return torch.cuda.current_device()\n")
+    assert found == {"net", "program"}
+
+
+def test_a_name_means_what_its_own_file_gives_it(folder: Path) -> None:
+    callee = NET + "\n\ndef which():\n    return torch.cuda.current_device()\n"
+    caller = PROGRAM + "\n\ndef which():\n    return 1\n\n\nprint(which())\n"
+    assert changed(folder, net=callee, program=caller) == {"net", "program"}
+
+
+def test_of_a_table_of_models_one_that_cannot_come_keeps_no_other_back(folder: Path) -> None:
+    table = """\
+import torch
+
+from net import Net, Other
+
+models = {"net": Net, "other": Other}
+
+
+def main(name):
+    net = models[name]().cuda()
+    print(net(torch.ones(1, 2).cuda()))
+
+
+if __name__ == "__main__":
+    main("net")
+"""
+    other = NET + (
+        "\n\nclass Other(nn.Module):\n    def forward(self, x):\n"
+        "        print(torch.cuda.current_device())\n        return x\n"
+    )
+    assert changed(folder, net=other, program=table) == {"net", "program"}
+
+
+STAYING = """\
+import torch
+
+from boxes import overlap
+
+kind = torch.cuda.FloatTensor if torch.cuda.is_available() else torch.FloatTensor
+boxes = torch.ones(2, 4).type(kind)
+print(kind)
+print(overlap(boxes, boxes))
+"""
+OVERLAP = """\
+import torch
+
+
+def overlap(one, two):
+    if torch.cuda.is_available():
+        return torch.max(one - two, torch.zeros(one.shape).cuda())
+    else:
+        return torch.max(one - two, torch.zeros(one.shape))
+"""
+
+
+def test_what_a_caller_that_stays_on_the_cpu_hands_its_tensors_to_stays_as_well(
+    folder: Path,
+) -> None:
+    assert "boxes" not in changed(folder, boxes=OVERLAP, stays=STAYING)
+
+
+LOADING = """\
+import argparse
+
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("weights")
+args = parser.parse_args()
+net = nn.Linear(2, 2){move}
+net.load_state_dict(torch.load(args.weights))
+"""
+
+
+def test_a_checkpoint_beside_what_comes_to_mps_is_loaded_there_too(folder: Path) -> None:
+    changed(folder, loading=LOADING.format(move=".cuda()"))
+    assert 'torch.load(args.weights, map_location="cpu")' in (folder / "loading.py").read_text()
+
+
+def test_a_checkpoint_that_only_may_come_from_cuda_is_left_where_nothing_is_ported(
+    folder: Path,
+) -> None:
+    assert "loading" not in changed(folder, loading=LOADING.format(move=""))
+
+
+def test_who_asks_for_other_rules_gets_no_edits_of_this_one(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.mpslint]\nignore = ["MPS413"]\n')
+    changed(folder, loading=LOADING.format(move=".cuda()"))
+    text = (folder / "loading.py").read_text()
+    assert ".to(device)" in text
+    assert "map_location" not in text
+
+
+FOLLOWING = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        mask = torch.ones(2)
+        if x.is_cuda:
+            mask = mask.cuda()
+        return x * mask
+"""
+
+
+def test_what_follows_a_tensor_is_written_also_where_nothing_is_ported(folder: Path) -> None:
+    assert changed(folder, net=FOLLOWING, program=PROGRAM + ON_CUDA_ALONE) == {"net"}
+
+
+WRAPPED = """\
+import torch
+from loop import train
+from torch import nn
+
+net = {}.cuda()
+train(net, [(torch.ones(1, 2), torch.ones(1, 2))])
+"""
+LOOP = """\
+def train(net, loader):
+    net.train()
+    for inputs, target in loader:
+        target = target.cuda(non_blocking=True)
+        print((net(inputs) - target).sum())
+"""
+
+
+def test_a_batch_that_only_data_parallel_moves_keeps_its_program_from_mps(folder: Path) -> None:
+    program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
+    assert changed(folder, loop=f"import torch\n\n\n{LOOP}", wrapped=program) == {"net", "program"}
+
+
+def test_a_batch_that_is_moved_itself_comes_to_mps_with_its_program(folder: Path) -> None:
+    program = WRAPPED.format("nn.DataParallel(nn.Linear(2, 2))")
+    loop = LOOP.replace("net(inputs)", "net(inputs.cuda())")
+    found = changed(folder, loop=f"import torch\n\n\n{loop}", wrapped=program)
+    assert found == {"net", "program", "loop", "wrapped"}
+
+
+def test_modules_of_a_folder_that_a_program_puts_on_its_path_are_on_its_way(folder: Path) -> None:
+    (folder / "lib" / "core").mkdir(parents=True)
+    (folder / "lib" / "core" / "which.py").write_text(
+        "import torch\n\n\ndef which():\n    return torch.cuda.current_device()\n"
+    )
+    head = 'import sys\n\nsys.path.insert(0, "lib")\nfrom core.which import which\n'
+    assert changed(folder, program=head + PROGRAM + "print(which())\n") == set()

@@ -35,7 +35,10 @@ _UP = 8
 """So many folders up the head of a project is looked for."""
 _LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
 """Python's ways to take a name from a text, but for attributes of one's own."""
+_LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
+_IMPORTING = (b"import_module(", b"__import__(")
+"""Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
 class _Whole(NamedTuple):
@@ -101,7 +104,8 @@ class Mentions:
         users = [
             other
             for other in whole.modules
-            if re.search(rb"\b%s\b" % re.escape(word), self._modules.text(other) or b"")
+            if word in (data := self._modules.text(other) or b"")
+            and re.search(rb"\b%s\b" % re.escape(word), data)
         ]
         if len(users) > _MOST_PARSED:
             return False, files
@@ -148,10 +152,10 @@ class Mentions:
     def _takes_by_text(self, other: str, data: bytes, path: str) -> bool:
         """Whether a module takes names from texts that may be those of the file at `path`."""
         folder, own = os.path.split(path)
-        if _IMPORTED_BY_TEXT.search(data):
+        if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
             stems = os.path.splitext(own)[0], os.path.basename(folder)
             return any(stem.encode("utf-8", "replace") in data for stem in stems)
-        if not _LOOKED_UP.search(data):
+        if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
             return False
         imported = self._runs.imports_of(other)
         return path in imported or os.path.join(folder, "__init__.py") in imported
@@ -274,6 +278,10 @@ def _is_head(folder: str) -> bool:
     except OSError:
         return False
     return any(name in _BUILT or name.startswith(_HEADS) for name in names)
+
+
+def _has(data: bytes, words: tuple[bytes, ...]) -> bool:
+    return any(word in data for word in words)
 
 
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:

@@ -22,7 +22,12 @@ import torch
 
 def to_gpu(x):
     return x.cuda()
+
+
+def shape(x):
+    return x.shape
 """
+USER = {"show.py": "from utils import shape\n\nprint(shape(1))\n"}
 NET = """\
 import torch
 
@@ -41,7 +46,7 @@ class Net(torch.nn.Module):
 
 
 def project(folder: Path, files: dict[str, str], head: str = "README.md") -> Path:
-    for name, text in {head: "A project.\n", **files}.items():
+    for name, text in {head: "A project.\n", **USER, **files}.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -106,7 +111,7 @@ def test_a_module_below_a_folder_that_is_no_package_is_known_by_the_end_of_its_p
 
 
 def test_a_method_is_used_where_an_object_of_the_project_may_have_it(tmp_path: Path) -> None:
-    project(tmp_path, {"net.py": NET, "train.py": "import torch\nx = torch.load('x')\n"})
+    project(tmp_path, {"net.py": NET, "train.py": "from net import Net\nx = Net()\n"})
     assert found(tmp_path / "net.py") == [10], "forward is torch's to call, load is nobody's"
     project(tmp_path, {"train.py": "from net import Net\nnet = Net()\nx = net.load('x')\n"})
     assert found(tmp_path / "net.py") == [10, 13]
@@ -136,6 +141,12 @@ def test_what_others_install_they_may_use_but_for_private_names(tmp_path: Path) 
     assert found(tmp_path / "utils.py") == [5]
     project(tmp_path, {"utils.py": UTILS.replace("to_gpu", "_to_gpu")}, head="setup.py")
     assert found(tmp_path / "utils.py") == []
+
+
+def test_a_file_of_which_nothing_is_used_is_for_somebody_else(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": UTILS, "net.py": NET, "show.py": "print(1)\n"})
+    assert found(tmp_path / "utils.py") == [5]
+    assert found(tmp_path / "net.py") == [10, 13]
 
 
 def test_a_file_of_no_known_project_is_taken_as_it_is(tmp_path: Path) -> None:

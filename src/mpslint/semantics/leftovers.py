@@ -1,7 +1,8 @@
 """Functions that nothing in the project uses any more: what they do happens on no machine.
 
-A function is one where neither its own file nor any other of the project has its name. What may be
-called without it is none: tests, hooks of a framework's classes, what a decorator registers.
+A function is one where neither its own file nor any other of the project has its name, while
+something else of the file is used. What may be called without its name is none: tests, hooks of a
+framework's classes, what a decorator registers.
 """
 
 from __future__ import annotations
@@ -99,7 +100,26 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
     if _takes_by_text(context) or _is_mentioned(context, defined):
         return False
     assert context.elsewhere is not None
-    return not context.elsewhere.uses(path, node.name, method=owner is not None)
+    if context.elsewhere.uses(path, node.name, method=owner is not None):
+        return False
+    return _is_left_among_used(context, defined)
+
+
+def _is_left_among_used(context: Context, defined: _Defined) -> bool:
+    """Whether something else of the file is used: its class, or another function. A file of which
+    nothing is used is new, or for somebody who is not in the project."""
+    node, owner = defined
+    others = [owner] if owner is not None else context.tree.body
+    assert context.elsewhere is not None
+    for other in others:
+        if not isinstance(other, (*FUNCTIONS, ast.ClassDef)) or other is node:
+            continue
+        names = context.index.names.get(other.name, ())
+        if any(not context.index.within(use, other) for use in names):
+            return True
+        if context.elsewhere.uses(context.source.path, other.name, method=False):
+            return True
+    return False
 
 
 def _is_plain(context: Context, node: FunctionNode) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
-from conftest import CUDA_ONLY, Cli
+from conftest import CUDA_ONLY, FIXTURES, Cli
 
 from mpslint import __version__
 from mpslint.cli import COMMANDS
@@ -233,3 +233,12 @@ def test_an_interrupt_is_exit_130(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr("mpslint.runner.check_all", interrupt)
     assert cli("check") == (130, "", "interrupted\n")
+
+
+def test_a_diff_without_safe_fixes_names_the_unsafe_ones(cli: Cli, project: Path) -> None:
+    path = project / "model.py"
+    path.write_bytes((FIXTURES / "rules/item-in-loop/basic.py").read_bytes())
+    ran = cli("fix", "--diff", "--select", "MPS303", path)
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err.startswith("No safe fixes; ")
+    assert ran.err.endswith(" more with `--unsafe-fixes`.\n")

@@ -19,6 +19,7 @@ from mpslint.cli.options import (
 from mpslint.cli.parsing import Parser
 from mpslint.cli.planning import Work, plan_files
 from mpslint.cli.reporting import for_people, report
+from mpslint.model import Applicability
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
 from mpslint.output.text import count
@@ -157,6 +158,12 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
         print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
+    elif not work.planned and not options.quiet:
+        unsafe = sum(
+            one.applicability is Applicability.UNSAFE for result in left for one in result.findings
+        )
+        if unsafe:
+            print(f"No safe fixes; {unsafe} more with `--unsafe-fixes`.", file=sys.stderr)
     if any(result.error for result in work.results):
         return ERROR
     return FINDINGS if work.planned and not options.exit_zero else OK

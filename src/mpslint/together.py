@@ -211,6 +211,7 @@ class Together:
             text_of,
             FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
             dict.fromkeys(starting),
+            project.imports_on,
         ).found()
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:

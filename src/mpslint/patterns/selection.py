@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
+_STRANGER = "nothing of the file needs torch yet: what reads it may have none"
 _FREE_NAMES = "free names for a device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
@@ -46,6 +47,8 @@ class Reference(NamedTuple):
     level: Applicability = Applicability.SAFE
     """Unsafe where somebody else may have chosen another device than the CUDA one."""
     asks: bool = False  # `get_device()`: it asks the machine wherever it stands
+    reason: str = ""
+    """Why it is unsafe."""
 
     @property
     def type_text(self) -> str:
@@ -141,14 +144,20 @@ def reference(
         if used is None or not type_only or not is_of_module(context, at_hand):
             return Reference(at_hand.text, at_hand.is_string, ())
     if used is not None:
-        return Reference(used[0], used[1], (), used[2])
+        reason = other_device(used[0]) if used[2] is not Applicability.SAFE else ""
+        return Reference(used[0], used[1], (), used[2], reason=reason)
     beside = partner(context, node)
     if beside is not None and not type_only:
         return Reference(f"{beside}.device", False, ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
-        return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
+        reason = other_device(at_hand.text)
+        return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE, reason=reason)
     return added
+
+
+def other_device(name: str) -> str:
+    return f"where there is CUDA, {name} may still be another device"
 
 
 def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
@@ -198,7 +207,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     edit = insert(place.offset, f"{lead}{prefix}{newline}{body}{newline}{_gap(source, place)}")
     # What a file without torch says may well be read by something that has none.
     level = Applicability.UNSAFE if place.stranger else opening_level(context)
-    return Reference(name, False, (edit,), level)
+    return Reference(name, False, (edit,), level, reason=_STRANGER if place.stranger else "")
 
 
 def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:

@@ -22,8 +22,11 @@ class Own(Runner):
 BY_INDEX = """\
 import torch
 
-rank = int(input())
-x = torch.ones(2).cuda(rank)
+
+def moved(x, index):
+    return x.cuda(index)
+
+
 y = torch.ones(2).cuda()
 """
 

@@ -24,6 +24,7 @@ from mpslint.patterns.place import (
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
 
@@ -194,8 +195,12 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     deferred = _deferred(context, node, place, cuda)
     if styled is not None and not comes_before(context, place._replace(offset=styled.offset), node):
         styled = None
-    if deferred is not None and (styled is None or styles.is_inline(context)):
+    inline = context.settings.style == "inline"
+    if deferred is not None and (styled is None or inline):
         return deferred
+    if styled is not None and styled.is_call and inline and _is_only_need(context, node):
+        added = (insert(styled.offset, _with_gaps(context, styled)),) if styled.before else ()
+        return Reference(styled.expression, styled.is_string, added, _own_level(context, styled))
     if styled is not None:
         return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)
@@ -309,10 +314,20 @@ def _styled(context: Context, name: str, place: Place, styled: styles.Selection)
     gap = newline * (2 if "def " in styled.before or styled.offset > place.offset else 1)
     line = f"{name} = {styled.expression}{newline}"
     edit = insert(styled.offset, f"{lead}{torch}{styled.before}{gap}{line}")
-    # The project's own helper keeps to the project's policy.
-    own = styled.expression.endswith("()") and "def " not in styled.before
-    level = Applicability.SAFE if own else opening_level(context)
-    return Reference(name, styled.is_string, (edit,), level)
+    return Reference(name, styled.is_string, (edit,), _own_level(context, styled))
+
+
+def _is_only_need(context: Context, node: ast.AST) -> bool:
+    """Whether the device that is written out here is all that the file needs, and not in a loop."""
+    if not isinstance(node, ast.Constant) or device_places(context) != [node]:
+        return False
+    return not any(isinstance(parent, LOOPS) for parent in context.index.ancestors(node))
+
+
+def _own_level(context: Context, styled: styles.Selection) -> Applicability:
+    """The project's own helper keeps to the project's policy."""
+    own = styled.is_call and "def " not in styled.before
+    return Applicability.SAFE if own else opening_level(context)
 
 
 def _cuda_text(context: Context) -> str:

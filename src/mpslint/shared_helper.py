@@ -8,9 +8,11 @@ it, and used as the setting `helper-module` has it.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
+from mpslint.project import imports_from
 from mpslint.semantics.context import Context
 
 if TYPE_CHECKING:
@@ -58,7 +60,15 @@ def shared(
             project = project_of(sharing, {})
         except MpslintError:  # outside of the settings' folder
             continue
-        able = [path for path in paths if _can_import(project, sharing, selecting[path][0], helper)]
+        contexts = []
+        for path in paths:
+            source = selecting[path][0]
+            contexts.append(Context(source, source.parse(), sharing, project))
+        names = {one.source.path: _imported_as(one, contexts, project, helper) for one in contexts}
+        # Two names for one module are two ideas of where a program of the project starts.
+        known = Counter(name for name in names.values() if name is not None)
+        usual = known.most_common(1)[0][0] if known else None
+        able = [path for path in paths if usual is not None and names[path] == usual]
         if len(able) >= _LEAST:
             found.update(dict.fromkeys(able, sharing))
     return found
@@ -74,17 +84,30 @@ def _place(paths: Iterable[str]) -> str | None:
     return None
 
 
-def _can_import(project: Project, settings: Settings, source: SourceFile, helper: str) -> bool:
-    """Whether a file can import the helper wherever it is itself: a package that is installed has
-    nothing of what lies above it."""
-    own, folder = os.path.dirname(os.path.abspath(source.path)), os.path.dirname(helper)
-    if source.path.endswith(".ipynb"):
-        return False
+def _imported_as(
+    context: Context, others: Iterable[Context], project: Project, helper: str
+) -> str | None:
+    """The name by which a file can import the helper wherever it is itself; None for none.
+
+    A package that is installed has nothing of what lies above it; and where a program's modules
+    start is known for the folder of the file itself, and where imports of the files show it.
+    """
+    path = os.path.abspath(context.source.path)
+    own, folder = os.path.dirname(path), os.path.dirname(helper)
+    if path.endswith(".ipynb"):
+        return None
     if _in_package(own) and not _in_package(folder):
         if any(os.path.lexists(os.path.join(folder, name)) for name in _INSTALLED):
-            return False
-    context = Context(source, source.parse(), settings, project)
-    return project.helper_import(context) is not None
+            return None
+    name = project.helper_import(context)
+    if name is None:
+        return None
+    root = folder
+    for _ in range(name.count(".")):
+        root = os.path.dirname(root)
+    if root == own and not _in_package(own):
+        return name
+    return name if any(imports_from(other, root) for other in others) else None
 
 
 def _in_package(folder: str) -> bool:

@@ -79,6 +79,18 @@ def test_a_package_that_is_installed_imports_nothing_from_above_it(project: Path
     assert "device.py" not in texts
 
 
+def test_one_module_is_imported_by_one_name(project: Path) -> None:
+    for name in ("src/__init__.py", "src/solver/__init__.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    for name in ("train", "test", "demo"):
+        (project / "src" / "bin").mkdir(exist_ok=True)
+        (project / "src" / "bin" / f"{name}.py").write_text(f"import solver\n{SCRIPT}")
+    texts = fix(project, "src/solver/net.py")
+    assert "from device import get_device" in texts["src/bin/train.py"]
+    assert "is_available" in texts["src/solver/net.py"]
+
+
 @pytest.mark.parametrize("style", ["helper", "accelerator"])
 def test_a_style_of_the_users_goes_over_it(project: Path, style: str) -> None:
     (project / "pyproject.toml").write_text(

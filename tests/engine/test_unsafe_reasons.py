@@ -31,9 +31,22 @@ y = torch.ones(2).cuda()
 """
 
 
+COMPARED = """\
+import torch
+
+
+class Sampler:
+    def register_buffer(self, name, value):
+        if value.device != torch.device("cuda"):
+            value = value.to(torch.device("cuda"))
+        setattr(self, name, value)
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        pytest.param(COMPARED, "line 6 would still compare the device with CUDA", id="a test"),
         pytest.param(AT_HAND, "self.device may still be another device", id="a device at hand"),
         pytest.param(BY_INDEX, "go to a GPU by its index", id="a move by its index"),
     ],

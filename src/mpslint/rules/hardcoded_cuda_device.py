@@ -30,9 +30,10 @@ all callers in the project give; variables that are only printed, and attributes
 file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A device that another file of the project makes, under a
-name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A bare move behind a test for CUDA
-(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out; so is
-what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from reaching.
+name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A bare move behind
+a test for CUDA (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS
+out; so is what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from
+reaching.
 
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any

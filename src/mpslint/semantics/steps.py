@@ -188,12 +188,12 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
     known: dict[tuple[FunctionNode, int], Turns | None]
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
     if (function, calls) not in known:
-        around = (training(context, site, calls - 1) for site in _called_by_name(context, function))
+        around = (training(context, site, calls - 1) for site in called_by_name(context, function))
         known[function, calls] = next((turns for turns in around if turns is not None), None)
     return known[function, calls]
 
 
-def _called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
+def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
     """Calls of `function` that can be of no other: by its name, or by way of `self`."""
     index = context.index
     klass = index.parents[function]

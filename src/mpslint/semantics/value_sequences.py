@@ -59,6 +59,10 @@ class Sequences:
             return self._joined(node.values)
         if isinstance(node, ast.Name):
             return self._of_name(node)
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            # `tuple(t.to(device) for t in batch)` holds what it is made of.
+            if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
+                return self.element(node.args[0])
         return UNKNOWN
 
     def _joined(self, items: list[ast.expr]) -> Value:

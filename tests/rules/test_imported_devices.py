@@ -68,3 +68,12 @@ def _found(cli: Cli, project: Path, text: str) -> list[dict[str, Any]]:
     ran = cli("check", "--no-cache", "--output-format", "json", "moves.py")
     found: list[dict[str, Any]] = json.loads(ran.out)
     return found
+
+
+def test_torch_itself_may_come_with_all_names_of_a_file(cli: Cli, project: Path) -> None:
+    moves = _MOVES.format(imports="", name='"cuda:0"').replace(
+        "import torch", "from places import *"
+    )
+
+    assert "import torch" not in moves
+    assert [item["location"]["row"] for item in _found(cli, project, moves)] == [6, 7]

@@ -97,6 +97,8 @@ class Names(Conditions):
     def of_all_names(self, name: str) -> Atom | None:
         """A name that the file does not bind, where it imports all names of modules of its
         project: the last of those that has it."""
+        if name == "torch" and self.starred:
+            return Atom(NAME, name)
         if self.project is None or name in _OF_PYTHON:
             return None
         for module in reversed(self.starred):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -62,7 +63,7 @@ def moves(context: Context) -> Iterator[Move]:
         if not isinstance(call.func, ast.Attribute) or not _goes_to_device(context, call):
             continue
         made = _made(context, call.func.value, call)
-        if made is not None and not _is_kept(context, call):
+        if made is not None and not _is_kept(context, call) and not _stands_in(context, call):
             yield Move(call, made, _last(made) in _DRAWN)
 
 
@@ -160,6 +161,22 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
         if context.index.function(use) is function
         for store in (context.index.parents[use],)
     )
+
+
+def _stands_in(context: Context, call: ast.Call) -> bool:
+    """Whether this is made only where something else is left out (`if mask is None`)."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            if any(
+                isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Is | ast.IsNot)
+                for item in ast.walk(parent.test)
+            ):
+                return True
+        child = parent
+    return False
 
 
 def _around(context: Context, node: ast.AST) -> Iterator[ast.Call]:

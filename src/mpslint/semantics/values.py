@@ -304,7 +304,7 @@ class Values:
             return base
         if base.kind is Kind.SEQUENCE:
             return self._sequences.item(node.value, node.slice)
-        return UNKNOWN
+        return self._sequences.stored(node.value, node.slice)
 
     def _sequence(self, node: ast.expr) -> Value:
         return Value(Kind.SEQUENCE)

@@ -49,7 +49,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.host_made import Move, moves
+from mpslint.semantics.host_made import FILLED, Move, moves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
 from mpslint.semantics.test_code import only_tests_run
@@ -82,7 +82,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             start,
             end,
             f"made on the CPU and copied, which waits for the device, {when}:"
-            f" `{context.values.last_name(move.factory.func)}` can fill it there",
+            f" {_filler(context, move)} can fill it there",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(step.turns, "this runs again and again"),
@@ -91,6 +91,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_fix, context, move) if fixable else None,
         )
+
+
+def _filler(context: Context, move: Move) -> str:
+    """What can fill the tensor on the device: the factory itself, unless it copies a list."""
+    name = context.values.last_name(move.factory.func) or ""
+    return f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
 
 
 def _is_plain(context: Context, move: Move) -> bool:

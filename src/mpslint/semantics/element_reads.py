@@ -244,12 +244,11 @@ def _is_handed_over(context: Context, node: ast.expr, depth: int) -> bool:
             if depth and _is_handed_over(context, binding.value, depth - 1):
                 return True
         elif binding.kind == "parameter" and depth:
-            function = context.index.enclosing(binding.node, FUNCTIONS)
-            given = () if function is None else _given_for(context, function, node.id)
-            if any(
+            function = context.index.parents[context.index.parents[binding.node]]
+            if isinstance(function, FUNCTIONS) and any(
                 not has_host_copy(item)
                 and (is_device_tensor(context, item) or _is_handed_over(context, item, depth - 1))
-                for item in given
+                for item in _given_for(context, function, node.id)
             ):
                 return True
     return False

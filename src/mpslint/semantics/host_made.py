@@ -23,13 +23,13 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_FILLED = _words(
+DRAWN = _words("rand randn randint randperm")
+FILLED = DRAWN | _words(
     """
     zeros ones full empty eye arange range linspace logspace tril_indices triu_indices
     hann_window hamming_window bartlett_window blackman_window kaiser_window
     """
 )
-_DRAWN = _words("rand randn randint randperm")
 _MADE_OF = _words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
 _COUNTING = _words(
     """
@@ -60,11 +60,13 @@ class Move(NamedTuple):
 def moves(context: Context) -> Iterator[Move]:
     """Moves of such tensors to a device that is not only the CPU."""
     for call in context.index.calls.get("to", ()):
-        if not isinstance(call.func, ast.Attribute) or not _goes_to_device(context, call):
+        made = (
+            _made(context, call.func.value, call) if isinstance(call.func, ast.Attribute) else None
+        )
+        if made is None or not _goes_to_device(context, call):
             continue
-        made = _made(context, call.func.value, call)
-        if made is not None and not _is_kept(context, call) and not _stands_in(context, call):
-            yield Move(call, made, _last(made) in _DRAWN)
+        if not _is_kept(context, call) and not _stands_in(context, call):
+            yield Move(call, made, _last(made) in DRAWN)
 
 
 def _last(call: ast.Call) -> str:
@@ -103,10 +105,12 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
     if not isinstance(node, ast.Name):
         return None
     bindings = context.flow.reaching(node)
-    if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
+    value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    function = context.index.function(move)
+    if not isinstance(value, ast.Call) or context.index.function(value) is not function:
         return None
-    value, function = bindings[0].value, context.index.function(move)
-    if function is None or context.index.function(value) is not function:
+    made = _made(context, value, move) if function is not None else None
+    if made is None:
         return None
     scope = context.names.owner(node.id, node)
     for use in context.index.names.get(node.id, ()):
@@ -114,7 +118,7 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
             continue
         if context.names.owner(node.id, use) is scope and bindings[0] in context.flow.reaching(use):
             return None  # It is used on the CPU as well.
-    return _made(context, value, move) if not isinstance(value, ast.Name) else None
+    return made
 
 
 def _fills(context: Context, call: ast.Call) -> bool:
@@ -124,7 +128,7 @@ def _fills(context: Context, call: ast.Call) -> bool:
         return False
     if any(keyword(call, word) is not None for word in ("device", "generator", "pin_memory")):
         return False
-    if last in _FILLED or last in _DRAWN:
+    if last in FILLED:
         return True
     return last in _MADE_OF and bool(call.args) and _is_counted(context, call.args[0])
 

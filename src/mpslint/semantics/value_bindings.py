@@ -95,7 +95,9 @@ class BoundValues:
             return part
         whole = self._values.of(value)
         if whole.kind in (Kind.TENSOR, Kind.SEQUENCE, Kind.NUMBER, Kind.NDARRAY):
-            return whole if whole.kind is not Kind.SEQUENCE else self._values.element(value)
+            if whole.kind is Kind.SEQUENCE and value is not None:
+                return self._values.element(value)
+            return whole
         return UNKNOWN
 
     def _part_of_call(

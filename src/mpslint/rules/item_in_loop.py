@@ -87,6 +87,7 @@ from mpslint.semantics.steps import (
 )
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_tables import REDUCTIONS
 
 _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAINING_WORDS)
 
@@ -211,7 +212,10 @@ def _reads(context: Context) -> Iterator[Step]:
             if tensor is None:
                 continue
             turns = training(context, call)
-            if turns is not None and is_device_tensor(context, tensor):
+            if turns is not None and (
+                is_device_tensor(context, tensor)
+                or (name == "item" and _is_reduced(context, tensor))
+            ):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
         value = context.values.of(tensor)
@@ -219,6 +223,29 @@ def _reads(context: Context) -> Iterator[Step]:
             turns = training(context, node)
             if turns is not None:
                 yield Step(node, tensor, turns)
+
+
+def _is_reduced(context: Context, tensor: ast.expr) -> bool:
+    """`hits.sum().item()`, where something out of sight has made `hits` of a device's tensors."""
+    if not isinstance(tensor, ast.Call) or not isinstance(tensor.func, ast.Attribute):
+        return False
+    if tensor.func.attr not in REDUCTIONS or tensor.args or tensor.keywords:
+        return False
+    made = tensor.func.value
+    value = context.values.of(made)
+    if value.kind is not Kind.UNKNOWN or value.devices is not None:
+        return False
+    if isinstance(made, ast.Name):
+        bindings = context.flow.reaching(made)
+        calls = [item.value for item in bindings if item.kind in ("assign", "unpack")]
+        if not calls or len(calls) != len(bindings):
+            return False
+    else:
+        calls = [made]
+    return all(
+        isinstance(call, ast.Call) and any(is_device_tensor(context, item) for item in call.args)
+        for call in calls
+    )
 
 
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:

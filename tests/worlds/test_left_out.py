@@ -128,6 +128,7 @@ Experiment(args).run()
     [
         ("use_gpu", "torch.cuda.is_available()", 1),
         ("use_gpu", "True", 0),
+        ("num_gpu", "torch.cuda.device_count()", 0),
         ("fast", "torch.cuda.is_available()", 0),
     ],
 )

@@ -156,9 +156,12 @@ class Placing(Core):
                     self.emit(Kind.DECIDED, node, value=value, name=key)
 
     def given_away(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
-        """Arguments to a function of another file, which is followed there without knowing them."""
-        told = {name: value for name, value in keywords.items() if not _is_open(value)}
-        self.given(node, [value for value in args if not _is_open(value)], told, looks=False)
+        """Arguments to a function of another file, which is followed there without knowing them:
+        devices, and what holds flags. What only CUDA's arm gives it has its twin in the other."""
+        if not self.frame.mask & MAC:
+            return
+        told = {name: value for name, value in keywords.items() if _says_where(value)}
+        self.given(node, [value for value in args if _says_where(value)], told, looks=False)
 
     def _flags_in(self, value: Value, node: ast.Call) -> None:
         """Flags of a namespace that is handed on and, by their names, ask for CUDA: others decide
@@ -166,7 +169,9 @@ class Placing(Core):
         if value.__class__ is not Atom or value.kind != NAMESPACE:
             return
         for name, flag in value.v.items():
-            if flag.__class__ is Cases and matches("cuda-switches", str(name)):
+            if flag.__class__ is not Cases or not matches("cuda-switches", str(name)):
+                continue
+            if any(type(atom.v) is bool for _, atom in cases_of(flag)):
                 self.emit(Kind.DECIDED, node, value=flag, name=str(name))
 
     def on_device(self, base: Value, place: Value, dtype: str | None = None) -> Value:
@@ -267,9 +272,9 @@ ACCELERATOR: Value = pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU
 """The device of the machine, as a ported program selects it."""
 
 
-def _is_open(value: Value) -> bool:
-    """Whether a device is one perhaps: a default, or what a switch leaves out or several GPUs
-    take. A choice by the machine is none."""
+def _says_where(value: Value) -> bool:
+    """Whether a value is a device, chosen by the machine or for sure, or may hold one. One is not
+    for sure that is a default, or what a switch leaves out or several GPUs take."""
     if value.__class__ is Atom:
-        return value.kind == DEVICE and value.maybe
-    return holds_device(value) and not parted(value, ALL)
+        return value.kind == NAMESPACE or (value.kind == DEVICE and not value.maybe)
+    return bool(parted(value, ALL))

@@ -21,7 +21,8 @@ with torch.autocast(device_type=device.type, enabled=device.type != "cpu"):
 ## What is not flagged
 Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the arm for an
 old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
-`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS.
+`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
+or its function asks whether there is one.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that

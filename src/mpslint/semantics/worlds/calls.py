@@ -236,6 +236,9 @@ class Calls(BuiltinCalls, Statements):
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
+        if function.home is not self:
+            # What is chosen here is told here: that file knows its parameter only.
+            self.given_away(node, args, keywords)
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)

@@ -131,6 +131,8 @@ class Expressions(Names):
             frame.arm, frame.gate = arm, gate
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
+        if values[0].__class__ is Atom and values[1].__class__ is Atom:
+            values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> Value:
@@ -257,3 +259,12 @@ class Expressions(Names):
         return UNK
 
     e_YieldFrom = e_Yield
+
+
+def _by_index(value: Value, other: Value) -> Value:
+    """`"0"` or 0, where the other arm names a device: that CUDA device."""
+    assert isinstance(value, Atom)
+    assert isinstance(other, Atom)
+    if other.kind != DEVICE or value.kind != CONST or type(value.v) not in (int, str):
+        return value
+    return Atom(DEVICE, "cuda", value.node) if str(value.v).isdecimal() else value

@@ -40,6 +40,10 @@ _OF_PYTHON = frozenset(dir(builtins))
 _BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super"})
 
 
+_SOMEBODYS = device("?", maybe=True)
+"""The device of something unknown. A tensor has one, but `args.device` may be None as well."""
+
+
 class Names(Conditions):
     global_reads: set[str]
     """Names of the module that are read."""
@@ -136,7 +140,7 @@ class Names(Conditions):
     def member(self, atom: Atom, name: str, node: ast.expr) -> Value:
         kind = atom.kind
         if kind == UNKNOWN or atom is BOT:
-            return device("?") if name == "device" else UNK
+            return _SOMEBODYS if name == "device" else UNK
         if kind == NAME:
             return self.named(f"{atom.v}.{name}", node)
         if kind == DEVICE:
@@ -181,7 +185,7 @@ class Names(Conditions):
                     if found is not None:
                         return found
         if name == "device":
-            return device("?")
+            return _SOMEBODYS
         return Atom(UNKNOWN, symbol=(cls, name))
 
     def inherited(self, cls: Class, name: str) -> Value | None:

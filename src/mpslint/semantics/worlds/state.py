@@ -193,7 +193,7 @@ class Frame:
     built: Tests = NO_TESTS
     """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
     casting: bool = False
-    """In an autocast that is on."""
+    """In an autocast that is on, or of which the function asks whether it is."""
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""
     more: bool = False

@@ -26,13 +26,14 @@ device = (
 ```
 
 ## What is not flagged
-Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
-or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
-CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
-overrides the device of a model; a choice that only autocast follows, or tensors that several
-processes exchange; devices that are only printed; devices that are handed to a library without MPS
-(CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works.
+A test right above a `.cuda()` that only it decides, where MPS102 is on: the moves are told, and
+name it. Choices of anything but a device (a dtype, a backend, a number of workers); chains that
+know MPS or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions
+named after CUDA; code for another system; comparisons with a device that was selected elsewhere,
+and what overrides the device of a model; a choice that only autocast follows, or tensors that
+several processes exchange; devices that are only printed; devices that are handed to a library
+without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX),
+which would raise where the CPU works.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -58,6 +59,8 @@ from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
 
+_MOVES = "MPS102"
+
 
 @rule(
     "MPS103",
@@ -81,12 +84,21 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if not _left_out(context, around.node):
                 yield _selection(context, rule, around)
         for test in choice.tests if around is None else ():
+            if choice.is_move and context.tells(_MOVES) and _is_told_by(context, test, choice.use):
+                continue
             if not _left_out(context, test):
                 yield _decision(context, rule, test, choice)
     for listed in offered(context.worlds):
         yield context.finding(
             rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
         )
+
+
+def _is_told_by(context: Context, test: ast.expr, move: ast.AST) -> bool:
+    """Whether a move, whose finding names the test that decides, stands right under that test, so
+    that the two have one cause."""
+    arm = context.index.enclosing(move, ast.If, ast.IfExp)
+    return isinstance(arm, ast.If | ast.IfExp) and context.index.within(test, arm.test)
 
 
 def _written_as(context: Context, choice: Choice) -> Chain | None:

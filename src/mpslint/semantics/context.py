@@ -180,12 +180,13 @@ class Context:
 
     # what a refusal stands before
 
-    def _tells(self, code: str) -> bool:
+    def tells(self, code: str) -> bool:
+        """Whether a rule is on for this file."""
         return code in self.settings.enabled(self.source.path)
 
     def is_consequence(self, event: Event) -> bool:
         """Whether what raises here does so behind a move that raises first, and that is told."""
-        return self._tells(_MOVES) and self.worlds.raises_before(event)
+        return self.tells(_MOVES) and self.worlds.raises_before(event)
 
     @property
     def effects_alone(self) -> Iterator[Event]:
@@ -193,7 +194,7 @@ class Context:
         before is told by that refusal; here, in its place, where nobody asks for refusals."""
         for event in self.worlds.without_twin:
             if not is_behind_refusal(event) or (
-                not self._tells(_REFUSALS) and refusal_before(self.worlds, event) is not None
+                not self.tells(_REFUSALS) and refusal_before(self.worlds, event) is not None
             ):
                 yield event
 

@@ -48,6 +48,8 @@ class Choice(NamedTuple):
     use: ast.AST
     is_flag: bool = False
     """It is no device: what will be done where the flag is true is not seen."""
+    is_move: bool = False
+    """It only lets a `.cuda()` run, which is told by itself."""
 
 
 def written(worlds: Worlds) -> Iterator[Written]:
@@ -119,7 +121,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         if not new:
             continue
         seen |= tests
-        yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
+        is_move = event.kind is Kind.MOVED and bool(event.arm) and _is_left(event)
+        yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event), is_move)
 
 
 def _read_as_on_host(worlds: Worlds) -> Iterator[Event]:

@@ -11,7 +11,6 @@ from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     NAME,
-    SEQUENCE,
     UNKNOWN,
     Symbol,
     Value,
@@ -63,7 +62,7 @@ class Parametrized(Expressions):
                 if rows is not None:
                     rows = [*rows, (worlds, values)] if values is not None else None
         else:
-            self.given(call, [self.eval(table)], {}, looks=False)
+            self.eval(table)
             rows = None
         frame.mask = before
         return rows
@@ -86,14 +85,9 @@ class Parametrized(Expressions):
         self.frame.mask = mask & left
         values: list[Value] | None = None
         if parts is None:
-            value = self.eval(item)
-            if width > 1 and one(value, ALL).kind == SEQUENCE:
-                self.given(call, list(one(value, ALL).v), {}, looks=False)
-            else:
-                self.given(call, [value], {}, looks=False)
+            self.eval(item)
         else:
             values = [self.eval(part) for part in parts]
-            self.given(call, values, {}, looks=False)
         self.frame.mask = mask
         spread = any(isinstance(part, ast.Starred) for part in parts or ())
         return left, values if values is not None and len(values) == width and not spread else None

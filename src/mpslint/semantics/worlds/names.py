@@ -128,7 +128,7 @@ class Names(Conditions):
         return value
 
     def attribute(self, base: Value, name: str, node: ast.expr) -> Value:
-        if name in ("is_cuda", "is_mps", "is_cpu"):
+        if name in ("is_cuda", "is_mps", "is_cpu") and not _has_own(base, name):
             self.device_tests.add(node)
             if name == "is_cuda":
                 self.cuda_tests.add(node)
@@ -218,3 +218,8 @@ class Names(Conditions):
         if qualified in facts.HALVES:
             self.emit(Kind.NAMED, node, name=facts.HALVES[qualified])
         return Atom(NAME, qualified, node)
+
+
+def _has_own(base: Value, name: str) -> bool:
+    """Whether this is an object of a class that has a method of this name."""
+    return base.__class__ is Atom and base.kind == INSTANCE and name in base.v.methods

@@ -10,7 +10,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 from mpslint.semantics.worlds.uncopied import uncopied_reads
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -37,6 +37,15 @@ class Written(NamedTuple):
     event: Event
     default: bool
     """Somebody may choose another."""
+
+
+class Behind(NamedTuple):
+    """A CUDA device that is written out where only CUDA comes."""
+
+    node: ast.expr
+    event: Event
+    refusal: ast.expr | None
+    """What ends a run without CUDA before; None: an arm keeps others away."""
 
 
 class Choice(NamedTuple):
@@ -72,6 +81,37 @@ def written(worlds: Worlds) -> Iterator[Written]:
                     seen.add(node)
                     use = event.use if event.kind is Kind.PLACED else None
                     yield Written(node, use, event, atom.maybe)
+
+
+def behind_cuda(worlds: Worlds) -> Iterator[Behind]:
+    """CUDA devices to which a Mac comes once what keeps it away asks for MPS, each once."""
+    seen: set[ast.expr] = set()
+    for event in (*worlds.without_twin, *worlds.events(Kind.KEPT)):
+        if event.kind not in (Kind.PLACED, Kind.KEPT) or event.on_mac:
+            continue
+        refusal = refusal_before(worlds, event)
+        if event.kind is Kind.KEPT and (refusal is None or event.function is None):
+            continue  # Who reads the names of a program that refuses as a whole is not known.
+        if refusal is None and not event.arm:
+            continue  # Behind an early exit that exit is what is wrong.
+        if event.kind is Kind.KEPT and not _is_handed_on(worlds, event):
+            continue
+        for node in devices_of(event):
+            if node not in seen:
+                seen.add(node)
+                yield Behind(node, event, refusal)
+
+
+def _is_handed_on(worlds: Worlds, event: Event) -> bool:
+    """Whether what is kept will place something, in this file or in another."""
+    if event.caught or event.name == "choices":
+        return False
+    if worlds.run.is_script and isinstance(event.use, ast.Module):
+        return False
+    return any(
+        atom.kind == DEVICE and atom.v == "cuda" and _goes_somewhere(worlds, event, atom)
+        for _, atom in cases_of(event.value, event.worlds)
+    )
 
 
 def _within(node: ast.expr, call: ast.AST) -> bool:

@@ -104,6 +104,13 @@ class Fixing:
         self.barred: Barred = {}
         self._before: Text | None = None
 
+    def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
+        """The same file with what is known of its fixes, under settings that write them in another
+        way."""
+        other = Fixing(self._source, settings, elsewhere, self._hidden, self._pause)
+        other.barred, other._before = dict(self.barred), self._before
+        return other
+
     def _linted(
         self,
         source: SourceFile,

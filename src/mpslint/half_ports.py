@@ -75,12 +75,13 @@ def keeps_out(finding: Finding) -> bool:
 
 def untouched(path: str, findings: Iterable[Finding]) -> Ported:
     """A file that nothing is fixed in."""
-    left = [
-        _left(one, os.path.abspath(path), _spoken(one.cell, one.row))
-        for one in findings
-        if keeps_out(one)
-    ]
-    return Ported(None, None, (), left)
+    own = os.path.abspath(path)
+    return Ported(None, None, (), [left_in(own, one) for one in findings if keeps_out(one)])
+
+
+def left_in(path: str, finding: Finding) -> Left:
+    """What a finding of the file at an absolute path leaves there."""
+    return _left(finding, path, _spoken(finding.cell, finding.row))
 
 
 def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported:
@@ -135,6 +136,7 @@ class HalfPorts:
         self._programs: dict[str, list[Part]] = {}
         self._leading: dict[str, list[str]] = {}
         self._defined: dict[str, frozenset[str]] = {}
+        self._naming: dict[str, frozenset[str]] = {}
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
 
@@ -222,23 +224,40 @@ class HalfPorts:
         file gives it."""
         files = (path, *self._led(path))
         known: dict[str, set[str]] = {other: set() for other in files}
-        waiting = [(other, part) for other in files for part in self._parts_of(other)]
+        waiting = {other: self._parts_of(other) for other in files}
         found: dict[Name, None] = {}
         new = [(path, names)]
+        changed = set(files)
         while new:
+            used: dict[str, set[str]] = {}
             for user, used_there in new:
-                foreign = used_there - self._defined_in(user)
-                for other in files:
-                    known[other] |= used_there if other == user else foreign
-            new, rest = [], waiting
-            waiting = []
-            for other, part in rest:
-                if part.is_run(known[other]):
-                    found[other, part.owner, part.name] = None
-                    new.append((other, part.names))
-                else:
-                    waiting.append((other, part))
+                used.setdefault(user, set()).update(used_there)
+            foreign = set().union(*(names - self._defined_in(user) for user, names in used.items()))
+            for other in files:
+                more = self._names_of_parts(other) & (foreign | used.get(other, set()))
+                if not more <= known[other]:
+                    known[other] |= more
+                    changed.add(other)
+            new = []
+            for other in files:
+                if other in changed:
+                    rest = []
+                    for part in waiting[other]:
+                        if part.is_run(known[other]):
+                            found[other, part.owner, part.name] = None
+                            new.append((other, part.names))
+                        else:
+                            rest.append(part)
+                    waiting[other] = rest
+            changed = set()
         return found
+
+    def _names_of_parts(self, path: str) -> frozenset[str]:
+        """The names by which parts of a file are run."""
+        if path not in self._naming:
+            found = self._parts_of(path)
+            self._naming[path] = frozenset(name for one in found for name in (one.owner, one.name))
+        return self._naming[path]
 
     def _defined_in(self, path: str) -> frozenset[str]:
         if path not in self._defined:

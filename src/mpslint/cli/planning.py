@@ -66,7 +66,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False)
+    checked = check_files(options, found, with_fixes=False, to_fix=True)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()

@@ -42,7 +42,7 @@ def _only_on_cuda(context: Context, call: ast.Call) -> Fix | None:
     indent = source.indentation(statement.lineno) + indent_unit(source)
     text = f"if {cuda_available(torch)}:{source.newline}{indent}{body}"
     edit = replace_span(source, start, end, text)
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE)
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
 
 
 def _dropped(context: Context, call: ast.Call) -> Fix | None:

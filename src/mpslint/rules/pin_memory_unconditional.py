@@ -55,6 +55,12 @@ from mpslint.semantics.values import Kind
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for finding in _pinned(context, rule):
+        finding.follows = True
+        yield finding
+
+
+def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.utils.data.DataLoader"):
         for keyword in call.keywords:
             if keyword.arg not in ("pin_memory", "pin_memory_device"):
@@ -111,4 +117,4 @@ def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:
     if torch is None:
         return None
     edit = replace(context.source, value, f"{torch}.cuda.is_available()")
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE)
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)

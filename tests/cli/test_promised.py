@@ -42,7 +42,12 @@ from torch.utils.cpp_extension import BuildExtension, CUDAExtension
 
 setup(ext_modules=[CUDAExtension(name="_march", sources=["march.cu"])])
 """
-LOADER = "import torch\nfrom torch.utils.data import DataLoader\n\nloader = DataLoader([], pin_memory=True)\n"
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader([], pin_memory=True)
+"""
 CHOSEN = """\
 import torch
 

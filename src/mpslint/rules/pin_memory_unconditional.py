@@ -23,9 +23,10 @@ pinned where somebody asked for it (`if pin_memory:`). Loaders for several GPUs,
 function that moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
 
 ## Fix safety
-Safe for `DataLoader`: on CUDA the value is the same; and for `x = x.pin_memory()`, which is put
-below a test for CUDA. Unsafe for `y.pin_memory().to(device)`, which becomes `y.to(device)`: from
-memory that is not pinned, the copy waits. Anything else is reported only.
+Safe for `DataLoader`: on CUDA the value is the same. Safe for `x = x.pin_memory()`, which is put
+below a test for CUDA, and for `y = y.pin_memory().to(device, non_blocking=True)`, which gets
+`y = y.to(device)` below `else`. Unsafe for another `f().pin_memory().to(device)`, which becomes
+`f().to(device)`: from memory that is not pinned, the copy waits. Anything else is reported only.
 
 ## References
 - `torch/utils/data/dataloader.py`, pytorch/pytorch#86060

@@ -109,6 +109,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     run = worlds.run
     seen: set[ast.expr] = set(needless_refusals(worlds))
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
+    # Where a Mac moves the same in another arm, nothing is left that only CUDA moves.
+    told = [event for event in told if not _is_left(event)]
     # Flags come last: what they decide in this file says more.
     flags = worlds.events(Kind.DECIDED)
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):

@@ -102,12 +102,14 @@ def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
     given = f"{source.text[start + 1 : at]}, {text}{source.text[at : end - 1].rstrip(', ')}".strip()
     if len(inner) + len(given) > limit:
         first = source.span(call.func)[1] + 1
-        if outer is call or source.text[at : source.span(call)[1] - 1].strip():
+        if source.text[at : source.span(call)[1] - 1].strip():
             return []
         head, own = source.text[start + 1 : first].lstrip(), source.text[first:at].lstrip()
-        given = (
-            f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{source.text[at : end - 1]}"
-        )
+        if outer is call:
+            given = f"{own},{newline}{inner}{text},"
+        else:
+            rest = source.text[at : end - 1]
+            given = f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{rest}"
     return [replace_span(source, start + 1, end - 1, f"{newline}{inner}{given}{newline}{indent}")]
 
 

@@ -12,11 +12,13 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.facts.priors import matches
 from mpslint.judging import Trace
 from mpslint.kernel_imports import kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_OWN = "is in what is for CUDA by its name"
+_MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
 Name = tuple[str, str, str]
@@ -149,6 +153,7 @@ class HalfPorts:
                 *file.left,
                 *self._left_to_wrapper(path),
                 *self._left_to_kernels(path),
+                *self._left_by_name(path),
             ):
                 self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
             open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
@@ -186,6 +191,19 @@ class HalfPorts:
         for node in kernel_imports(tree, lambda module: self._imports_on(path, module)):
             text = ast.unparse(node)[:_MAX_TEXT]
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
+
+    def _left_by_name(self, path: str) -> Iterator[Left]:
+        """What functions and classes move that are CUDA's own by their name, of which no rule
+        speaks."""
+        tree = self._tree(path) if _MOVE in self._text_of(path) else None
+        for own in ast.walk(tree) if tree is not None else ():
+            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
+                for node in ast.walk(own):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                        if node.func.attr == "cuda":
+                            text = ast.unparse(node)[:_MAX_TEXT]
+                            line = f"line {node.lineno}"
+                            yield Left(node.lineno, path, line, f"{text} {_OWN}")
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""

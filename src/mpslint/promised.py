@@ -99,7 +99,7 @@ def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
     asked = {
         path: _ported(path, file.findings, project.modules.tree(path))
         for path, file in by_path.items()
-        if file.findings
+        if file.findings or b".cuda(" in text_of(path)
     }
     found = HalfPorts(
         asked,

@@ -86,6 +86,8 @@ class Core:
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
     starred: list[str]
+    each: dict[ast.AST, Value]
+    """What each element of a comprehension is, until it is asked for."""
     """Modules of which all names are imported: what the file does not bind may be theirs."""
     calling: bool
     asking: bool

@@ -210,7 +210,9 @@ class Expressions(Names):
             parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
             for part in parts:
                 self.mark(part)
-                self.eval(part)
+                each = self.eval(part)
+            if not any(generator.ifs for generator in node.generators):
+                self.each[node] = each
         frame.env, frame.mask, frame.tests = env, mask, why
         return UNK
 

@@ -65,6 +65,7 @@ class Interpreter(Summaries, Methods):
         self.reach = {}
         self.caught = set()
         self.starred = []
+        self.each = {}
         self.slots = {}
         self.device_tests = set()
         self.mps_tests = set()
@@ -128,6 +129,7 @@ class Interpreter(Summaries, Methods):
         self.frame = Frame({}, [])
         self.expressions.clear()
         self.statements.clear()
+        self.each.clear()
 
     def settle(self) -> Env:
         """What the names of the module are; without telling of anything. Other files ask this."""

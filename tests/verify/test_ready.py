@@ -97,6 +97,17 @@ def test_a_forked_run_finds_itself_as_one_that_began_by_itself(script: Script) -
 
 
 @linux
+def test_packages_of_the_users_path_that_torch_has_no_use_for_are_in_nobodys_way(
+    script: Script,
+) -> None:
+    folder = str(Path(script("elsewhere/mpslint/__init__.py", "mine = 7\n")).parents[1])
+    path = script(
+        "train.py", HOW + "import json, mpslint, torch\nprint(json.dumps([how, mpslint.mine]))\n"
+    )
+    assert told(launched(path, env={"PYTHONPATH": folder})) == [FORKED, 7]
+
+
+@linux
 def test_a_script_that_never_imports_torch_is_seen_not_to(script: Script) -> None:
     assert launched(script("train.py", "print(1)\n")).outcome == "no-torch"
 
@@ -122,4 +133,4 @@ def test_nothing_of_the_project_is_run_before_a_run_begins(script: Script, tmp_p
     path = script("train.py", HOW + "import json, torch\nprint(json.dumps(how))\n")
     launch = launched(path, env={"PYTHONPATH": str(Path(path).parent)})
     assert not marker.exists()
-    assert "marker" in launch.ended.stderr  # in its own run it was tried, and forbidden
+    assert "typing_extensions" in launch.ended.stderr  # in its own run it came in torch's way

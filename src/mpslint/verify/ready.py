@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 
 from mpslint.verify.interpreter import Interpreter
@@ -19,20 +20,24 @@ _AT_START = ("sitecustomize", "usercustomize")
 
 
 class Ready:
-    """Starts the process at once; it is waited for when the first run asks."""
+    """The process is started when the first run asks for it."""
 
     def __init__(
         self, python: Interpreter, env: Mapping[str, str], folder: str, project: Sequence[str]
     ) -> None:
         """`folder`: where the harness lies; `project`: folders of modules not installed."""
+        self._start = (python.executable, env, folder, "mpslint_harness.prepared", [list(project)])
         self._server: ForkServer | None = None
-        if sys.platform == "linux" and python.version >= _OLDEST and python.torch is not None:
-            self._server = ForkServer(
-                python.executable, env, folder, "mpslint_harness.prepared", [list(project)]
-            )
+        self._possible = (
+            sys.platform == "linux" and python.version >= _OLDEST and python.torch is not None
+        )
+        self._lock = threading.Lock()
 
     def for_run(self, folders: Iterable[str]) -> ForkServer | None:
         """The server, for a run that looks for modules in these folders first."""
+        with self._lock:
+            if self._possible and self._server is None:
+                self._server = ForkServer(*self._start)
         about = self._server.about() if self._server is not None else None
         if about is None:
             return None
@@ -41,7 +46,8 @@ class Ready:
 
     def close(self) -> None:
         """No run can be forked any more."""
-        server, self._server = self._server, None
+        with self._lock:
+            server, self._server, self._possible = self._server, None, False
         if server is not None:
             server.close()
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 import os
 import shutil
@@ -63,8 +64,7 @@ class Workshop:
             stack.enter_context(temporary.cleaned_up_when_asked_to_end())
             self.base = stack.enter_context(temporary.folder())
             self._install_harness()
-            self.ready = self._prepared()
-            stack.callback(self.ready.close)
+            stack.callback(self._forget_server)
             taken = snapshot.take(self.root, self.script, self.request.args, self._in("pristine"))
             self.left_out = taken.left_out
             self._cleaning_up = stack.pop_all()
@@ -80,6 +80,7 @@ class Workshop:
 
     def beside(self, number: int) -> Workshop:
         """The same workshop with another room, for a launch at the same time as others."""
+        _ = self.ready
         other = copy.copy(self)
         other.room = f"run{number}"
         return other
@@ -96,8 +97,9 @@ class Workshop:
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, self._in("python", "mpslint_harness"), ignore=ignore)
 
-    def _prepared(self) -> Ready:
-        """torch is imported while the project is copied."""
+    @functools.cached_property
+    def ready(self) -> Ready:
+        """What a run is forked from; workshops beside each other share it."""
         nowhere = self._in("nowhere")
         env = environment.build(
             {**os.environ},
@@ -109,6 +111,10 @@ class Workshop:
         )
         sources = [os.path.realpath(path) for path in self.python.path if self._is_source(path)]
         return Ready(self.python, env, self._in("python"), sources)
+
+    def _forget_server(self) -> None:
+        if "ready" in vars(self):
+            self.ready.close()
 
     def inside(self, path: str) -> str:
         """Where a file of the user's project lies in the copy."""

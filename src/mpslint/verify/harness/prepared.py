@@ -25,6 +25,7 @@ _READ = (
     "NUMPY_", "OMP_", "ONEDNN", "OPENBLAS_", "PYTORCH_", "TORCH", "USE_NNPACK", "VECLIB_",
 )  # fmt: skip
 _READ_HERE = "PYTORCH_ENABLE_MPS_FALLBACK"  # by the simulation, when the script imports torch
+_FORKS = "mpslint"
 _PLUGINS = "torch.backends"  # entry points that torch loads while it is imported
 
 _kept: dict[str, ModuleType] = {}
@@ -40,7 +41,7 @@ class NotPossible(Exception):
 
 def prepare(project: list[str]) -> dict[str, list[str]]:
     """Import torch, and nothing of the folders of the project; returns the names of all top-level
-    modules that are loaded now.
+    modules that a run will find loaded.
     """
     if importlib.metadata.entry_points(group=_PLUGINS):
         raise NotPossible("torch would load plug-ins, and those may be the project's")
@@ -52,7 +53,8 @@ def prepare(project: list[str]) -> dict[str, list[str]]:
     importlib.import_module("torch")
     sys.path[:], sys.meta_path[:] = path, finders
     _remember(before)
-    loaded = sorted({name.partition(".")[0] for name in sys.modules})
+    # Those of the one who forks are gone by then; a package of this name may be anybody's.
+    loaded = sorted({name.partition(".")[0] for name in sys.modules} - {_FORKS})
     _put_aside()
     return {"loaded": loaded}
 

@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.judging import Trace
+from mpslint.kernel_imports import kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
 Name = tuple[str, str, str]
 """A part of a project: its file, its class and its function; both are empty for the module."""
@@ -118,14 +120,17 @@ class HalfPorts:
         text_of: Callable[[str], bytes],
         led_to: Callable[[str], Iterable[str]],
         starting: Iterable[str],
+        imports_on: Callable[[str, str], int],
     ) -> None:
         """`led_to` gives the modules that a file imports, and they in turn; `starting` are the
-        files that may be programs."""
+        files that may be programs; `imports_on` tells the worlds in which a file can import a
+        module."""
         self._files = files
         self._tree_of = tree_of
         self._text_of = text_of
         self._led_to = led_to
         self._starting = list(starting)
+        self._imports_on = imports_on
         self._parts: dict[str, list[Part]] = {}
         self._programs: dict[str, list[Part]] = {}
         self._leading: dict[str, list[str]] = {}
@@ -138,7 +143,11 @@ class HalfPorts:
         doubted: dict[str, dict[tuple[str, int], str]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         for path, file in self._files.items():
-            for left in (*file.left, *self._left_to_wrapper(path)):
+            for left in (
+                *file.left,
+                *self._left_to_wrapper(path),
+                *self._left_to_kernels(path),
+            ):
                 self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
             open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
         before = -1
@@ -166,6 +175,15 @@ class HalfPorts:
             for call in calls:
                 line = f"line {call.lineno}"
                 yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
+
+    def _left_to_kernels(self, path: str) -> Iterator[Left]:
+        """The kernels that its functions ask for when they are called."""
+        tree = self._tree(path)
+        if tree is None:
+            return
+        for node in kernel_imports(tree, lambda module: self._imports_on(path, module)):
+            text = ast.unparse(node)[:_MAX_TEXT]
+            yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""

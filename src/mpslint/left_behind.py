@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
@@ -31,7 +32,15 @@ KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
-SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor", *SPEAKING_OF_POOLS)
+SPEAKING = (
+    b"cuda",
+    b"float64",
+    b"double",
+    b"from_numpy",
+    b"as_tensor",
+    *SPEAKING_OF_POOLS,
+    *SPEAKING_OF_TYPES,
+)
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
 MADE_OF_NUMBERS = (b"numpy", b".tensor(")
 """Words of a module in which NumPy's numbers, which are float64, may become tensors."""
@@ -39,6 +48,7 @@ _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
+BY_NAME = "asks for a type by its name, which raises on MPS"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
@@ -110,6 +120,9 @@ def places(context: Context) -> Iterator[Place]:
     for call in uneven_pools(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, UNEVEN)._replace(is_sent=True)
+    for call in typed_by_name(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, BY_NAME)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

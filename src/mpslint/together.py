@@ -15,6 +15,7 @@ from mpslint.half_ports import HalfPorts, ported, untouched
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.semantics.context import Context
+from mpslint.shared_helper import selects_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -79,6 +80,15 @@ class Together:
     def starts(self, job: Job) -> None:
         """A file that uses others, and does nothing by itself that could be judged."""
         self._starting.append(job)
+
+    @property
+    def selecting(self) -> dict[str, tuple[SourceFile, Settings]]:
+        """The files into which a selection of the device was written, as they were."""
+        return {
+            path: (self._sources[path], job.settings)
+            for path, job in self._jobs.items()
+            if selects_anew(self._made[path])
+        }
 
     @property
     def modules(self) -> frozenset[bytes]:
@@ -211,6 +221,7 @@ class Together:
             text_of,
             FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
             dict.fromkeys(starting),
+            project.imports_on,
         ).found()
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:

@@ -59,6 +59,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     from mpslint.fixing import may_become_safe, worth_fixing
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
+    from mpslint.shared_helper import shared
     from mpslint.together import Job, Together
 
     paths = options.paths or ["."]
@@ -69,13 +70,14 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()
-    together = Together(projects.of)
+    jobs: list[Job] = []
+    untouched: list[FileResult] = []
     tried: list[tuple[int, FileResult]] = []
     work = Work([], {}, {}, settings)
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
         if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
-            together.leaves(result.path, result.findings)
+            untouched.append(result)
             work.results.append(result)
             continue
         path = result.path
@@ -85,11 +87,23 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
             continue
         data = read_bytes(path, settings[path].max_file_size)
         hidden |= (rejected or {}).get(path, frozenset())
-        together.add(Job(path, data, settings[path], hidden))
+        jobs.append(Job(path, data, settings[path], hidden))
         tried.append((len(work.results), result))
         work.results.append(result)
-    _watch(together, found, frozenset(before.path for _, before in tried))
-    plans = together.planned(unsafe=options.unsafe_fixes)
+
+    def made(jobs: Iterable[Job]) -> tuple[Together, dict[str, Planned | str]]:
+        together = Together(projects.of)
+        for one in untouched:
+            together.leaves(one.path, one.findings)
+        for job in jobs:
+            together.add(job)
+        _watch(together, found, frozenset(before.path for _, before in tried))
+        return together, together.planned(unsafe=options.unsafe_fixes)
+
+    together, plans = made(jobs)
+    sharing = shared(together.selecting, projects.of)
+    if sharing:
+        _, plans = made(job._replace(settings=sharing.get(job.path, job.settings)) for job in jobs)
     for at, before in tried:
         result, path = before, before.path
         planned = plans[path]

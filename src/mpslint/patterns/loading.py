@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -58,6 +58,7 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
         return None
     value, level = f"{mark}cpu{mark}", Applicability.SAFE
     edits: tuple[Edit, ...] = ()
+    reason = ""
     if not goes_to_state_dict(context, call) and not _is_moved_at_once(context, call):
         if torch is None:
             return None
@@ -65,9 +66,10 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
             device = _of_inputs(context, call)
             if device is not None:
                 value, level, edits = device.text, device.level, device.edits
+                reason = device.reason
         value = f"None if {torch}.cuda.is_available() else {value}"
     added = _argument(context, call, last, f"map_location={value}")
-    return Fix("Load where every machine can", (*edits, *added), level)
+    return doubtful(Fix("Load where every machine can", (*edits, *added), level), reason)
 
 
 def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:
@@ -229,7 +231,7 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
-    return Fix("Load to the selected device", edits, found.level)
+    return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
 
 
 def location_level(given: ast.expr) -> Applicability | None:
@@ -250,7 +252,7 @@ def _instead_of_lambda(context: Context, given: ast.expr, storage: ast.Call) -> 
     if found is None:
         return None
     edits = (*found.edits, replace(context.source, given, found.text))
-    return Fix("Load to the selected device", edits, found.level)
+    return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
 
 
 def goes_to_state_dict(context: Context, call: ast.Call) -> bool:

@@ -54,6 +54,8 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.device_work import Effect
 from mpslint.semantics.timing import TimedSpan
 
+_MESSAGE = "Wait for the device before the clock is read (that changes what is measured)"
+
 
 @rule(
     "MPS601",
@@ -101,7 +103,7 @@ def _fix(context: Context, span: TimedSpan, places: list[ast.stmt]) -> Fix | Non
         edits.append(edit)
     if not edits:
         return None
-    return Fix("Wait for the device before the clock is read", tuple(edits), Applicability.UNSAFE)
+    return Fix(_MESSAGE, tuple(edits), Applicability.UNSAFE)
 
 
 def _just_waited(context: Context, statement: ast.stmt) -> bool:

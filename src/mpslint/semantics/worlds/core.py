@@ -85,6 +85,8 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    starred: list[str]
+    """Modules of which all names are imported: what the file does not bind may be theirs."""
     calling: bool
     asking: bool
     """In a test that asks for a device and for the machine."""

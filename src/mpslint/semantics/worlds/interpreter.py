@@ -64,6 +64,7 @@ class Interpreter(Summaries, Methods):
         self.depth = self.steps = 0
         self.reach = {}
         self.caught = set()
+        self.starred = []
         self.slots = {}
         self.device_tests = set()
         self.mps_tests = set()

@@ -53,6 +53,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_work import Effect
 from mpslint.semantics.timing import TimedSpan
+from mpslint.semantics.worlds.machines import MACS
 
 
 @rule(
@@ -70,7 +71,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if span.end in ends or not context.timing.is_measurement(span):
             continue
         work = context.timing.unsynchronised(span)
-        if work is None:
+        if work is None or not context.worlds.reach(span.end) & MACS:
             continue
         ends.add(span.end)
         places = [s for s in (span.start_statement, span.end_statement) if s not in covered]

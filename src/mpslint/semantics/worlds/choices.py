@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
-from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
 from mpslint.semantics.worlds.refused import needless_refusals
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -114,8 +114,10 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
+        if event.cuda_alone and tests.isdisjoint(run.device_tests):
+            continue  # Several GPUs, a package: CUDA's own.
         tests &= run.cuda_tests
-        new = sorted(tests - seen, key=_place)
+        new = sorted((test for test in tests - seen if worlds.reach(test) & MACS), key=_place)
         if not new:
             continue
         seen |= tests

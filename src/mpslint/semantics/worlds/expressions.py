@@ -91,6 +91,7 @@ class Expressions(Names):
         mask, why = frame.mask, frame.tests
         conjunction = isinstance(node.op, ast.And)
         value: Value | None = None
+        self.unsure += 1
         for item in node.values:
             self.mark(item)
             found = self.eval(item)
@@ -102,6 +103,7 @@ class Expressions(Names):
             frame.mask = yes if conjunction else no
             if not frame.mask:
                 break
+        self.unsure -= 1
         frame.mask, frame.tests = mask, why
         assert value is not None
         return port(value)
@@ -120,6 +122,7 @@ class Expressions(Names):
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
+        self.unsure += 1
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
             frame.tests = why | tests if sent_away(mask, worlds) else why
@@ -129,6 +132,7 @@ class Expressions(Names):
             gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
             frame.arm, frame.gate = arm, gate
+        self.unsure -= 1
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
@@ -244,7 +248,9 @@ class Expressions(Names):
         env = frame.env
         names = (*node.args.args, *node.args.kwonlyargs)
         frame.env = {**env, **{item.arg: UNK for item in names}}
+        self.unsure += 1
         value = self.eval(node.body)
+        self.unsure -= 1
         frame.env = env
         return Atom(LAMBDA, value, node)
 

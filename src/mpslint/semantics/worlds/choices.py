@@ -11,6 +11,8 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
 from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.runners import is_test
+from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -114,10 +116,13 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
-        if event.cuda_alone and tests.isdisjoint(run.device_tests):
-            continue  # Several GPUs, a package: CUDA's own.
+        function = event.function
+        if isinstance(function, Function) and not is_test(function):
+            if event.cuda_alone and tests.isdisjoint(run.device_tests):
+                continue  # Several GPUs, a package: CUDA's own.
+            tests = {test for test in tests if worlds.reach(test) & MACS}
         tests &= run.cuda_tests
-        new = sorted((test for test in tests - seen if worlds.reach(test) & MACS), key=_place)
+        new = sorted(tests - seen, key=_place)
         if not new:
             continue
         seen |= tests

@@ -6,11 +6,18 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer, is_environment, kernels_of, matches, wide_of
+from mpslint.facts.priors import (
+    call_worlds,
+    helper_answer,
+    is_environment,
+    kernels_of,
+    matches,
+    wide_of,
+)
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.import_statements import IMPORTERS
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
@@ -238,6 +245,9 @@ class Calls(BuiltinCalls, Statements):
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
+        if function.home is not self:
+            # What is chosen here is told here: that file knows its parameter only.
+            self.given_away(node, args, keywords)
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
@@ -335,6 +345,9 @@ class Calls(BuiltinCalls, Statements):
         answer = helper_answer(name.rpartition(".")[2])
         if answer is not None:
             return self.answer(answer, node)
+        if call_worlds(name) == "cuda":
+            self.owned(NVIDIA)
+            return args[0] if args else UNK
         self.given(node, args, keywords, looks=False, name=name)
         return UNK
 

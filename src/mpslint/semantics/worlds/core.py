@@ -86,6 +86,8 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    starred: list[str]
+    """Modules of which all names are imported: what the file does not bind may be theirs."""
     calling: bool
     setting: dict[str, int]
     """Names of the module of which it is being found out where functions set them: the worlds."""

@@ -37,8 +37,10 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     by_world,
+    cases_of,
     lift,
     one,
+    one_of,
     tensor,
 )
 
@@ -135,6 +137,8 @@ class Expressions(Names):
         self.unsure -= 1
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
+        if values[0].__class__ is Atom and values[1].__class__ is Atom:
+            values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> Value:
@@ -229,18 +233,20 @@ class Expressions(Names):
         """What a loop over a value gives its variable."""
         if value.__class__ is Atom:
             if value.kind == SEQUENCE and value.v:
-                found: Value = value.v[0]
-                for item in value.v[1:]:
-                    found = lift(join, found, item)
-                return lift(
-                    lambda atom: UNK if atom.kind == CONST and len(value.v) > 1 else atom, found
-                )
+                if len(value.v) == 1:
+                    only: Value = value.v[0]
+                    return only
+                return lift(any_of, *value.v)
             if value.kind == TENSOR:
                 return value
             if value.kind == LOADER:
                 # What a loader gives is on the CPU, whoever takes it.
                 batch = tensor("cpu")
                 return Atom(SEQUENCE, (UNK, batch)) if value.v == "numbered" else batch
+        elif all(atom is BOT or atom.kind == SEQUENCE for _, atom in cases_of(value)):
+            return port(
+                by_world(lambda _, atom: BOT if atom is BOT else self.items_of(atom), value)
+            )
         return UNK
 
     def e_Lambda(self, node: ast.Lambda) -> Value:
@@ -263,3 +269,25 @@ class Expressions(Names):
         return UNK
 
     e_YieldFrom = e_Yield
+
+
+def _by_index(value: Value, other: Value) -> Value:
+    """`"0"` or 0, where the other arm names a device: that CUDA device."""
+    assert isinstance(value, Atom)
+    assert isinstance(other, Atom)
+    if other.kind != DEVICE or value.kind != CONST or type(value.v) not in (int, str):
+        return value
+    return Atom(DEVICE, "cuda", value.node) if str(value.v).isdecimal() else value
+
+
+def any_of(*items: Atom) -> Atom:
+    """What one of several items is, whichever it is."""
+    items = tuple(item for item in items if item is not BOT)
+    if len(items) < 2:
+        return items[0] if items else BOT
+    if all(item.kind == CONST for item in items):
+        return one_of(items)
+    found = items[0]
+    for item in items[1:]:
+        found = join(found, item)
+    return UNK if found.kind == CONST else found

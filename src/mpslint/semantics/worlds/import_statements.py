@@ -29,6 +29,8 @@ class ImportStatements(Expressions):
         self.needs(module)
         for alias in node.names:
             local = alias.asname or alias.name
+            if local == "*":
+                self.starred.append(module)
             if node.level:
                 dot = "" if module.endswith(".") else "."
                 env[local] = Atom(NAME, f"{module}{dot}{alias.name}")

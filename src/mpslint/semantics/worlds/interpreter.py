@@ -70,6 +70,7 @@ class Interpreter(Rebinding, Methods):
         self._declaring = None
         self.reach = {}
         self.caught = set()
+        self.starred = []
         self.slots = {}
         self.device_tests = set()
         self.mps_tests = set()

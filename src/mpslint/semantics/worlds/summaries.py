@@ -9,8 +9,8 @@ from mpslint.facts.priors import package_worlds
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
-from mpslint.semantics.worlds.joining import join, port
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.joining import join, parted, port
+from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function
@@ -31,6 +31,7 @@ from mpslint.semantics.worlds.values import (
     cases_of,
     one,
     pack,
+    where,
 )
 
 _TOLD_APART = frozenset({CONST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE})
@@ -228,9 +229,14 @@ class Summaries(Parameters):
         for key, value, mask, tests, arm, attribute in frame.stored:
             if saved[0] and key is not None:
                 # As it is in the end, in the worlds that get there.
+                last = frame.env.get(key, UNK)
                 if key not in told:
                     told.add(key)
-                    self.kept(frame.env.get(key, UNK), attribute, attribute=True)
+                    self.kept(last, attribute, attribute=True)
+                if last is not value and _is_hidden(value, last, mask):
+                    frame.mask, frame.tests, frame.arm = mask, tests, arm
+                    self.kept(value, attribute, attribute=True)
+                    frame.mask, frame.tests, frame.arm = saved
                 continue
             frame.mask, frame.tests, frame.arm = mask, tests, arm
             self.kept(value, attribute, attribute=True)
@@ -244,4 +250,16 @@ def _names_package(known: tuple[tuple[str, Any], ...]) -> bool:
         kind == CONST and text[:1] in _QUOTES and package_worlds(text[1:-1]) is not None
         for _, cases in known
         for _, kind, text, *_ in cases
+    )
+
+
+def _is_hidden(choice: Value, last: Value, worlds: int) -> bool:
+    """Whether a choice that leaves MPS out is among what an attribute ends up with, where that does
+    not show it: on other ways it is a CUDA device on each machine."""
+    if not parted(choice, worlds) or parted(last, worlds):
+        return False
+    mine = {test for _, atom in cases_of(choice, worlds) for test in atom.tests}
+    there = [atom for _, atom in cases_of(last, worlds & MAC)]
+    return not any(where(atom) in ("mps", "?") for atom in there) and any(
+        atom.kind == DEVICE and not mine.isdisjoint(atom.tests) for atom in there
     )

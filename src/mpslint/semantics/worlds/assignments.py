@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Tests,
     Value,
     by_world,
     cases_of,
@@ -94,8 +95,7 @@ class Assignments(Expressions):
                 top = frame.up[-1] if frame.up else frame.env
                 old = top.get(target.id)
                 if old is not None:
-                    if one(old, ALL).kind != CONST:
-                        value = lift(join, old, value)
+                    value = lift(partial(_set_again, frame.tests), old, value)
                     left = ALL & ~frame.mask
                     value = pack([*cases_of(value, frame.mask), *cases_of(old, left)])
                 top[target.id] = value
@@ -180,6 +180,16 @@ class Assignments(Expressions):
         self.kept(value, text_of(key) if key.kind == CONST else "")
         if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
             owner.v[target.slice.value] = value
+
+
+def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
+    """What a name of the module is once it is set again: more than the constant that it started as.
+    A choice that asks for MPS already still does when its own arm is run once more."""
+    new = tested(new, tests)
+    if old.kind == CONST:
+        return new
+    ported = old.kind == DEVICE == new.kind and old.v == "mps" and new.v == "cuda"
+    return old if ported else join(old, new)
 
 
 def _part(at: int, _: int, atom: Atom) -> Value:

@@ -123,12 +123,7 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         if isinstance(function, Function) and not is_test(function):
             if event.cuda_alone and tests.isdisjoint(run.device_tests):
                 continue  # Several GPUs, a package: CUDA's own.
-            # A Mac that comes to the function has come by what stands at the top.
-            tests = {
-                test
-                for test in tests
-                if (worlds.comes_to if worlds.is_at_top(test) else worlds.reach)(test) & MACS
-            }
+            tests = {test for test in tests if worlds.comes_to(test) & MACS}
         tests &= run.cuda_tests
         if not tests and event.worlds & MAC and _refused(event):
             # Another function has refused who asks for CUDA on a Mac.

@@ -249,9 +249,6 @@ class Worlds:
         self.is_asked = True
         return self._reach(node)
 
-    def is_at_top(self, node: ast.AST) -> bool:
-        return self._index.function(node) is None
-
     def _reach(self, node: ast.AST) -> int:
         reach = self.run.reach
         current: ast.AST | None = node

@@ -117,10 +117,13 @@ class Interpreter(Rebinding, Methods):
         return matters(node, self._lines)
 
     def _own_kernels(self) -> Iterator[str]:
-        """Modules of the project that functions import, where only some machines can."""
+        """Modules that functions import, packages and the project's own, where only some machines
+        can."""
         for found in _LOCAL_IMPORT.finditer(self._text):
             module = found[1].decode(errors="replace")
-            if self.project is not None and self.project.imports_on(module) != ALL:
+            if package_worlds(module) is not None or (
+                self.project is not None and self.project.imports_on(module) != ALL
+            ):
                 yield module.rpartition(".")[2]
 
     # the file

@@ -76,7 +76,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if not context.worlds.reach(span.difference) & MACS:
             continue  # No Mac works this time out: it stands under `if False`, or for CUDA alone.
         work = context.timing.unsynchronised(span)
-        if work is None:
+        if work is None or not context.worlds.reach(span.end) & MACS:
             continue
         ends.add(span.end)
         places = [s for s in (span.start_statement, span.end_statement) if s not in covered]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.left_behind import OPENING, STAYS, lacks_kernel, places
+from mpslint.left_behind import OPENING, STAYS, brings, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -107,7 +107,7 @@ def _spelled(release: tuple[int, int]) -> str:
 
 def _opens(finding: Finding) -> bool:
     """Whether a fix may bring something to MPS."""
-    return finding.code.startswith(OPENING) and not finding.follows
+    return brings(finding.code) and not finding.follows
 
 
 def _is_safe(finding: Finding) -> bool:

@@ -12,11 +12,13 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.facts.priors import matches
 from mpslint.judging import Trace
 from mpslint.kernel_imports import kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_OWN = "is in what is for CUDA by its name"
+_MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
 Name = tuple[str, str, str]
@@ -75,12 +79,13 @@ def keeps_out(finding: Finding) -> bool:
 
 def untouched(path: str, findings: Iterable[Finding]) -> Ported:
     """A file that nothing is fixed in."""
-    left = [
-        _left(one, os.path.abspath(path), _spoken(one.cell, one.row))
-        for one in findings
-        if keeps_out(one)
-    ]
-    return Ported(None, None, (), left)
+    own = os.path.abspath(path)
+    return Ported(None, None, (), [left_in(own, one) for one in findings if keeps_out(one)])
+
+
+def left_in(path: str, finding: Finding) -> Left:
+    """What a finding of the file at an absolute path leaves there."""
+    return _left(finding, path, _spoken(finding.cell, finding.row))
 
 
 def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported:
@@ -135,6 +140,7 @@ class HalfPorts:
         self._programs: dict[str, list[Part]] = {}
         self._leading: dict[str, list[str]] = {}
         self._defined: dict[str, frozenset[str]] = {}
+        self._naming: dict[str, frozenset[str]] = {}
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
 
@@ -147,6 +153,7 @@ class HalfPorts:
                 *file.left,
                 *self._left_to_wrapper(path),
                 *self._left_to_kernels(path),
+                *self._left_by_name(path),
             ):
                 self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
             open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
@@ -185,6 +192,19 @@ class HalfPorts:
             text = ast.unparse(node)[:_MAX_TEXT]
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
+    def _left_by_name(self, path: str) -> Iterator[Left]:
+        """What functions and classes move that are CUDA's own by their name, of which no rule
+        speaks."""
+        tree = self._tree(path) if _MOVE in self._text_of(path) else None
+        for own in ast.walk(tree) if tree is not None else ():
+            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
+                for node in ast.walk(own):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                        if node.func.attr == "cuda":
+                            text = ast.unparse(node)[:_MAX_TEXT]
+                            line = f"line {node.lineno}"
+                            yield Left(node.lineno, path, line, f"{text} {_OWN}")
+
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
         left = self._left_on(self._way_from(name))
@@ -222,23 +242,40 @@ class HalfPorts:
         file gives it."""
         files = (path, *self._led(path))
         known: dict[str, set[str]] = {other: set() for other in files}
-        waiting = [(other, part) for other in files for part in self._parts_of(other)]
+        waiting = {other: self._parts_of(other) for other in files}
         found: dict[Name, None] = {}
         new = [(path, names)]
+        changed = set(files)
         while new:
+            used: dict[str, set[str]] = {}
             for user, used_there in new:
-                foreign = used_there - self._defined_in(user)
-                for other in files:
-                    known[other] |= used_there if other == user else foreign
-            new, rest = [], waiting
-            waiting = []
-            for other, part in rest:
-                if part.is_run(known[other]):
-                    found[other, part.owner, part.name] = None
-                    new.append((other, part.names))
-                else:
-                    waiting.append((other, part))
+                used.setdefault(user, set()).update(used_there)
+            foreign = set().union(*(names - self._defined_in(user) for user, names in used.items()))
+            for other in files:
+                more = self._names_of_parts(other) & (foreign | used.get(other, set()))
+                if not more <= known[other]:
+                    known[other] |= more
+                    changed.add(other)
+            new = []
+            for other in files:
+                if other in changed:
+                    rest = []
+                    for part in waiting[other]:
+                        if part.is_run(known[other]):
+                            found[other, part.owner, part.name] = None
+                            new.append((other, part.names))
+                        else:
+                            rest.append(part)
+                    waiting[other] = rest
+            changed = set()
         return found
+
+    def _names_of_parts(self, path: str) -> frozenset[str]:
+        """The names by which parts of a file are run."""
+        if path not in self._naming:
+            found = self._parts_of(path)
+            self._naming[path] = frozenset(name for one in found for name in (one.owner, one.name))
+        return self._naming[path]
 
     def _defined_in(self, path: str) -> frozenset[str]:
         if path not in self._defined:

@@ -37,6 +37,8 @@ _PYTHON = re.compile(
     r"^[ ]*-[ ]*[\"']?python[ ]*=+[ ]*(?:2\.|3\.[0-6](?![0-9]))"
     r"|(?:python_requires|requires-python)[ ]*=[ ]*[\"'][ ]*(?:>=|~=)[ ]*(?:2\.|3\.[0-6](?![0-9]))"
 )
+_DEVICES_SINCE = (0, 4)
+"""The first torch with `torch.device`."""
 _LAST_OF_PYTHON = (1, 10)
 """The last torch that was built for Python 3.6."""
 
@@ -84,8 +86,11 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
             by_python += _by_python(name, text, _PYTHON)
+    # Beside releases with devices, one that had none is history: a branch, a first version.
+    recent = [one for one in named if one.oldest >= _DEVICES_SINCE]
     if named or is_newer:
-        return min(named, default=None), not named
+        counting = recent or ([] if is_newer else named)
+        return min(counting, default=None), not counting
     return min(by_python, default=None), False
 
 

@@ -251,6 +251,27 @@ def test_what_is_handed_to_the_projects_own_cuda_kernels_stays_theirs(folder: Pa
     }
 
 
+BY_NAME = """\
+import torch
+
+
+class CudaTransform:
+    def __call__(self, batch):
+        return [item.cuda() for item in batch]
+"""
+
+
+def test_what_only_cuda_moves_by_its_name_keeps_a_program_from_mps(folder: Path) -> None:
+    (folder / "moved.py").write_text(BY_NAME)
+    program = f"from moved import CudaTransform\n{PROGRAM}print(net(*CudaTransform()([net.x])))\n"
+    assert changed(folder, program=program) == set()
+
+
+def test_what_no_program_uses_keeps_nothing_from_mps(folder: Path) -> None:
+    (folder / "moved.py").write_text(BY_NAME)
+    assert changed(folder) == {"net", "program"}
+
+
 TRIED = """\
 try:
             import _march as _backend

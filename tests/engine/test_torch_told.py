@@ -30,6 +30,7 @@ def fixed(folder: Path) -> str:
         ("README.md", "- PyTorch (currently tested on version 0.4 and 1.0)", (0, 4)),
         ("README.md", "Python >= 3.6 and PyTorch >= 1.10. 4 GPUs are better.", (1, 10)),
         ("README.rst", "- Pytorch 0.41+", (0, 4)),
+        ("README.md", "PyTorch 1.0 (the branch `old` is for PyTorch 0.3)", (1, 0)),
         ("readme.md", "pytorch>=0.4.0", (0, 4)),
         ("Dockerfile", "FROM pytorch/pytorch:1.4-cuda10.1-cudnn7-runtime", (1, 4)),
         ("README.md", "install PyTorch meeting your environment (at least 1.7):", (1, 7)),
@@ -52,6 +53,7 @@ def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_
     ("name", "line"),
     [
         ("README.md", "Requires PyTorch 2.0 or PyTorch 1.12."),
+        ("README.md", "PyTorch 2.0 (the branch `old` is for PyTorch 0.3)"),
         ("README.md", "pytorch-lightning==1.5, torchvision 0.9, torch-scatter 0.5, gpytorch 1.1"),
         ("README.md", "| PyTorch | 0.56 | 20.6 |"),
         ("README.md", "See torch/nn/modules.py, line 1.1"),
@@ -150,3 +152,11 @@ def test_before_torch_0_4_a_fix_that_writes_a_device_is_unsafe_and_says_why(proj
     assert result.text == CHOICE
     (left,) = result.remaining
     assert left.reason.startswith("engine.py tells of torch 0.3")
+
+
+def test_a_torch_without_devices_counts_where_no_other_is_named(project: Path) -> None:
+    (project / "README.md").write_text("PyTorch 0.3\n")
+    told = Told().of(str(project))
+    assert told is not None
+    assert told.oldest == (0, 3)
+    assert fixed(project) == CHOICE

@@ -216,3 +216,12 @@ def test_who_asks_for_autocast_reckons_with_one_around() -> None:
     asked = "    if torch.is_autocast_enabled():\n        x = x.half()\n"
     assert found(f"def scale(x):\n{asked}    {off}", "MPS207") != []
     assert found(f"def scale(x):\n    {off}", "MPS207") == []
+
+
+def test_what_any_device_of_several_asks_for_is_a_choice() -> None:
+    text = """
+def device_of(values):
+    any_cuda = any(value.device == torch.device("cuda") for value in values)
+    return torch.device("cuda") if any_cuda else torch.device("cpu")
+"""
+    assert found(text, "MPS103") != []

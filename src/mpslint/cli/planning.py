@@ -66,7 +66,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False)
+    checked = check_files(options, found, with_fixes=False, to_fix=True)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()
@@ -91,19 +91,15 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
         tried.append((len(work.results), result))
         work.results.append(result)
 
-    def made(jobs: Iterable[Job]) -> tuple[Together, dict[str, Planned | str]]:
-        together = Together(projects.of)
-        for one in untouched:
-            together.leaves(one.path, one.findings)
-        for job in jobs:
-            together.add(job)
-        _watch(together, found, frozenset(before.path for _, before in tried))
-        return together, together.planned(unsafe=options.unsafe_fixes)
-
-    together, plans = made(jobs)
-    sharing = shared(together.selecting, projects.of)
-    if sharing:
-        _, plans = made(job._replace(settings=sharing.get(job.path, job.settings)) for job in jobs)
+    together = Together(projects.of)
+    for one in untouched:
+        together.leaves(one.path, one.findings)
+    for job in jobs:
+        together.add(job)
+    _watch(together, found, frozenset(before.path for _, before in tried))
+    plans = together.planned(
+        unsafe=options.unsafe_fixes, sharing=lambda files: shared(files, projects.of)
+    )
     for at, before in tried:
         result, path = before, before.path
         planned = plans[path]

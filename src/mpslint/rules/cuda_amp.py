@@ -43,6 +43,8 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 _PORTABLE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
@@ -110,7 +112,7 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
     """What to report, with its call."""
     found: dict[ast.expr, ast.Call | None] = {}
     for event in context.effects_alone:
-        if event.name not in _QUALIFIED:
+        if event.name not in _QUALIFIED or not _is_used(context, event.node):
             continue
         if isinstance(event.node, ast.Call):
             found[event.node.func] = event.node
@@ -120,9 +122,22 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
         local = context.aliases.get(f"torch.cuda.amp.{name}", ())
         names = [use for alias in local for use in context.index.names.get(alias, ())]
         for node in (*context.index.attributes.get(name, ()), *names):
-            if context.resolve(node) == f"torch.cuda.amp.{name}" and context.worlds.breaks(node):
+            if context.resolve(node) != f"torch.cuda.amp.{name}":
+                continue
+            if context.worlds.breaks(node) and _is_used(context, node):
                 found.setdefault(node, None)
     return sorted(found.items(), key=lambda item: (item[0].lineno, item[0].col_offset))
+
+
+def _is_used(context: Context, node: ast.AST) -> bool:
+    """Whether a Mac comes to what a decorator does: the function below it."""
+    parents = context.index.parents
+    parent = parents.get(node)
+    if isinstance(parent, ast.Call) and parent.func is node:
+        node, parent = parent, parents.get(parent)
+    if not isinstance(parent, FUNCTIONS) or node not in parent.decorator_list:
+        return True
+    return bool(context.worlds.reach(parent.body[0]) & MACS)
 
 
 def _message(name: str, call: ast.Call | None) -> str:

@@ -16,13 +16,13 @@ from mpslint.facts.priors import (
 )
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
     BOUND,
     CLASS,
-    CONST,
     DEVICE,
     DTYPE,
     ENVIRONMENT,
@@ -90,12 +90,14 @@ class Calls(BuiltinCalls, Statements):
             callee = self.lookup(key) if key is not None else None
             if callee is None:
                 base = self.eval(function.value)
+                self.used(base)
                 if one(base, self.frame.mask).kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
                     if one(callee, self.frame.mask).kind in (UNKNOWN, DEVICE):
                         callee = None
         else:
             callee = self.eval(function)
+            self.used(callee)
         self.calling = False
         args = [self.eval(item) for item in node.args]
         keywords: Env = {}
@@ -301,11 +303,10 @@ class Calls(BuiltinCalls, Statements):
             return TRUE
         if name.startswith(facts.LOOKING_MODULES):
             return UNK
-        if name in ("pytest.importorskip", "importlib.import_module") and args:
-            package = one(args[0], ALL)
-            if package.kind == CONST and isinstance(package.v, str):
-                self.needs(package.v)
-                return Atom(NAME, package.v)
+        if name in IMPORTERS and args:
+            imported = self.imported_by_text(args[0])
+            if imported is not None:
+                return imported
         if name == "pytest.param" and "marks" in keywords:
             return UNK  # The marks say where the value is used.
         if name in ("io.BytesIO", "io.StringIO"):  # written by this program, a moment ago

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
-from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
 from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
+from mpslint.semantics.worlds.runners import is_test
+from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.uncopied import uncopied_reads
 from mpslint.semantics.worlds.values import (
     CONST,
@@ -149,6 +151,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     run = worlds.run
     seen: set[ast.expr] = set(needless_refusals(worlds))
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
+    # Where a Mac moves the same in another arm, nothing is left that only CUDA moves.
+    told = [event for event in told if not _is_left(event)]
     # Flags come last: what they decide in this file says more.
     flags = worlds.events(Kind.DECIDED)
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
@@ -157,6 +161,11 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
+        function = event.function
+        if isinstance(function, Function) and not is_test(function):
+            if event.cuda_alone and tests.isdisjoint(run.device_tests):
+                continue  # Several GPUs, a package: CUDA's own.
+            tests = {test for test in tests if worlds.comes_to(test) & MACS}
         tests &= run.cuda_tests
         if not tests and event.worlds & MAC and _refused(event):
             # Another function has refused who asks for CUDA on a Mac.

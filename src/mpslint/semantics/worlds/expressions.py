@@ -93,6 +93,7 @@ class Expressions(Names):
         mask, why = frame.mask, frame.tests
         conjunction = isinstance(node.op, ast.And)
         value: Value | None = None
+        self.unsure += 1
         for item in node.values:
             self.mark(item)
             found = self.eval(item)
@@ -104,6 +105,7 @@ class Expressions(Names):
             frame.mask = yes if conjunction else no
             if not frame.mask:
                 break
+        self.unsure -= 1
         frame.mask, frame.tests = mask, why
         assert value is not None
         return port(value)
@@ -122,6 +124,7 @@ class Expressions(Names):
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
+        self.unsure += 1
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
             frame.tests = why | tests if sent_away(mask, worlds) else why
@@ -131,6 +134,7 @@ class Expressions(Names):
             gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
             frame.arm, frame.gate = arm, gate
+        self.unsure -= 1
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
         if values[0].__class__ is Atom and values[1].__class__ is Atom:
@@ -210,7 +214,9 @@ class Expressions(Names):
             parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
             for part in parts:
                 self.mark(part)
-                self.eval(part)
+                each = self.eval(part)
+            if not any(generator.ifs for generator in node.generators):
+                self.each[node] = each
         frame.env, frame.mask, frame.tests = env, mask, why
         return UNK
 
@@ -250,7 +256,9 @@ class Expressions(Names):
         env = frame.env
         names = (*node.args.args, *node.args.kwonlyargs)
         frame.env = {**env, **{item.arg: UNK for item in names}}
+        self.unsure += 1
         value = self.eval(node.body)
+        self.unsure -= 1
         frame.env = env
         return Atom(LAMBDA, value, node)
 

@@ -37,7 +37,7 @@ from mpslint.semantics.worlds.values import (
 )
 
 _OF_PYTHON = frozenset(dir(builtins))
-_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super"})
+_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super", "__import__"})
 
 
 _SOMEBODYS = device("?", maybe=True)
@@ -60,7 +60,7 @@ class Names(Conditions):
                 if value is not None:
                     self.global_reads.add(node.id)
                     if node.id in self.rebound and value.__class__ is Atom and value.kind == CONST:
-                        return Atom(UNKNOWN, symbol=("global", node.id))
+                        return self.rebound_value(node.id, value)
                     break
             else:
                 if node.id in _BUILTINS or node.id == "open":
@@ -75,6 +75,10 @@ class Names(Conditions):
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value
+
+    def rebound_value(self, name: str, first: Atom) -> Value:
+        """What a name of the module holds that functions set later, where these are seen."""
+        raise NotImplementedError
 
     def named_only(self, node: ast.expr) -> Value:
         """What is called, or has an attribute that is looked at: that it is named here hands it to
@@ -118,7 +122,9 @@ class Names(Conditions):
                 value = self.lookup(key)
                 if value is not None:
                     return value
-        value = self.attribute(self.named_only(node.value), node.attr, node)
+        base = self.named_only(node.value)
+        self.used(base)
+        value = self.attribute(base, node.attr, node)
         if value is UNK:
             key = self.key(node)
             if key is not None:

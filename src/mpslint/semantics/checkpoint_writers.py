@@ -137,6 +137,15 @@ def saving_helpers(context: Context) -> set[str]:
     return {function.name for function in around - copying if function is not None}
 
 
+def savers_of_states(context: Context) -> set[str]:
+    """Functions of the file that save the states of models, and copy nothing to the CPU."""
+    return saving_helpers(context) & {
+        function.name
+        for saved in _of_models(context)
+        if (function := context.index.function(saved)) is not None
+    }
+
+
 def _has_state(context: Context, kept: ast.expr) -> bool:
     """Whether `kept` is a model, an optimizer or the state of one, at least where it was not
     loaded itself."""
@@ -175,6 +184,7 @@ def _owners_of(context: Context, kept: ast.expr) -> set[str]:
     parts: list[ast.expr] = [kept]
     if isinstance(kept, ast.Name):
         parts += [b.value for b in context.flow.reaching(kept) if b.value is not None]
+        parts += _put_into(context, kept)
     return {
         ast.unparse(item.func.value)
         for part in parts
@@ -183,6 +193,19 @@ def _owners_of(context: Context, kept: ast.expr) -> set[str]:
         and isinstance(item.func, ast.Attribute)
         and item.func.attr == "state_dict"
     }
+
+
+def _put_into(context: Context, table: ast.Name) -> Iterator[ast.expr]:
+    """What the function around puts under keys of a table: `table[key] = net.state_dict()`."""
+    for use in context.index.names.get(table.id, ()):
+        item = context.index.parents[use]
+        if not isinstance(item, ast.Subscript) or item.value is not use:
+            continue
+        if context.index.function(use) is not context.index.function(table):
+            continue
+        statement = context.index.parents[item]
+        if isinstance(statement, ast.Assign) and item in statement.targets:
+            yield statement.value
 
 
 def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:

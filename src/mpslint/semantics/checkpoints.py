@@ -59,6 +59,45 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
     )
 
 
+def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
+    """Whether another arm of a test around it reads the same file onto the CPU: that arm is for
+    who has no CUDA, whatever the test asks."""
+    source = source_of(call)
+    place = ast.unparse(source) if source is not None else ""
+    return any(
+        isinstance(test, ast.If | ast.IfExp)
+        and _is_onto_cpu(other)
+        and (given := source_of(other)) is not None
+        and ast.unparse(given) == place
+        and _arm(context, test, other) == -_arm(context, test, call) != 0
+        for other in context.calls_of("torch.load")
+        if other is not call
+        for test in context.index.ancestors(call)
+    )
+
+
+def _arm(context: Context, test: ast.If | ast.IfExp, node: ast.AST) -> int:
+    """In which arm of the test it stands: 1 where it is true, -1 where not, 0 in neither."""
+    arms = (test.body, test.orelse)
+    for number, arm in zip((1, -1), arms, strict=True):
+        parts: list[ast.AST] = list(arm) if isinstance(arm, list) else [arm]
+        if any(context.index.within(node, part) for part in parts):
+            return number
+    return 0
+
+
+def _is_onto_cpu(call: ast.Call) -> bool:
+    given = next((k.value for k in call.keywords if k.arg == "map_location"), None)
+    if given is None and len(call.args) > 1:
+        given = call.args[1]
+    if isinstance(given, ast.Lambda):  # `lambda storage, location: storage`
+        first = given.args.args[0].arg if given.args.args else None
+        return isinstance(given.body, ast.Name) and given.body.id == first
+    if isinstance(given, ast.Call) and len(given.args) == 1:
+        given = given.args[0]
+    return isinstance(given, ast.Constant) and given.value == "cpu"
+
+
 def storage_move(given: ast.expr) -> ast.Call | None:
     """The `storage.cuda()` of a `map_location` like `lambda storage, location: storage.cuda()`.
 

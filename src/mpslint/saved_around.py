@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.checkpoint_writers import (
     savers_of_states,
+    saves_from_cpu,
     saves_models_as_they_are,
     saving_helpers,
 )
@@ -34,8 +35,17 @@ class SavedAround:
         beside = (*self._modules.beside(path), *self._modules.beside(folder))
         below = tuple(self._modules.below(path))
         folders = {folder, os.path.dirname(folder), *map(os.path.dirname, below)}
-        found = self._any_saves(context, beside, below)
+        found = self._any_saves(context, beside, tuple(x for x in below if not self._copies(x)))
         return found, (*sorted(folders), *beside, *below)
+
+    def _copies(self, path: str) -> bool:
+        """Whether a library's module saves something from the CPU: then that is how its models
+        are saved, and what else it saves are optimizers and states of a run."""
+        return (
+            self._modules.words(path) >= _SAVING
+            and (saving := self._context(path)) is not None
+            and saves_from_cpu(saving)
+        )
 
     def _any_saves(self, context: Context, beside: tuple[str, ...], below: tuple[str, ...]) -> bool:
         around = [other for other in (*beside, *below) if self._modules.words(other) >= _SAVING]

@@ -131,16 +131,19 @@ def trained(model, path):
     ("module", "used", "expected"),
     [
         ("lib.saver", "trained(model, path)", Confidence.CERTAIN),
+        ("lib.copies", "trained(model, path)", Confidence.INFERRED),
         ("lib.saver", "", Confidence.INFERRED),
         ("lib.other", "trained(model, path)", Confidence.INFERRED),
     ],
-    ids=["asked to", "imported alone", "of the same name"],
+    ids=["asked to", "with another that copies", "imported alone", "of the same name"],
 )
 def test_a_program_beside_it_has_what_it_trained_saved_by_a_module_in_a_folder_below(
     tmp_path: Path, module: str, used: str, expected: Confidence
 ) -> None:
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "saver.py").write_text(SAVER)
+    copies = SAVER + "\ndef kept(model, path):\n    torch.save(model.cpu().state_dict(), path)\n"
+    (tmp_path / "lib" / "copies.py").write_text(copies)
     (tmp_path / "lib" / "other.py").write_text("def trained(model, path): ...")
     (tmp_path / "train.py").write_text(BELOW.format(module, used))
     path = tmp_path / "program.py"

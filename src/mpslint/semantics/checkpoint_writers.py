@@ -12,6 +12,7 @@ from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
 
 _COPIES = (
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move"),
@@ -132,9 +133,22 @@ def saves_models_as_they_are(context: Context, helpers: Iterable[str] = ()) -> b
 def saving_helpers(context: Context) -> set[str]:
     """Functions of the file that save something and copy nothing to the CPU:
     `def save_checkpoint(state, path)`."""
-    copying = {context.index.function(copy) for copy in _copies(context)}
-    around = {context.index.function(saved) for saved in context.calls_of("torch.save")}
-    return {function.name for function in around - copying if function is not None}
+    return {
+        function.name for function in _saving(context) - _copying(context) if function is not None
+    }
+
+
+def saves_from_cpu(context: Context) -> bool:
+    """Whether a function of the file that saves something copies to the CPU as well."""
+    return any(function is not None for function in _saving(context) & _copying(context))
+
+
+def _saving(context: Context) -> set[FunctionNode | None]:
+    return {context.index.function(saved) for saved in context.calls_of("torch.save")}
+
+
+def _copying(context: Context) -> set[FunctionNode | None]:
+    return {context.index.function(copy) for copy in _copies(context)}
 
 
 def savers_of_states(context: Context) -> set[str]:

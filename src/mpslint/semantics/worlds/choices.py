@@ -158,6 +158,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
+        if event.kind is Kind.KEPT and _is_number(event):
+            continue  # Nothing is placed with it here.
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
@@ -175,6 +177,15 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
             continue
         seen |= tests
         yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
+
+
+def _is_number(event: Event) -> bool:
+    """The number of the current GPU, or another number (or none) where there is no CUDA."""
+    atoms = [atom for _, atom in cases_of(event.value, event.worlds)]
+    numbers = [atom for atom in atoms if atom.kind == CONST and not isinstance(atom.v, str)]
+    return bool(numbers) and any(
+        atom.kind == DEVICE and atom.node is None and not atom.made for atom in atoms
+    )
 
 
 def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:

@@ -25,8 +25,8 @@ this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy
 same place earlier in the same function (`torch.jit.save` as well, and Lightning's
 `best_model_path` once `fit` has run), or in a cell of a notebook. What this file, or one beside
 it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
-functions of a script that nothing in it calls. What another arm of the same test loads to the CPU:
-that arm is for who has no CUDA.
+functions of a script that nothing in it calls. What stands in an arm for CUDA (of a test by which
+`.cuda()` is called) where the other arm loads the same file to the CPU.
 
 ## Confidence
 Where no code of the same file, nor of a program beside it, in the folder above or in a folder below

@@ -60,8 +60,8 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
 
 
 def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
-    """Whether another arm of a test around it reads the same file onto the CPU: that arm is for
-    who has no CUDA, whatever the test asks."""
+    """Whether it stands in an arm for CUDA (of a test by which things are moved there), and the
+    other arm reads the same file onto the CPU: that arm is for who has no CUDA."""
     source = source_of(call)
     place = ast.unparse(source) if source is not None else ""
     return any(
@@ -70,10 +70,30 @@ def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
         and (given := source_of(other)) is not None
         and ast.unparse(given) == place
         and _arm(context, test, other) == -_arm(context, test, call) != 0
+        and _moves_to_cuda(context, test, _arm(context, test, call))
         for other in context.calls_of("torch.load")
         if other is not call
         for test in context.index.ancestors(call)
     )
+
+
+def _moves_to_cuda(context: Context, test: ast.If | ast.IfExp, arm: int) -> bool:
+    """Whether somewhere in the file `.cuda()` is called in the same arm of the same question."""
+    asked, sign = _question(test.test)
+    return any(
+        isinstance(other, ast.If | ast.IfExp)
+        and (asks := _question(other.test))[0] == asked
+        and asks[1] * _arm(context, other, move) == sign * arm
+        for move in context.index.calls.get("cuda", ())
+        for other in context.index.ancestors(move)
+    )
+
+
+def _question(test: ast.expr) -> tuple[str, int]:
+    """What is asked, and -1 where it is asked for its contrary."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return ast.unparse(test.operand), -1
+    return ast.unparse(test), 1
 
 
 def _arm(context: Context, test: ast.If | ast.IfExp, node: ast.AST) -> int:

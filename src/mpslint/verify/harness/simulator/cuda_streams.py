@@ -13,9 +13,15 @@ from .sync_debug import wait
 _CUDA_TYPE = 1
 
 
-class _Current:
-    stream_id = 0
-    made = 0
+class _Streams:
+    """The current one, and how many there have been."""
+
+    def __init__(self) -> None:
+        self.stream_id = 0
+        self.made = 0
+
+
+_streams = _Streams()
 
 
 def default(index: int = 0) -> tuple[int, int, int]:
@@ -25,12 +31,12 @@ def default(index: int = 0) -> tuple[int, int, int]:
 
 def current(index: int = 0) -> tuple[int, int, int]:
     """(stream id, device index, device type) of the current stream."""
-    return _Current.stream_id, 0, _CUDA_TYPE
+    return _streams.stream_id, 0, _CUDA_TYPE
 
 
 def select(stream_id: int, device_index: int, device_type: int) -> None:
     """Make a stream the current one."""
-    _Current.stream_id = stream_id
+    _streams.stream_id = stream_id
 
 
 class Stream:
@@ -43,8 +49,8 @@ class Stream:
             with torch.cuda.device(device):
                 pass  # refuses devices that do not exist
         if stream_id is None:
-            _Current.made += 1
-            stream_id = _Current.made
+            _streams.made += 1
+            stream_id = _streams.made
         self.stream_id = stream_id
         self.cuda_stream = stream_id
         self.priority = priority
@@ -70,12 +76,12 @@ class Stream:
         return True
 
     def __enter__(self) -> Stream:
-        self._outer = _Current.stream_id
-        _Current.stream_id = self.stream_id
+        self._outer = _streams.stream_id
+        _streams.stream_id = self.stream_id
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _Current.stream_id = self._outer
+        _streams.stream_id = self._outer
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stream) and other.stream_id == self.stream_id

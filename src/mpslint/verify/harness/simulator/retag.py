@@ -38,13 +38,17 @@ _SPECIAL_DTYPES = {torch.complex32, torch.complex64, *contract.MPS_REFUSED_DTYPE
 
 
 class _Flags:
-    # conj and neg bits exist only once there has been a complex tensor
-    complex_seen = False
+    def __init__(self) -> None:
+        # conj and neg bits exist only once there has been a complex tensor
+        self.complex_seen = False
+
+
+_flags = _Flags()
 
 
 def expect_complex() -> None:
     """From now on tensors may carry the conjugate or negative bit."""
-    _Flags.complex_seen = True
+    _flags.complex_seen = True
 
 
 def check_capsule_layout() -> None:
@@ -80,7 +84,7 @@ def to_host(tensor: Tensor) -> Tensor:
     """A CPU tensor over the bytes of a simulated device tensor (below autograd)."""
     if tensor.layout is not _strided:
         raise limit(f"layout {tensor.layout} is not simulated")
-    if _Flags.complex_seen and (tensor.is_conj() or tensor.is_neg()):
+    if _flags.complex_seen and (tensor.is_conj() or tensor.is_neg()):
         return _to_host_with_bits(tensor)
     capsule = _export(tensor)
     _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = _KDL_CPU

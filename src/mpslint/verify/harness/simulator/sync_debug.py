@@ -13,12 +13,16 @@ OFF, WARN, ERROR = 0, 1, 2
 
 
 class _Mode:
-    value = OFF
+    def __init__(self) -> None:
+        self.value = OFF
+
+
+_mode = _Mode()
 
 
 def get_mode() -> int:
     """0 (default), 1 (warn) or 2 (error)."""
-    return _Mode.value
+    return _mode.value
 
 
 def set_mode(mode: int) -> None:
@@ -28,7 +32,7 @@ def set_mode(mode: int) -> None:
         "synchronizing operations",
         stacklevel=3,
     )
-    _Mode.value = mode
+    _mode.value = mode
 
 
 def wait(name: str, count: int = 1) -> None:
@@ -36,12 +40,12 @@ def wait(name: str, count: int = 1) -> None:
     place = user_location()
     RECORDER.sync(name, count, place)
     late_copies.end()
-    if _Mode.value:
+    if _mode.value:
         _complain(count, place)
 
 
 def _complain(count: int, place: Location) -> None:
-    if _Mode.value == ERROR:
+    if _mode.value == ERROR:
         raise RuntimeError(_MESSAGE)
     for _ in range(count):
         warnings.warn_explicit(_MESSAGE, UserWarning, place[0], place[1])

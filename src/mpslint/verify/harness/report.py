@@ -120,6 +120,7 @@ class ReportWriter:
             "losses": recorder.losses,
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,
+            "clocks": recorder.clocks,
             "stdout_numbers": None,
             "logged": log_lines.LINES,
             "placement": _placement(),

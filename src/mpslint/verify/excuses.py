@@ -1,0 +1,32 @@
+"""Why numbers may differ from the reference's on another device although the rewrite is right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mpslint.verify import compare, precision
+from mpslint.verify.launch import Launch
+from mpslint.verify.outcome import classify
+
+
+def found(
+    patched: Launch,
+    reference: Launch | None,
+    text: bytes,
+    on_cpu: Callable[[], Launch] | None,
+) -> str | None:
+    """text: of the script; on_cpu: runs the original there, if there is one."""
+    if "real" in (patched.kind, reference.kind if reference else ""):
+        return "a real device draws other random numbers and rounds otherwise"
+    if word := precision.chosen(text):
+        return f"the script chooses its precision ({word})"
+    if reference is None or on_cpu is None or reference.device == "cpu":
+        return None
+    plain = on_cpu()
+    if not classify(plain).ok:
+        return None
+    if patched.device == "cpu":
+        same = compare.values(plain, patched, compare.SAME_DEVICE) is None
+        return "they are those of the original on the CPU" if same else None
+    differ = compare.values(reference, plain, compare.OTHER_DEVICE)
+    return "the original's differ between cuda and cpu, too" if differ else None

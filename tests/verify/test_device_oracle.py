@@ -52,6 +52,11 @@ def test_one_gpu_has_many_spellings() -> None:
     assert held([["torch.cuda.set_device", "1"]], [["torch.cuda.set_device", "0"]])
 
 
+def test_the_first_gpu_need_not_be_chosen_but_another_must() -> None:
+    assert held([["torch.cuda.set_device", "0"], WAIT], [WAIT]) is None
+    assert held([["torch.cuda.set_device", "1"], ["torch.cuda.set_device", "0"]], [])
+
+
 def test_of_a_full_record_only_what_both_kept_is_compared() -> None:
     cleared = ["torch.cuda.empty_cache", ""]
     assert (
@@ -73,6 +78,17 @@ def test_a_wait_may_be_left_out_where_the_clock_reads_no_earlier(port: Any) -> N
 
 def test_a_wait_may_not_be_left_out_where_the_clock_reads_early() -> None:
     assert held([WAIT, WAIT], [WAIT], before=ON_TIME, after=TOO_EARLY)
+
+
+def test_clocks_may_take_the_place_of_the_devices_own_where_they_read_on_time() -> None:
+    assert held([WAIT, WAIT], [WAIT], after=ON_TIME) is None
+    assert held([WAIT, WAIT], [WAIT], after=TOO_EARLY)
+
+
+def test_cached_memory_need_not_be_freed() -> None:
+    cleared = ["torch.cuda.empty_cache", ""]
+    assert held([cleared, WAIT], [WAIT]) is None
+    assert held([cleared, WAIT], [])
 
 
 def test_a_wait_may_not_be_left_out_where_no_clock_is_read() -> None:

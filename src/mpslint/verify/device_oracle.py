@@ -17,9 +17,11 @@ from mpslint.verify.launch import Launch
 _MOST_RECORDED = 4000  # calls of a run, as the harness keeps them
 _MOVE = "move"
 _HOST = "cpu"
+_CHOICE = "torch.cuda.set_device"
 # One device has two names for it; torch's own calls of the accelerator are those of CUDA there.
-_SAME = {"torch.accelerator.set_device_index": "torch.cuda.set_device"}
+_SAME = {"torch.accelerator.set_device_index": _CHOICE}
 _WAIT = "torch.cuda.synchronize"
+_HINT = "torch.cuda.empty_cache"  # changes nothing but how much memory others have
 # Draws are the same or they are not: the numbers tell.
 _SEEDS = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all")
 # What a machine is called chooses nothing.
@@ -52,7 +54,8 @@ def unlike(reference: Launch, patched: Launch) -> tuple[str | None, str | None]:
     one, two = _recorded(reference), _recorded(patched)
     if moved := _moved_elsewhere(one, two):
         return moved, None
-    before, after = _actions(one), _actions(two)
+    first_only = _chooses_first_only([*one, *two])
+    before, after = (_actions(calls, first_only) for calls in (one, two))
     if max(len(one), len(two)) >= _MOST_RECORDED:  # not all were kept, of the one or the other
         length = min(len(before), len(after))
         before, after = before[:length], after[:length]
@@ -60,10 +63,14 @@ def unlike(reference: Launch, patched: Launch) -> tuple[str | None, str | None]:
         return None, _copied_more(one, two)
     if is_part(before, after):
         return _added(before, after)
-    calls = _but_waits(before), _but_waits(after)
+    calls = _but(_WAIT, before), _but(_WAIT, after)
     if _waits_all_the_same(reference, patched) and is_part(*calls):
         held, _ = _added(*calls)
         return held, None if held else "the patched script waits for the device in other ways"
+    calls = _but(_HINT, before), _but(_HINT, after)
+    if len(calls[0]) < len(before) and is_part(*calls):
+        held, _ = _added(*calls)
+        return held, None if held else "the patched script frees cached memory less often"
     pairs = itertools.zip_longest(before, after, fillvalue="nothing")
     number, (left, right) = next((i, p) for i, p in enumerate(pairs, 1) if p[0] != p[1])
     return f"device call {number} is {right}, the original's {left}", None
@@ -87,12 +94,20 @@ def _as_index(argument: str) -> str:
     return "" if index == "0" else index
 
 
-def _actions(calls: list[Call]) -> list[Call]:
-    return [call for call in calls if call.name not in _LEFT_OUT]
+def _actions(calls: list[Call], first_only: bool) -> list[Call]:
+    """What acts on the device; first_only: choosing the first GPU, which is chosen anyway, does
+    nothing.
+    """
+    left_out = {*_LEFT_OUT, _CHOICE} if first_only else _LEFT_OUT
+    return [call for call in calls if call.name not in left_out]
 
 
-def _but_waits(calls: list[Call]) -> list[Call]:
-    return [call for call in calls if call.name != _WAIT]
+def _chooses_first_only(calls: list[Call]) -> bool:
+    return not any(call.name == _CHOICE and call.arguments for call in calls)
+
+
+def _but(name: str, calls: list[Call]) -> list[Call]:
+    return [call for call in calls if call.name != name]
 
 
 def _moved_elsewhere(one: list[Call], two: list[Call]) -> str | None:
@@ -170,8 +185,13 @@ def _early(readings: list[Reading]) -> list[bool]:
 
 
 def _waits_all_the_same(reference: Launch, patched: Launch) -> bool:
-    """The original waits for its clocks, and these read no earlier now."""
-    on_purpose = any(reading.on_purpose for reading in _readings(reference))
+    """The original waits for its clocks, and these read no earlier now; or it has the device take
+    the time, and clocks that take its place read none too early.
+    """
+    before, after = _readings(reference), _readings(patched)
+    if not before:
+        return bool(after) and not any(_early(after))
+    on_purpose = any(reading.on_purpose for reading in before)
     return on_purpose and reads_early(reference, patched) is None
 
 

@@ -208,19 +208,22 @@ def _numbers(
         if not compare.has_numbers(reference, lines, files, logs):
             seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
+    said = ""
     for allowed in basis.margins(same_device) if patched.kind != "real" else ():
-        if not allowed.beyond(patched, tolerance, lines, logs, files):
+        beyond = allowed.beyond(patched, tolerance, lines, logs, files)
+        if beyond is None:
             seen.left_out += _changing(stability)
             seen.within = allowed.said
             return None
+        said = said or beyond
     if same_device:
-        return Judgement(FAIL, wrong.text)
+        return Judgement(FAIL, said or wrong.text)
     if excuse := basis.excuse(patched):
         seen.not_compared = f"numbers not compared: {excuse}"
         return None
     return Judgement(
         INCONCLUSIVE,
-        f"{wrong.text} on {reference.name}; the cause was not found",
+        f"{said or wrong.text} on {reference.name}; the cause was not found",
         tuple(seen.notes),
     )
 

@@ -1,6 +1,6 @@
 """Right programs: what `mpslint fix` makes of each must pass on every device.
 
-    python benchmarks/right_programs.py [--only WORD] [--jobs N] [--devices LIST]
+    python benchmarks/right_programs.py [--only WORD] [--jobs N] [--devices LIST] [--python PYTHON]
 
 Ports every program below fixtures/verify with the command line, in a copy, then verifies original
 and port with the negative control: safe fixes first, unsafe ones as well where that does not pass.
@@ -107,17 +107,19 @@ def _mpslint(command: str, *options: str) -> str:
     return done.stdout
 
 
-def check(program: Program, devices: tuple[str, ...]) -> Row:
+def check(program: Program, devices: tuple[str, ...], python: str | None) -> Row:
     began = time.monotonic()
     ported = port(program, unsafe=False)
-    row = _verified(program, devices, ported, "safe")
+    row = _verified(program, devices, ported, "safe", python)
     if row.verdict != "pass":
         more = port(program, unsafe=True)
-        row = _verified(program, devices, more, "unsafe") if more != ported else row
+        row = _verified(program, devices, more, "unsafe", python) if more != ported else row
     return row._replace(seconds=time.monotonic() - began)
 
 
-def _verified(program: Program, devices: tuple[str, ...], ported: Port, fixes: str) -> Row:
+def _verified(
+    program: Program, devices: tuple[str, ...], ported: Port, fixes: str, python: str | None
+) -> Row:
     if not ported.patched:
         return Row(program.name, "not ported", "no fix", fixes, ported.breaks)
     request = Request(
@@ -126,6 +128,7 @@ def _verified(program: Program, devices: tuple[str, ...], ported: Port, fixes: s
         devices=tuple(d for d in devices if not program.devices or d in program.devices),
         patched=ported.patched,
         root=str(program.script.parent),
+        python=python,
     )
     report = verify(request)
     reason = report.reason or "; ".join(dict.fromkeys(run.reason for run in report.runs))
@@ -144,12 +147,13 @@ def main() -> int:
     parser.add_argument("--only", default="", help="a part of the program's name")
     parser.add_argument("--devices", default="cpu,mps,cuda")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--python", help="whose torch is used; default: this one's")
     options = parser.parse_args()
     chosen = [program for program in programs() if options.only in program.name]
     devices = tuple(options.devices.split(","))
     rows = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        for row in pool.map(lambda program: check(program, devices), chosen):
+        for row in pool.map(lambda program: check(program, devices, options.python), chosen):
             rows.append(row)
             print(line(row), flush=True)
     right = [row for row in rows if not row.breaks]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Edit, Fix
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 
 class EditConflict(Exception):
@@ -23,6 +23,8 @@ class EditSet:
         self._text = text
         self._edits: list[Edit] = []
         self._known: set[Edit] = set()
+        self._given: dict[str, str] = {}
+        """By name: the code, inserted by an edit that was taken, which gives it a value."""
 
     def __bool__(self) -> bool:
         return bool(self._edits)
@@ -41,9 +43,13 @@ class EditSet:
         fresh = [edit for edit in dict.fromkeys(fix.edits) if edit not in self._known]
         if any(self._collides(edit) for edit in fresh):
             return False
+        given = {name: code for edit in fresh for name, code in _given(edit)}
+        if any(self._given.get(name, code) != code for name, code in given.items()):
+            return False  # Both chose a name that was free; the next pass finds it taken.
         for edit in fresh:
             insort(self._edits, edit)
         self._known.update(fresh)
+        self._given.update(given)
         return True
 
     def _collides(self, edit: Edit) -> bool:
@@ -96,6 +102,25 @@ def first_origin(offset: int, passes: Sequence[Sequence[Edit]]) -> int:
     for edits in reversed(passes):
         offset = origin(offset, edits)
     return offset
+
+
+def _given(edit: Edit) -> Iterator[tuple[str, str]]:
+    """The names that inserted statements give values, each with the statement."""
+    if edit.expect or "=" not in edit.text or not edit.text.strip(" \t,").endswith(("\r", "\n")):
+        return  # No lines of their own: arguments of a call look like statements.
+    import ast
+    import textwrap
+
+    code = textwrap.dedent(edit.text).strip()
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:  # a part of an expression
+        return
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign | ast.If):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id, ast.unparse(statement)
 
 
 def _overlap(one: Edit, two: Edit) -> bool:

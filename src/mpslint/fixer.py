@@ -14,6 +14,7 @@ from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
+from mpslint.left_behind import narrows
 from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
 from mpslint.offers import Offers
@@ -103,6 +104,13 @@ class Fixing:
         self._pause = pause
         self.barred: Barred = {}
         self._before: Text | None = None
+
+    def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
+        """The same file with what is known of its fixes, under settings that write them in another
+        way."""
+        other = Fixing(self._source, settings, elsewhere, self._hidden, self._pause)
+        other.barred, other._before = dict(self.barred), self._before
+        return other
 
     def _linted(
         self,
@@ -337,5 +345,6 @@ def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, a
         (first_origin(e.start, offered.passes), first_origin(e.end, offered.passes))
         for e in fix.edits
     )
+    follows = fix.follows or (narrows(finding.code))
     named = finding.code, finding.name, row, fix.message, fix.applicability
-    return Applied(*named, cell, at, spans, finding.severity, fix.follows)
+    return Applied(*named, cell, at, spans, finding.severity, follows)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.left_behind import OPENING, STAYS, lacks_kernel, places
+from mpslint.left_behind import OPENING, STAYS, brings, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -22,9 +22,16 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
 
+_DEVICES_SINCE = (0, 4)
+"""The first torch with `torch.device`, `.to()` and strings that name a device."""
+_LACKING = "which has neither torch.device nor .to(), and no devices by name"
+_WRITING_DEVICES = (OPENING, "MPS413")
+"""Codes whose fixes write one of these."""
+
 
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
+    _doubt_under_torch_without_devices(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -46,6 +53,18 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
                 _speaks_of(finding, row) for row in rows
             ):
                 finding.doubt(reason)
+
+
+def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Finding]) -> None:
+    """Code of before torch 0.4 may run on nothing newer, and what fixes write needs that."""
+    settings = context.settings
+    if settings.oldest_started >= _DEVICES_SINCE:
+        return
+    place = settings.told or settings.pin
+    by = "min-torch" if place is None else place.place
+    for one in findings:
+        if one.applicability is Applicability.SAFE and one.code.startswith(_WRITING_DEVICES):
+            one.doubt(f"{by} tells of torch {_spelled(settings.oldest_started)}, {_LACKING}")
 
 
 def _doubt_what_is_held_back(context: Context, findings: Sequence[Finding]) -> None:
@@ -82,9 +101,13 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
             one.doubt(str(reason))
 
 
+def _spelled(release: tuple[int, int]) -> str:
+    return ".".join(map(str, release))
+
+
 def _opens(finding: Finding) -> bool:
     """Whether a fix may bring something to MPS."""
-    return finding.code.startswith(OPENING) and not finding.follows
+    return brings(finding.code) and not finding.follows
 
 
 def _is_safe(finding: Finding) -> bool:

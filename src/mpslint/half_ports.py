@@ -12,10 +12,13 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.facts.priors import matches
 from mpslint.judging import Trace
+from mpslint.kernel_imports import kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_OWN = "is in what is for CUDA by its name"
+_MOVE = b".cuda("
+_KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
 Name = tuple[str, str, str]
 """A part of a project: its file, its class and its function; both are empty for the module."""
@@ -73,12 +79,13 @@ def keeps_out(finding: Finding) -> bool:
 
 def untouched(path: str, findings: Iterable[Finding]) -> Ported:
     """A file that nothing is fixed in."""
-    left = [
-        _left(one, os.path.abspath(path), _spoken(one.cell, one.row))
-        for one in findings
-        if keeps_out(one)
-    ]
-    return Ported(None, None, (), left)
+    own = os.path.abspath(path)
+    return Ported(None, None, (), [left_in(own, one) for one in findings if keeps_out(one)])
+
+
+def left_in(path: str, finding: Finding) -> Left:
+    """What a finding of the file at an absolute path leaves there."""
+    return _left(finding, path, _spoken(finding.cell, finding.row))
 
 
 def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported:
@@ -118,18 +125,22 @@ class HalfPorts:
         text_of: Callable[[str], bytes],
         led_to: Callable[[str], Iterable[str]],
         starting: Iterable[str],
+        imports_on: Callable[[str, str], int],
     ) -> None:
         """`led_to` gives the modules that a file imports, and they in turn; `starting` are the
-        files that may be programs."""
+        files that may be programs; `imports_on` tells the worlds in which a file can import a
+        module."""
         self._files = files
         self._tree_of = tree_of
         self._text_of = text_of
         self._led_to = led_to
         self._starting = list(starting)
+        self._imports_on = imports_on
         self._parts: dict[str, list[Part]] = {}
         self._programs: dict[str, list[Part]] = {}
         self._leading: dict[str, list[str]] = {}
         self._defined: dict[str, frozenset[str]] = {}
+        self._naming: dict[str, frozenset[str]] = {}
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
 
@@ -138,7 +149,12 @@ class HalfPorts:
         doubted: dict[str, dict[tuple[str, int], str]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         for path, file in self._files.items():
-            for left in (*file.left, *self._left_to_wrapper(path)):
+            for left in (
+                *file.left,
+                *self._left_to_wrapper(path),
+                *self._left_to_kernels(path),
+                *self._left_by_name(path),
+            ):
                 self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
             open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
         before = -1
@@ -166,6 +182,28 @@ class HalfPorts:
             for call in calls:
                 line = f"line {call.lineno}"
                 yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
+
+    def _left_to_kernels(self, path: str) -> Iterator[Left]:
+        """The kernels that its functions ask for when they are called."""
+        tree = self._tree(path)
+        if tree is None:
+            return
+        for node in kernel_imports(tree, lambda module: self._imports_on(path, module)):
+            text = ast.unparse(node)[:_MAX_TEXT]
+            yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
+
+    def _left_by_name(self, path: str) -> Iterator[Left]:
+        """What functions and classes move that are CUDA's own by their name, of which no rule
+        speaks."""
+        tree = self._tree(path) if _MOVE in self._text_of(path) else None
+        for own in ast.walk(tree) if tree is not None else ():
+            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
+                for node in ast.walk(own):
+                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                        if node.func.attr == "cuda":
+                            text = ast.unparse(node)[:_MAX_TEXT]
+                            line = f"line {node.lineno}"
+                            yield Left(node.lineno, path, line, f"{text} {_OWN}")
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
@@ -204,23 +242,40 @@ class HalfPorts:
         file gives it."""
         files = (path, *self._led(path))
         known: dict[str, set[str]] = {other: set() for other in files}
-        waiting = [(other, part) for other in files for part in self._parts_of(other)]
+        waiting = {other: self._parts_of(other) for other in files}
         found: dict[Name, None] = {}
         new = [(path, names)]
+        changed = set(files)
         while new:
+            used: dict[str, set[str]] = {}
             for user, used_there in new:
-                foreign = used_there - self._defined_in(user)
-                for other in files:
-                    known[other] |= used_there if other == user else foreign
-            new, rest = [], waiting
-            waiting = []
-            for other, part in rest:
-                if part.is_run(known[other]):
-                    found[other, part.owner, part.name] = None
-                    new.append((other, part.names))
-                else:
-                    waiting.append((other, part))
+                used.setdefault(user, set()).update(used_there)
+            foreign = set().union(*(names - self._defined_in(user) for user, names in used.items()))
+            for other in files:
+                more = self._names_of_parts(other) & (foreign | used.get(other, set()))
+                if not more <= known[other]:
+                    known[other] |= more
+                    changed.add(other)
+            new = []
+            for other in files:
+                if other in changed:
+                    rest = []
+                    for part in waiting[other]:
+                        if part.is_run(known[other]):
+                            found[other, part.owner, part.name] = None
+                            new.append((other, part.names))
+                        else:
+                            rest.append(part)
+                    waiting[other] = rest
+            changed = set()
         return found
+
+    def _names_of_parts(self, path: str) -> frozenset[str]:
+        """The names by which parts of a file are run."""
+        if path not in self._naming:
+            found = self._parts_of(path)
+            self._naming[path] = frozenset(name for one in found for name in (one.owner, one.name))
+        return self._naming[path]
 
     def _defined_in(self, path: str) -> frozenset[str]:
         if path not in self._defined:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.left_behind import OPENING
+from mpslint.left_behind import brings
 from mpslint.model import Applicability, Severity
 
 if TYPE_CHECKING:
@@ -59,4 +59,4 @@ def is_opening(one: Applied, *, is_far: bool = False) -> bool:
     if one.follows:
         return False
     worst = Severity.IGNORES if is_far else Severity.BREAKS
-    return one.code.startswith(OPENING) and Severity.IGNORES <= one.severity <= worst
+    return brings(one.code) and Severity.IGNORES <= one.severity <= worst

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import harms
@@ -27,11 +28,23 @@ if TYPE_CHECKING:
 
 OPENING = "MPS1"
 """Codes of the rules about where tensors and modules go."""
+_NARROWING = frozenset(
+    {"MPS104", "MPS105", "MPS106", "MPS107", "MPS108", "MPS109", "MPS113", "MPS116", "MPS117"}
+)
+"""Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
 KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
 """So many modules are looked at for one file."""
-SPEAKING = (b"cuda", b"float64", b"double", b"from_numpy", b"as_tensor", *SPEAKING_OF_POOLS)
+SPEAKING = (
+    b"cuda",
+    b"float64",
+    b"double",
+    b"from_numpy",
+    b"as_tensor",
+    *SPEAKING_OF_POOLS,
+    *SPEAKING_OF_TYPES,
+)
 """Words without which a module leaves nothing behind, beside those of what is wide by itself."""
 MADE_OF_NUMBERS = (b"numpy", b".tensor(")
 """Words of a module in which NumPy's numbers, which are float64, may become tensors."""
@@ -39,10 +52,21 @@ _MOVES = (Kind.MOVED, Kind.TYPED)
 STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
+BY_NAME = "asks for a type by its name, which raises on MPS"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
+
+
+def brings(code: str) -> bool:
+    """Whether fixes of a rule may bring tensors to MPS that were elsewhere."""
+    return code.startswith(OPENING) and not narrows(code)
+
+
+def narrows(code: str) -> bool:
+    """Whether fixes of a rule let no tensor come to MPS that did not go there before."""
+    return code in _NARROWING
 
 
 def lacks_kernel(finding: Finding) -> bool:
@@ -110,6 +134,9 @@ def places(context: Context) -> Iterator[Place]:
     for call in uneven_pools(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, UNEVEN)._replace(is_sent=True)
+    for call in typed_by_name(context):
+        if worlds.reach(call) & MACS:
+            yield _place(context, call, BY_NAME)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

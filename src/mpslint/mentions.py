@@ -41,7 +41,7 @@ _IMPORTING = (b"import_module(", b"__import__(")
 """Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
-class _Whole(NamedTuple):
+class Whole(NamedTuple):
     """A project as it lies on the disk."""
 
     modules: tuple[str, ...]
@@ -49,6 +49,10 @@ class _Whole(NamedTuple):
     folders: tuple[str, ...]
     is_built: bool
     """Whether others install it, and may use whatever has a public name."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return *self.folders, *self.modules, *self.others
 
 
 class Mentions:
@@ -59,7 +63,7 @@ class Mentions:
         self._modules = modules
         self._runs = runs
         self._elsewhere = elsewhere
-        self._wholes: dict[str, _Whole | None] = {}
+        self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
 
     def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
@@ -69,7 +73,7 @@ class Mentions:
         if whole is None or (whole.is_built and not name.startswith("_")):
             return True, ()
         word, parsed = name.encode("utf-8", "replace"), 0
-        files = (*whole.folders, *whole.modules, *whole.others)
+        files = whole.files
         for other in whole.modules:
             data = self._modules.text(other) or b""
             if other == path:
@@ -99,7 +103,7 @@ class Mentions:
         whole = self._whole(os.path.dirname(path))
         if whole is None:
             return False, ()
-        files = (*whole.folders, *whole.modules, *whole.others)
+        files = whole.files
         word, called = given.name.encode("utf-8", "replace"), 0
         users = [
             other
@@ -222,7 +226,11 @@ class Mentions:
 
     # the project as it lies there
 
-    def _whole(self, folder: str) -> _Whole | None:
+    def project_of(self, path: str) -> Whole | None:
+        """The project that a file belongs to; None where nobody looks through it."""
+        return self._whole(os.path.dirname(path))
+
+    def _whole(self, folder: str) -> Whole | None:
         head = self._head(folder)
         if head is None:
             return None
@@ -246,7 +254,7 @@ class Mentions:
             )
         return self._heads[folder]
 
-    def _listed(self, head: str) -> _Whole | None:
+    def _listed(self, head: str) -> Whole | None:
         modules: list[str] = []
         others: list[str] = []
         folders: list[str] = []
@@ -269,7 +277,7 @@ class Mentions:
             if left < 0 or len(modules) + len(others) > _MOST_FILES:
                 return None
         is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
-        return _Whole(tuple(modules), tuple(others), tuple(folders), is_built)
+        return Whole(tuple(modules), tuple(others), tuple(folders), is_built)
 
 
 def _is_head(folder: str) -> bool:

@@ -81,8 +81,8 @@ class Fix(NamedTuple):
 
 
 def doubtful(fix: Fix, reason: str) -> Fix:
-    """The fix, unsafe, and saying why."""
-    if reason in fix.message:
+    """The fix, unsafe, and saying why; as it is where there is no reason."""
+    if not reason or reason in fix.message:
         return fix
     message = f"{fix.message} ({reason})"
     level = min(fix.applicability, Applicability.UNSAFE)

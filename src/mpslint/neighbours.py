@@ -13,6 +13,7 @@ from mpslint.imported_runs import ImportedRuns
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.near import Near
+from mpslint.optional_modules import OptionalModules
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
@@ -50,7 +51,7 @@ _DEPTH = 4
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"double", b"float64", b"import_module")
+_HELD = (*_MACHINE, b"double", b"float64", b"import_module", b"__import__")
 _SAVING = frozenset({b"torch", b"save"})
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
@@ -69,6 +70,7 @@ class Neighbours:
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
         self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
+        self._optional = OptionalModules(self.modules, self._runs, self._mentions)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -259,6 +261,11 @@ class Neighbours:
     def develops(self, path: str, package: str) -> bool:
         found, looked = self.modules.made_around(self._absolute(path), package)
         self._note(looked)
+        return found
+
+    def is_optional(self, path: str) -> bool:
+        found, files = self._optional.includes(self._absolute(path))
+        self._note(files)
         return found
 
     def is_imported(self, path: str) -> bool:

@@ -106,6 +106,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def is_optional(self, path: str) -> bool:
+        self.asked = True
+        return False
+
     def is_imported(self, path: str) -> bool:
         return False
 
@@ -180,6 +184,9 @@ class Distant:
         return False
 
     def develops(self, path: str, package: str) -> bool:
+        return False
+
+    def is_optional(self, path: str) -> bool:
         return False
 
     def is_imported(self, path: str) -> bool:

@@ -109,7 +109,7 @@ class Project(Neighbours):
             return None
         own = package_root(path)
         around = project_roots(self._settings)
-        roots = [own, *(root for root in around if _imports_from(context, root))]
+        roots = [own, *(root for root in around if imports_from(context, root))]
         for root in roots:
             if os.path.commonpath([root, helper]) == root:
                 parts = os.path.splitext(os.path.relpath(helper, root))[0].split(os.sep)
@@ -130,7 +130,7 @@ def helper_source(settings: Settings) -> str:
     return "\n".join([*head, *lines]) + "\n"
 
 
-def _imports_from(context: Context, root: str) -> bool:
+def imports_from(context: Context, root: str) -> bool:
     """Whether the file imports, by absolute names, something that lies in the folder `root`."""
     for _, binding in context.names.every_binding():
         if binding.kind != "import" or not binding.qualified:

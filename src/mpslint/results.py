@@ -48,13 +48,15 @@ def to_record(finding: Finding, *, with_fix: bool) -> Record:
         None if level is None else int(level),
         None if fix is None else [fix.message, [list(e) for e in fix.edits], fix.applicability],
         finding.cell,
+        finding.follows or (fix is not None and fix.follows),
+        finding.reason,
     ]
 
 
 def from_record(record: Record) -> Finding:
     """The finding of a record; raises `ValueError`, `TypeError` or `KeyError` for other data."""
     code, name, message, severity, row, column, end_row, end_column, *rest = record
-    confidence, labels, level, fix, cell = rest
+    confidence, labels, level, fix, cell, follows, reason = rest
     finding = Finding(
         code,
         name,
@@ -66,10 +68,11 @@ def from_record(record: Record) -> Finding:
         end_column,
         confidence=Confidence(confidence),
         labels=tuple(Label(*label) for label in labels),
-        fix=None if fix is None else _fix(*fix),
+        fix=None if fix is None else _fix(*fix)._replace(follows=follows),
     )
     finding.applicability = None if level is None else Applicability(level)
     finding.cell = cell
+    finding.follows, finding.reason = follows, reason
     return finding
 
 

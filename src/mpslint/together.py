@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.asked import off_on_macs, takes_mps
@@ -15,15 +16,19 @@ from mpslint.half_ports import HalfPorts, ported, untouched
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.semantics.context import Context
+from mpslint.shared_helper import selects_anew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from mpslint.fixer import Hidden
     from mpslint.model import Finding
     from mpslint.project import Project
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
+
+
+Sharing = Callable[[Mapping[str, "tuple[SourceFile, Settings]"]], Mapping[str, "Settings"]]
 
 
 class Job(NamedTuple):
@@ -85,12 +90,15 @@ class Together:
         """The names by which others would import what changes."""
         return frozenset(_module(path) for path, made in self._made.items() if made.applied)
 
-    def planned(self, *, unsafe: bool) -> dict[str, Planned | str]:
-        """What becomes of each file, or the line that says why it cannot be fixed."""
+    def planned(self, *, unsafe: bool, sharing: Sharing | None = None) -> dict[str, Planned | str]:
+        """What becomes of each file, or the line that says why it cannot be fixed. `sharing` tells
+        of those into which a selection was written the settings under which they share one."""
         self._leave_what_never_asks()
         self._settle()
         if self._try_what_was_doubted():
             self._settle()
+        if sharing is not None:
+            self._share(sharing(self._selecting()))
         found: dict[str, Planned | str] = dict(self._failed)
         around = self._around()
         for path, job in self._jobs.items():
@@ -105,6 +113,25 @@ class Together:
             self._guarded(path, last)
         found.update(self._failed)
         return found
+
+    def _selecting(self) -> dict[str, tuple[SourceFile, Settings]]:
+        """The files into which a selection of the device was written, as they were."""
+        return {
+            path: (self._sources[path], job.settings)
+            for path, job in self._jobs.items()
+            if selects_anew(self._made[path])
+        }
+
+    def _share(self, sharing: Mapping[str, Settings]) -> None:
+        """Makes files again that are settled, under settings by which they share a helper. What
+        was found out about their fixes holds on: they do the same, and other files are judged
+        again only where something speaks against one of them all the same."""
+        for path, settings in sharing.items():
+            self._jobs[path] = self._jobs[path]._replace(settings=settings)
+            self._fixing[path] = self._fixing[path].under(settings, self._project_of(settings, {}))
+            self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
+        if sharing and self._remade(sharing):
+            self._settle()
 
     def _settle(self) -> None:
         for _ in range(MAX_TRIALS):
@@ -125,11 +152,12 @@ class Together:
                 more = more or len(self._made[path].applied) > len(made.applied)
         return more
 
-    def _remade(self) -> bool:
-        """Judges all files; whether some must be fixed in another way."""
+    def _remade(self, paths: Iterable[str] | None = None) -> bool:
+        """Judges files, all without `paths`; whether some must be fixed in another way."""
         around = self._around()
         again: set[str] = set()
-        for path, job in self._jobs.items():
+        for path in self._jobs if paths is None else paths:
+            job = self._jobs[path]
 
             def judge(path: str = path, job: Job = job) -> None:
                 project, made = around[job.settings], self._made[path]
@@ -211,6 +239,7 @@ class Together:
             text_of,
             FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
             dict.fromkeys(starting),
+            project.imports_on,
         ).found()
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:

@@ -29,7 +29,7 @@ _MOST_YAML = 20
 """A folder with more is one of a program's settings."""
 ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
 """What only the topmost folder of a project has."""
-_PRESENTING = ("readme",)
+PRESENTING = ("readme",)
 """How the name of a file begins that presents the folder as a project, in any case of letters."""
 _LISTING = "requirement*"
 """Of a folder of this name each text is a list of requirements."""
@@ -92,7 +92,7 @@ _may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *COMMANDS, _
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
-    whole = any(name in ROOT or name.lower().startswith(_PRESENTING) for name in names)
+    whole = any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
     names = set(filter(_may_count, names))
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:

@@ -11,23 +11,34 @@ import os
 import re
 from fnmatch import fnmatch
 
-from mpslint.torch_pins import COMMANDS, ROOT, Pin, names_in, text_of
+from mpslint.torch_pins import COMMANDS, PRESENTING, ROOT, Pin, names_in, text_of
+from mpslint.torch_shown import Shown
 
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
 _CONDA = "*.y*ml"
 _MOST_YAML = 20
 _LONGEST_LINE = 2000
 _FILLER = r"(?:[ *`:(=\[>~<]|versions?|v|currently|is|was|has been|tested|on|with|or|at least|the)"
-_TOLD = re.compile(
-    rf"(?<![\w.-])(?:py)?torch(?![\w./])(?:{_FILLER}{{0,12}}|-)[=v]?"
+_NAMED = rf"(?<![\w.-])(?:py)?torch(?![\w./])(?:{_FILLER}{{0,12}}|-)[=v]?"
+_TOLD = re.compile(_NAMED + r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))", re.IGNORECASE)
+"""A release before 1.12, where it is named with torch; `0.41` is one as well."""
+_NEWER = re.compile(_NAMED + r"(?:1\.1[2-9]|2\.[0-9])", re.IGNORECASE)
+"""A release that has MPS: what the code was first written for does not count then."""
+_AT_LEAST = re.compile(
+    r"(?<![\w.-])(?:py)?torch(?![\w./])[^.;|\n]{0,60}?(?:at least|>=|≥|newer than|from)[ *`]*v?"
     r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
     re.IGNORECASE,
 )
-"""A release before 1.12, where it is named with torch; `0.41` is one as well."""
+"""The same further behind: "install PyTorch that meets your environment (at least 1.7)"."""
+_PYTHON_WORD = re.compile(
+    r"(?<![\w.-])python[ *`:(]*(?:version|>=|=)?[ *`=]*(?:2\.7|3\.[3-6](?![0-9]))", re.IGNORECASE
+)
 _PYTHON = re.compile(
     r"^[ ]*-[ ]*[\"']?python[ ]*=+[ ]*(?:2\.|3\.[0-6](?![0-9]))"
     r"|(?:python_requires|requires-python)[ ]*=[ ]*[\"'][ ]*(?:>=|~=)[ ]*(?:2\.|3\.[0-6](?![0-9]))"
 )
+_DEVICES_SINCE = (0, 4)
+"""The first torch with `torch.device`."""
 _LAST_OF_PYTHON = (1, 10)
 """The last torch that was built for Python 3.6."""
 
@@ -37,44 +48,69 @@ class Told:
 
     def __init__(self) -> None:
         self._known: dict[str, Pin | None] = {}
+        self._shown = Shown()
 
     def of(self, folder: str) -> Pin | None:
-        """What the nearest folder says that says anything, up to the project's topmost one."""
+        """What the nearest folder says that says anything, up to the project's topmost one; where
+        none names a torch, what the project's code shows counts as well."""
         folder = os.path.abspath(folder)
         if folder not in self._known:
             names, above = names_in(folder), os.path.dirname(folder)
-            own = _told_in(folder, names)
-            if own is None and above != folder and not any(name in names for name in ROOT):
+            own, is_newer = _told_in(folder, names)
+            if own is None and not is_newer and _is_project(names):
+                own = self._shown.in_project(folder)
+            is_whole = is_newer or any(name in names for name in ROOT)
+            if own is None and above != folder and not is_whole:
                 own = self.of(above)
             self._known[folder] = own
         return self._known[folder]
 
 
-def _told_in(folder: str, names: set[str]) -> Pin | None:
+def _is_project(names: set[str]) -> bool:
+    return any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
+
+
+def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
+    """The oldest torch that is named, else the newest that the oldest Python has; and whether only
+    newer ones are named."""
     yaml = sorted(name for name in names if fnmatch(name, _CONDA))
     declaring = [*_DECLARING, *(yaml if len(yaml) <= _MOST_YAML else ())]
-    found = []
+    named: list[Pin] = []
+    by_python: list[Pin] = []
+    is_newer = False
     for name in sorted(names):
+        text = text_of(os.path.join(folder, name)) if _may_tell(name, declaring) else ""
         if any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS):
-            found += _by_word(name, text_of(os.path.join(folder, name)))
+            named += _by_word(name, text)
+            is_newer = is_newer or _NEWER.search(text) is not None
+            by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
-            found += _by_python(name, text_of(os.path.join(folder, name)))
-    return min(found, default=None)
+            by_python += _by_python(name, text, _PYTHON)
+    # Beside releases with devices, one that had none is history: a branch, a first version.
+    recent = [one for one in named if one.oldest >= _DEVICES_SINCE]
+    if named or is_newer:
+        counting = recent or ([] if is_newer else named)
+        return min(counting, default=None), not counting
+    return min(by_python, default=None), False
+
+
+def _may_tell(name: str, declaring: list[str]) -> bool:
+    return name in declaring or any(fnmatch(name.lower(), one.lower()) for one in COMMANDS)
 
 
 def _by_word(name: str, text: str) -> list[Pin]:
     found = []
     for row, line in enumerate(text.splitlines(), 1):
         if len(line) <= _LONGEST_LINE and "torch" in line.lower():
-            for match in _TOLD.finditer(line):
+            for match in (*_TOLD.finditer(line), *_AT_LEAST.finditer(line)):
                 major, minor = match.group(1).split(".")
                 found.append(Pin((int(major), int(minor)), f"{name}:{row}"))
     return found
 
 
-def _by_python(name: str, text: str) -> list[Pin]:
+def _by_python(name: str, text: str, asking: re.Pattern[str]) -> list[Pin]:
     return [
         Pin(_LAST_OF_PYTHON, f"{name}:{row}")
         for row, line in enumerate(text.splitlines(), 1)
-        if len(line) <= _LONGEST_LINE and _PYTHON.search(line)
+        if len(line) <= _LONGEST_LINE and asking.search(line)
     ]

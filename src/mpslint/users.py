@@ -52,6 +52,8 @@ class Users:
             files += looked
             if not worlds & MACS:
                 sites.append(_FOR_CUDA)
+            elif self._modules.tree(other) is None:
+                continue  # No Python of today's: nobody runs it.
             elif not self._asks(other):
                 return NONE, tuple(files)
             else:

@@ -25,16 +25,17 @@ def as_fixed(results: Iterable[FileResult], targets: Iterable[Target]) -> Iterat
     known: dict[Settings, Project] = {}
     of = {target.path: target.settings for target in targets}
     for result in results:
-        if any(_may_open(one) for one in result.findings):
+        if any(may_open(one) for one in result.findings):
             yield _within_project(result, of[result.path], known)
         else:
             yield result
 
 
-def _may_open(finding: Finding) -> bool:
-    from mpslint.left_behind import OPENING
+def may_open(finding: Finding) -> bool:
+    """Whether a safe fix may bring something to MPS."""
+    from mpslint.left_behind import brings
 
-    return finding.applicability is Applicability.SAFE and finding.code.startswith(OPENING)
+    return finding.applicability is Applicability.SAFE and brings(finding.code)
 
 
 def _within_project(

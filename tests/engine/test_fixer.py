@@ -107,6 +107,19 @@ def test_different_insertions_at_one_place_do_not_both_land() -> None:
     assert not chosen.add(fix(edit(3, 3, "Y")))
 
 
+def test_one_name_is_given_one_value_in_a_pass() -> None:
+    chosen = EditSet(TEXT)
+    assert chosen.add(fix(edit(0, 0, "device = one()\n"), edit(2, 3, "C")))
+    assert not chosen.add(fix(edit(4, 4, "    device = another()\n"), edit(6, 7, "G")))
+    assert chosen.add(fix(edit(4, 4, "    device = one()\n"), edit(6, 7, "G")))
+
+
+def test_an_argument_gives_no_name_a_value() -> None:
+    chosen = EditSet(TEXT)
+    assert chosen.add(fix(edit(0, 0, "enabled=False")))
+    assert chosen.add(fix(edit(4, 4, "enabled=True")))
+
+
 def test_a_fix_is_taken_as_a_whole_or_not_at_all() -> None:
     chosen = EditSet(TEXT)
     assert chosen.add(fix(edit(2, 4, "X")))

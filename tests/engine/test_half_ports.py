@@ -216,3 +216,75 @@ def test_modules_of_a_folder_that_a_program_puts_on_its_path_are_on_its_way(fold
     )
     head = 'import sys\n\nsys.path.insert(0, "lib")\nfrom core.which import which\n'
     assert changed(folder, program=head + PROGRAM + "print(which())\n") == set()
+
+
+KERNEL = """\
+import torch
+
+_backend = None
+
+
+def backend():
+    global _backend
+    if _backend is None:
+        {asked}
+    return _backend
+
+
+def march(rays):
+    rays = rays.cuda()
+    return backend().march(rays)
+"""
+SETUP = """\
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+setup(ext_modules=[CUDAExtension(name="_march", sources=["march.cu"])])
+"""
+
+
+def test_what_is_handed_to_the_projects_own_cuda_kernels_stays_theirs(folder: Path) -> None:
+    (folder / "setup.py").write_text(SETUP)
+    assert changed(folder, march=KERNEL.format(asked="import _march as _backend")) == {
+        "net",
+        "program",
+    }
+
+
+BY_NAME = """\
+import torch
+
+
+class CudaTransform:
+    def __call__(self, batch):
+        return [item.cuda() for item in batch]
+"""
+
+
+def test_what_only_cuda_moves_by_its_name_keeps_a_program_from_mps(folder: Path) -> None:
+    (folder / "moved.py").write_text(BY_NAME)
+    program = f"from moved import CudaTransform\n{PROGRAM}print(net(*CudaTransform()([net.x])))\n"
+    assert changed(folder, program=program) == set()
+
+
+def test_what_no_program_uses_keeps_nothing_from_mps(folder: Path) -> None:
+    (folder / "moved.py").write_text(BY_NAME)
+    assert changed(folder) == {"net", "program"}
+
+
+TRIED = """\
+try:
+            import _march as _backend
+        except ImportError:
+            pass"""
+ASKED_FOR = """\
+if torch.cuda.is_available():
+            import _march as _backend"""
+
+
+@pytest.mark.parametrize("asked", [TRIED, ASKED_FOR])
+def test_kernels_that_a_function_can_do_without_keep_nothing_from_mps(
+    folder: Path, asked: str
+) -> None:
+    (folder / "setup.py").write_text(SETUP)
+    assert "march" in changed(folder, march=KERNEL.format(asked=asked))

@@ -19,6 +19,7 @@ from mpslint.source import SourceFile
 KERNELS = Path(__file__).resolve().parents[2] / "fixtures" / "engine" / "kernels"
 NEED_THEM = [
     "grid/grid.py",
+    "grid/lazy.py",
     "rays/march.py",
     "model.py",
     "train.py",

@@ -91,6 +91,17 @@ class Net(nn.Module):
 """
 
 
+TYPED_BY_NAME = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        kind = x.type()
+        return x + torch.ones(2).type(kind) + torch.ones(2).type(x.type())
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -124,6 +135,7 @@ def reason(folder: Path) -> str:
         pytest.param(FLOAT64_THAT_FOLLOWS, "line 16: torch.from_numpy(array).to(", id="an array"),
         pytest.param(CAST_TO_FLOAT64, "line 7: x.type(torch.float64)", id="a cast"),
         pytest.param(UNEVEN_POOL, "line 7: functional.adaptive_avg_pool1d(", id="an uneven pool"),
+        pytest.param(TYPED_BY_NAME, "line 7: torch.ones(2).type(", id="a type by its name"),
     ],
 )
 def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_mps(
@@ -135,6 +147,14 @@ def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_m
 
 def test_a_pool_to_one_number_divides_whatever_it_is_given(folder: Path) -> None:
     (folder / "parts.py").write_text(UNEVEN_POOL.replace("size=7", "size=(1, None)"))
+    assert fixed(folder).applied
+
+
+def test_a_type_that_is_only_printed_or_is_a_dtype_speaks_against_nothing(folder: Path) -> None:
+    text = TYPED_BY_NAME.replace("x.type()", "x.dtype").replace(
+        "return", "print(x.type())\n        return"
+    )
+    (folder / "parts.py").write_text(text)
     assert fixed(folder).applied
 
 

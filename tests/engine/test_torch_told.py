@@ -30,8 +30,11 @@ def fixed(folder: Path) -> str:
         ("README.md", "- PyTorch (currently tested on version 0.4 and 1.0)", (0, 4)),
         ("README.md", "Python >= 3.6 and PyTorch >= 1.10. 4 GPUs are better.", (1, 10)),
         ("README.rst", "- Pytorch 0.41+", (0, 4)),
+        ("README.md", "PyTorch 1.0 (the branch `old` is for PyTorch 0.3)", (1, 0)),
         ("readme.md", "pytorch>=0.4.0", (0, 4)),
         ("Dockerfile", "FROM pytorch/pytorch:1.4-cuda10.1-cudnn7-runtime", (1, 4)),
+        ("README.md", "install PyTorch meeting your environment (at least 1.7):", (1, 7)),
+        ("README.md", "Tested on Python 3.6", (1, 10)),
         ("conda_env.yml", "- python=3.6", (1, 10)),
         ("setup.py", "setup(name='gan', python_requires='>=3.6')", (1, 10)),
     ],
@@ -50,6 +53,7 @@ def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_
     ("name", "line"),
     [
         ("README.md", "Requires PyTorch 2.0 or PyTorch 1.12."),
+        ("README.md", "PyTorch 2.0 (the branch `old` is for PyTorch 0.3)"),
         ("README.md", "pytorch-lightning==1.5, torchvision 0.9, torch-scatter 0.5, gpytorch 1.1"),
         ("README.md", "| PyTorch | 0.56 | 20.6 |"),
         ("README.md", "See torch/nn/modules.py, line 1.1"),
@@ -87,3 +91,72 @@ def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
     settings = SettingsFinder().for_folder(str(project))
     assert settings.oldest_torch == (2, 5)
     assert "torch.cuda.amp" not in fix_source(source, settings).text
+
+
+@pytest.mark.parametrize(
+    ("line", "oldest"),
+    [
+        ("total += loss.data[0]", (0, 4)),
+        ("from torch.autograd import Variable", (0, 4)),
+        ("y = Variable(y.cuda(async=True))", (0, 3)),
+        ("x = Variable(x, volatile=True)", (0, 3)),
+        ("values = torch.symeig(matrix)[0]", (1, 13)),
+    ],
+)
+def test_code_shows_for_which_torch_it_was_written_where_nobody_says_so(
+    project: Path, line: str, oldest: tuple[int, int]
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "engine").mkdir()
+    (project / "engine" / "loop.py").write_text(f"import torch\n\n{line}\n")
+    told = Told().of(str(project))
+    assert told is not None
+    assert (told.oldest, told.place) == (oldest, "engine/loop.py")
+
+
+def test_code_of_an_old_torch_lets_fixes_of_other_files_ask_for_the_backend_first(
+    project: Path,
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "engine.py").write_text("import torch\n\ntotal = loss.data[0]\n")
+    assert GUARD in fixed(project)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("device.py", "import torch\n\nusable = torch.backends.mps.is_available()\n"),
+        ("README.md", "Tested with PyTorch 2.1.\n"),
+    ],
+)
+def test_what_asks_for_a_newer_torch_counts_against_old_code(
+    project: Path, name: str, text: str
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "engine.py").write_text("from torch.autograd import Variable\n")
+    (project / name).write_text(text)
+    assert GUARD not in fixed(project)
+
+
+def test_code_in_a_folder_that_is_no_project_shows_nothing(tmp_path: Path) -> None:
+    (tmp_path / "engine.py").write_text("from torch.autograd import Variable\n")
+    assert Told().of(str(tmp_path)) is None
+
+
+def test_before_torch_0_4_a_fix_that_writes_a_device_is_unsafe_and_says_why(project: Path) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "engine.py").write_text("import torch\n\nx = Variable(x, volatile=True)\n")
+    source = SourceFile(str(project / "train.py"), CHOICE.encode())
+    settings = SettingsFinder().for_folder(str(project))
+    result = fix_source(source, settings)
+    assert result.text == CHOICE
+    (left,) = result.remaining
+    assert left.reason.startswith("engine.py tells of torch 0.3")
+
+
+def test_a_torch_without_devices_counts_where_no_other_is_named(project: Path) -> None:
+    (project / "README.md").write_text("PyTorch 0.3\n")
+    told = Told().of(str(project))
+    assert told is not None
+    assert told.oldest == (0, 3)
+    assert fixed(project) == CHOICE

@@ -115,6 +115,49 @@ def test_of_a_generator_the_first_rounds_are_run(sampled: Any) -> None:
     assert sampled(script) == (["done"], [["rounds", 6, None]])
 
 
+def test_a_loop_with_a_condition_ends_after_its_first_rounds(sampled: Any) -> None:
+    script = "step = 0\nwhile step < 1000:\n    train()\n    step += 1\nelse:\n    print(step)\n"
+    assert sampled(script) == (["6"], [["rounds", 6, None]])
+
+
+def test_epochs_of_a_loop_with_a_condition_are_epochs(sampled: Any) -> None:
+    script = (
+        "epoch = 0\nwhile not (done := epoch == 90):\n    epoch += 1\n"
+        "    for (x,) in DataLoader(data, batch_size=10):\n        train(x)\nprint(epoch, done)\n"
+    )
+    assert sampled(script) == (["2 False"], [["batches", 6, 11], ["epochs", 2, None]])
+
+
+def test_a_loop_that_is_entered_again_begins_again(sampled: Any) -> None:
+    script = (
+        "def fit(left):\n    while left:\n        train()\n        left -= 1\n    return left\n"
+        "print(fit(4), fit(4), fit(40))\n"
+    )
+    assert sampled(script) == (["0 0 34"], [["rounds", 6, None]])
+
+
+def test_an_endless_loop_is_left_where_it_breaks(sampled: Any) -> None:
+    script = (
+        "step = 0\nwhile True:\n    train()\n    step += 1\n    if step == 1000:\n        break\n"
+        "print(step)\n"
+    )
+    assert sampled(script) == (["6"], [["rounds", 6, None]])
+
+
+def test_an_endless_loop_that_only_returns_is_whole(sampled: Any) -> None:
+    script = (
+        "def fit(step=0):\n    while True:\n        train()\n        step += 1\n"
+        "        for _ in range(2):\n            break\n"
+        "        if step == 40:\n            return step\nprint(fit())\n"
+    )
+    assert sampled(script) == (["40"], [])
+
+
+def test_a_condition_in_which_nothing_is_computed_decides_alone(sampled: Any) -> None:
+    script = "n = []\nwhile len(n) < 500:\n    n.append(0)\ntrain()\nprint(len(n))\n"
+    assert sampled(script) == (["500"], [])
+
+
 def test_a_short_loop_and_one_that_computes_nothing_are_whole(sampled: Any) -> None:
     script = (
         "for _ in range(6):\n    train()\nfound = []\nfor i in range(5000):\n    found.append(i)\n"

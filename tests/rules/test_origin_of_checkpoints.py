@@ -97,3 +97,24 @@ def test_a_program_beside_it_that_never_leaves_the_cpu_tells_nothing(tmp_path: P
     source = SourceFile(str(path), path.read_bytes())
     (found,) = lint(source, settings, elsewhere=Neighbours(settings))
     assert found.confidence is Confidence.INFERRED
+
+
+HELPER = """
+import torch
+
+def load(path, {parameter}=None):
+    return torch.load(path)
+
+def resume(model, path):
+    model.load_state_dict(load(path))
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "expected"),
+    [("map_location", Confidence.CERTAIN), ("strict", Confidence.INFERRED)],
+)
+def test_a_function_that_takes_a_place_and_does_not_hand_it_on_is_not_heard(
+    parameter: str, expected: Confidence
+) -> None:
+    assert confidence(HELPER.format(parameter=parameter)) is expected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from mpslint.verify.isolation import describe
 from mpslint.verify.launch import Launch
 from mpslint.verify.sandbox import process
 from mpslint.verify.sandbox.process import SHARED_SCRATCH, Command, Ended, Limits, Places
+from mpslint.verify.sandbox.wardens import ForkServer
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the isolation of Linux")
 both_ways = pytest.mark.parametrize("namespaces", [True, False], ids=["namespaces", "fallback"])
@@ -69,8 +70,8 @@ def contained(run: Ended, what: str) -> bool:
 class Sandboxed:
     """Folders for one command and a way to run Python code in them."""
 
-    def __init__(self, base: Path) -> None:
-        self.base = base
+    def __init__(self, base: Path, server: ForkServer | None = None) -> None:
+        self.base, self.server = base, server
         for name in ("project", "home", "tmp", "outside", "user"):
             (base / name).mkdir()
         self.project, self.outside, self.user = (base / n for n in ("project", "outside", "user"))
@@ -105,12 +106,26 @@ class Sandboxed:
         }
         argv = [os.path.realpath(sys.executable), "-I", "-S", "-c", code]
         command = Command(argv, str(self.project), env, places, given._replace(**limits))
+        command = command._replace(server=self.server)
         return process.attempt(command, namespaces=namespaces)
 
 
-@pytest.fixture
-def sandbox(tmp_path: Path) -> Sandboxed:
-    return Sandboxed(tmp_path)
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """A process without torch, whose forks run code instead of scripts."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    env = {"PYTHONPATH": folder, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    server = ForkServer(os.path.realpath(sys.executable), env, folder, "forked_code", [])
+    assert server.about() == {"loaded": []}
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["executed", pytest.param("forked", marks=linux)])
+def sandbox(request: pytest.FixtureRequest, tmp_path: Path) -> Sandboxed:
+    """Both ways in which a command comes about."""
+    forked = request.param == "forked"
+    return Sandboxed(tmp_path, request.getfixturevalue("fork_server") if forked else None)
 
 
 @pytest.fixture

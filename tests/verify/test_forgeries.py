@@ -40,9 +40,9 @@ FORGERIES = {
 """What the verdict says of each; "never used the device" is the truth about those scripts."""
 
 
-def verdict(folder: Path, script: Path) -> Report:
+def verdict(folder: Path, script: Path, device: str = "mps") -> Report:
     copy = shutil.copy(script, folder / "train.py")
-    request = Request(str(copy), devices=("mps",), negative_control=False, timeout=600.0)
+    request = Request(str(copy), devices=(device,), negative_control=False, timeout=600.0)
     return verify(request)
 
 
@@ -61,3 +61,19 @@ def test_a_forgery_does_not_pass(tmp_path: Path, how: str) -> None:
 def test_an_innocent_script_is_not_suspected(tmp_path: Path, path: Path) -> None:
     report = verdict(tmp_path, path)
     assert report.verdict == "ran", report.to_text()  # there is no original to compare with
+
+
+STREAMS_AND_MODES = """
+import torch
+with torch.cuda.stream(torch.cuda.Stream()):
+    x = torch.fft.rfft(torch.ones(8, device="cuda")).conj()
+torch.cuda.set_sync_debug_mode("warn")
+print(x.abs().sum().item())
+"""
+
+
+def test_what_a_gpu_keeps_in_mind_is_not_the_scripts_doing(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(STREAMS_AND_MODES)
+    report = verdict(tmp_path, script, "cuda")
+    assert report.verdict == "ran", report.to_text()

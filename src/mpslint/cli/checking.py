@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 
 def check_files(
-    options: argparse.Namespace, files: list[Target], *, with_fixes: bool
+    options: argparse.Namespace, files: list[Target], *, with_fixes: bool, to_fix: bool = False
 ) -> list[FileResult]:
-    """The result of each file, in order. How far a long run is stands in a line on stderr, where
-    that is a terminal."""
+    """The result of each file, in order; with what other files have against its fixes, unless they
+    are `to_fix`, which finds that out by making them. How far a long run is stands in a line on
+    stderr, where that is a terminal."""
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
-    from mpslint.withheld import as_fixed
+    from mpslint.withheld import as_fixed, may_open
 
     shown = Progress() if sys.stderr.isatty() else None
     try:
@@ -31,7 +32,12 @@ def check_files(
             with_fixes=with_fixes,
             progress=shown,
         )
-        return list(as_fixed(results, files))
+        results = list(as_fixed(results, files))
+        if not to_fix and any(may_open(one) for result in results for one in result.findings):
+            from mpslint.promised import as_promised
+
+            as_promised(results, files)
+        return results
     finally:
         if shown is not None:
             shown.clear()

@@ -59,23 +59,25 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     from mpslint.fixing import may_become_safe, worth_fixing
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
+    from mpslint.shared_helper import shared
     from mpslint.together import Job, Together
 
     paths = options.paths or ["."]
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False)
+    checked = check_files(options, found, with_fixes=False, to_fix=True)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
     projects = _Projects()
-    together = Together(projects.of)
+    jobs: list[Job] = []
+    untouched: list[FileResult] = []
     tried: list[tuple[int, FileResult]] = []
     work = Work([], {}, {}, settings)
     for whole in checked:
         result, hidden = reported.narrow(whole, settings[whole.path])
         if not (worth_fixing(result, unsafe=options.unsafe_fixes) or may_become_safe(result)):
-            together.leaves(result.path, result.findings)
+            untouched.append(result)
             work.results.append(result)
             continue
         path = result.path
@@ -85,11 +87,19 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
             continue
         data = read_bytes(path, settings[path].max_file_size)
         hidden |= (rejected or {}).get(path, frozenset())
-        together.add(Job(path, data, settings[path], hidden))
+        jobs.append(Job(path, data, settings[path], hidden))
         tried.append((len(work.results), result))
         work.results.append(result)
+
+    together = Together(projects.of)
+    for one in untouched:
+        together.leaves(one.path, one.findings)
+    for job in jobs:
+        together.add(job)
     _watch(together, found, frozenset(before.path for _, before in tried))
-    plans = together.planned(unsafe=options.unsafe_fixes)
+    plans = together.planned(
+        unsafe=options.unsafe_fixes, sharing=lambda files: shared(files, projects.of)
+    )
     for at, before in tried:
         result, path = before, before.path
         planned = plans[path]

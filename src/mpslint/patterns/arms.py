@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import (
     cuda_available,
     mps_available,
@@ -32,7 +32,7 @@ from mpslint.patterns.text import (
     replace_span,
 )
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import foreign_mover, parting_use
+from mpslint.semantics.flag_uses import PARTING, foreign_mover, parting_use
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -79,9 +79,9 @@ def _add_arms(context: Context) -> Fix | None:
             return None
         edits += edit
     tests = [gate.test for gate in gates]
-    parted = parting_use(context, tests, tests) is not None
-    level = Applicability.UNSAFE if parted else opening_level(context)
-    return Fix("Move to MPS where it is there", tuple(edits), level) if edits else None
+    parting = PARTING if parting_use(context, tests, tests) is not None else ""
+    fix = Fix("Move to MPS where it is there", tuple(edits), opening_level(context))
+    return doubtful(fix, parting) if edits else None
 
 
 def _to_tell_apart(

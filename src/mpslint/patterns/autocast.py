@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import Reference, reference, torch_name
@@ -17,6 +17,8 @@ from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, insert, quote, replace, replace_span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from mpslint.semantics.context import Context
 
 _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
@@ -81,7 +83,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     else:
         head = f"{head}, enabled={test}"
     edits.append(_first_argument(context, call, paren, head))
-    return Fix(_MESSAGE, folded(context, call, edits), device.level)
+    return _made(device, folded(context, call, edits))
 
 
 def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fix | None:
@@ -93,7 +95,7 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     named = replace(source, literal, device.type_text)
     name = (context.resolve(call.func) or "").rsplit(".", 1)[-1]
     if name.startswith("custom_"):
-        return Fix(_MESSAGE, (*device.edits, named), device.level)
+        return _made(device, (*device.edits, named))
     scaler = name == "GradScaler"
     if _for_nothing(context, device, scaler=scaler):
         return None
@@ -101,7 +103,7 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
     if enabled is not None:
         both = (named, replace(source, enabled, test))
-        return Fix(_MESSAGE, (*device.edits, *folded(context, call, both)), device.level)
+        return _made(device, (*device.edits, *folded(context, call, both)))
     added = add_argument(source, call, f"enabled={test}")
     if added is None:
         return None
@@ -109,7 +111,11 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
         edits: tuple[Edit, ...] = (named._replace(text=named.text + added.text),)
     else:
         edits = (named, added)
-    return Fix(_MESSAGE, (*device.edits, *folded(context, call, edits)), device.level)
+    return _made(device, (*device.edits, *folded(context, call, edits)))
+
+
+def _made(device: Reference, edits: Iterable[Edit]) -> Fix:
+    return doubtful(Fix(_MESSAGE, tuple(edits), device.level), device.reason)
 
 
 def _unpacks(call: ast.Call) -> bool:
@@ -238,8 +244,8 @@ def drop_unused_import(context: Context, statement: ast.ImportFrom) -> Fix | Non
         return None
     # Another file may import from this one what it never used itself.
     replaced = any(context.calls_of("torch.autocast", "torch.amp.GradScaler"))
-    level = Applicability.SAFE if replaced else Applicability.UNSAFE
-    return Fix("Drop the unused import", (edit,), level)
+    fix = Fix("Drop the unused import", (edit,), Applicability.SAFE)
+    return fix if replaced else doubtful(fix, "another file may import it from here")
 
 
 def _is_used(context: Context, alias: ast.alias, statement: ast.ImportFrom) -> bool:

@@ -39,6 +39,10 @@ def _target(call: ast.Call) -> ast.expr | None:
     return None
 
 
+BY_INDEX = "other things of the file go to a GPU by its index, and would stay there"
+OWN_CUDA = ".cuda() may be a method of this file, which .to() would not call"
+
+
 def overrides_cuda(context: Context, call: ast.Call) -> bool:
     """Whether `.cuda()` may be a method of this file, which `.to()` would not call."""
     assert isinstance(call.func, ast.Attribute)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.gates import parts_data
 from mpslint.patterns.layout import arms_laid_out
@@ -37,18 +37,17 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     if torch is None or not wants_mps(context):
         return None
     level = opening_level(context)
-    if parts_data(context, chain.test):
-        level = Applicability.UNSAFE
+    parting = parts_data(context, chain.test)
     styled = _in_style(context, chain)
     if styled is not None:
-        return Fix("Select the device as the project does", styled, level)
+        return doubtful(Fix("Select the device as the project does", styled, level), parting)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    return Fix(_MESSAGE, (*edits, *opened_refusals(context)), level)
+    return doubtful(Fix(_MESSAGE, (*edits, *opened_refusals(context)), level), parting)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:

@@ -36,7 +36,7 @@ COUNTERS = {
     "max_memory_cached": (_DRIVER, "peak_reserved_memory"),
 }
 """Per counter of `torch.cuda`: its counterpart, and a name for what it answers."""
-_MESSAGE = "Ask the backend that is there"
+_MESSAGE = "Ask the backend that is there (the backends do not count the same things)"
 _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 _NOT_ALWAYS_RUN = (
     ast.Lambda,

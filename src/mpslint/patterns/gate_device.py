@@ -16,6 +16,7 @@ from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
     free_name,
+    other_device,
     reference,
     torch_name,
     wrapped_chain,
@@ -40,7 +41,8 @@ def device_for(context: Context, test: ast.expr, wanted: bool = True) -> Referen
         if found is None or at_hand is None or follows_machine(context, at_hand):
             return found
         # Off CUDA things stayed with what goes to the device that somebody else chose.
-        return found._replace(level=Applicability.UNSAFE)
+        reason = other_device(at_hand.text)
+        return found._replace(level=Applicability.UNSAFE, reason=reason)
     if at_hand is not None and _asks(context, at_hand) == set(switches):
         return Reference(at_hand.text, at_hand.is_string, ())
     return _behind_flag(context, test, wanted, joined(switches))

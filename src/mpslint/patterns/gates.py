@@ -13,9 +13,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import (
+    OWN_CUDA,
     is_cuda_move,
     names_first_gpu,
     overrides_cuda,
@@ -29,12 +30,13 @@ from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import foreign_mover, parting_use
+from mpslint.semantics.flag_uses import FOREIGN_MOVER, PARTING, foreign_mover, parting_use
 from mpslint.semantics.partners import partner
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_STAYS = "other moves of the file keep a test for CUDA"
 _KEY, _LEVEL = "gates", "level of the gates"
 
 
@@ -66,15 +68,17 @@ def stays_behind(context: Context) -> bool:
     return level < Applicability.SAFE
 
 
-def parts_data(context: Context, test: ast.expr) -> bool:
-    """Whether a device that is selected by `test`, and opened to MPS, would leave behind what
-    other functions move to CUDA, or what the same flag decides elsewhere."""
-    if foreign_mover(context) is not None or stays_behind(context):
-        return True
+def parts_data(context: Context, test: ast.expr) -> str:
+    """How a device that is selected by `test`, and opened to MPS, would leave behind what other
+    functions move to CUDA, or what the same flag decides elsewhere; empty: it would not."""
+    if foreign_mover(context) is not None:
+        return FOREIGN_MOVER
+    if stays_behind(context):
+        return _STAYS
     gates, aliases = _find_gates(context) or [], find_aliases(context) or []
     known = [gate.node.test for gate in gates] + [alias.test for alias in aliases]
     known += [chain.test for chain in context.chains.without_mps]
-    return parting_use(context, [test], known) is not None
+    return PARTING if parting_use(context, [test], known) is not None else ""
 
 
 def only_asked(context: Context) -> bool:
@@ -94,7 +98,7 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     if gates is None or aliases is None or not (gates or aliases):
         return None
     edits: list[Edit] = []
-    level = Applicability.SAFE
+    level, reason = Applicability.SAFE, ""
     flags = _dead_flags(context, gates, aliases)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
@@ -105,22 +109,25 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
         if device is None or rewritten is None:
             return None
         edits += [*device.edits, *rewritten]
-        level = min(level, device.level)
+        level, reason = min(level, device.level), reason or device.reason
     for alias in aliases:
         device = device_for(context, alias.test)
         converted = convert_alias(context, alias, device, going) if device is not None else None
         if device is None or converted is None:
             return None
         edits += [*device.edits, *converted]
-        level = min(level, device.level)
+        level, reason = min(level, device.level), reason or device.reason
     removed = [delete_statement(context, flag, going) for flag in flags]
     edits += [edit for edit in removed if edit is not None]
     if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
-        level = Applicability.UNSAFE
+        reason = OWN_CUDA
     tests = [item.node.test for item in gates] + [alias.test for alias in aliases]
-    if foreign_mover(context) is not None or parting_use(context, tests, tests) is not None:
-        level = Applicability.UNSAFE
-    return Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
+    if foreign_mover(context) is not None:
+        reason = FOREIGN_MOVER
+    elif parting_use(context, tests, tests) is not None:
+        reason = PARTING
+    fix = Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
+    return doubtful(fix, reason)
 
 
 # finding

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import opening_level
-from mpslint.patterns.calls import leaves_index
+from mpslint.patterns.calls import BY_INDEX, leaves_index
+from mpslint.patterns.compared import compared_with_cuda
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 _IN_PLACE = ("assignment", "return")
 _DEFAULTS = ("parameter", "option", "field", "item")
+_TOO_EARLY = "that would ask for CUDA before CUDA_VISIBLE_DEVICES is set, or the process forks"
+_AT_IMPORT = "that would ask the machine for its device while the module is imported"
+_OWN_HELPER = "the file selects the device in a function of its own, when that is called"
 _TORCH_SLOTS = ("factory", "to", "device", "generator", "default-device", "map-location")
 """Slots where torch takes a string as well as a device."""
 
@@ -40,9 +44,10 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
         level = opening_level(context)
-        if settles_too_early(context, literal.node) or leaves_index(context):
-            level = Applicability.UNSAFE
-        return Fix("Select the device", edits, level) if edits else None
+        reason = _TOO_EARLY if settles_too_early(context, literal.node) else ""
+        if not reason and leaves_index(context):
+            reason = BY_INDEX
+        return doubtful(Fix("Select the device", edits, level), reason) if edits else None
     if several_gpus(context) or literal.computed_index:
         return None
     found = reference(context, literal.node, literal.ordinal)
@@ -52,16 +57,17 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     edits = write(context, literal, slot, found)
     if edits is None:
         return None
-    level = Applicability.UNSAFE if leaves_index(context) else found.level
+    reason = BY_INDEX if leaves_index(context) else found.reason
     if slot.kind == "parameter" and found.asks:
         text = _as_default(context, slot, found)
         late = resolved_inside(context, literal.node, slot.node, text)
         if late is None:
-            level = Applicability.UNSAFE  # It would ask while the module is imported.
+            reason = _AT_IMPORT
         edits = late or edits
     if slot.kind in _DEFAULTS and found.edits and has_busy_helper(context):
-        level = Applicability.UNSAFE  # The file selects in its own way, when it is asked to.
-    return Fix("Use the selected device", (*found.edits, *edits), level)
+        reason = _OWN_HELPER
+    fix = Fix("Use the selected device", (*found.edits, *edits), found.level)
+    return doubtful(fix, reason or compared_with_cuda(context, literal.node))
 
 
 def name_default(

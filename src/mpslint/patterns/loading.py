@@ -6,8 +6,8 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Applicability, Edit, Fix, doubtful
+from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 # Fact: Python's grammar, what may follow an argument on its line.
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
 _MOVES = ("to", "cuda", "cpu", "mps")
-_WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
-"""Functions that load what somebody has published for a module."""
-_ALIASES = 3
-"""So many names are followed from what is loaded to where it goes."""
-_OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
-"""What only modules are asked for, among the things that have a `load_state_dict`."""
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -58,6 +52,7 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
         return None
     value, level = f"{mark}cpu{mark}", Applicability.SAFE
     edits: tuple[Edit, ...] = ()
+    reason = ""
     if not goes_to_state_dict(context, call) and not _is_moved_at_once(context, call):
         if torch is None:
             return None
@@ -65,9 +60,10 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
             device = _of_inputs(context, call)
             if device is not None:
                 value, level, edits = device.text, device.level, device.edits
+                reason = device.reason
         value = f"None if {torch}.cuda.is_available() else {value}"
     added = _argument(context, call, last, f"map_location={value}")
-    return Fix("Load where every machine can", (*edits, *added), level)
+    return doubtful(Fix("Load where every machine can", (*edits, *added), level), reason)
 
 
 def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:
@@ -106,12 +102,14 @@ def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
     given = f"{source.text[start + 1 : at]}, {text}{source.text[at : end - 1].rstrip(', ')}".strip()
     if len(inner) + len(given) > limit:
         first = source.span(call.func)[1] + 1
-        if outer is call or source.text[at : source.span(call)[1] - 1].strip():
+        if source.text[at : source.span(call)[1] - 1].strip():
             return []
         head, own = source.text[start + 1 : first].lstrip(), source.text[first:at].lstrip()
-        given = (
-            f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{source.text[at : end - 1]}"
-        )
+        if outer is call:
+            given = f"{own},{newline}{inner}{text},"
+        else:
+            rest = source.text[at : end - 1]
+            given = f"{head}{newline}{inner}{unit}{own}, {text}{newline}{inner}{rest}"
     return [replace_span(source, start + 1, end - 1, f"{newline}{inner}{given}{newline}{indent}")]
 
 
@@ -229,7 +227,7 @@ def portable_map_location(context: Context, given: ast.expr) -> Fix | None:
     if found is None:
         return None
     edits: tuple[Edit, ...] = (*found.edits, replace(context.source, given, found.text))
-    return Fix("Load to the selected device", edits, found.level)
+    return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)
 
 
 def location_level(given: ast.expr) -> Applicability | None:
@@ -250,86 +248,4 @@ def _instead_of_lambda(context: Context, given: ast.expr, storage: ast.Call) -> 
     if found is None:
         return None
     edits = (*found.edits, replace(context.source, given, found.text))
-    return Fix("Load to the selected device", edits, found.level)
-
-
-def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
-    """Whether what is loaded is only copied into modules and optimizers that are there; a number
-    beside it may be counted on with."""
-    weights = (context.resolve(call.func) or "") in _WEIGHTS
-    return _only_copied(context, call, weights=weights, depth=_ALIASES)
-
-
-def _only_copied(context: Context, node: ast.expr, *, weights: bool, depth: int) -> bool:
-    node = _item(context, node)
-    parent = context.index.parents[node]
-    if _feeds_state_dict(context, node, weights=weights):
-        return True
-    if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
-        other = parent.right if parent.left is node else parent.left
-        return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or not depth:
-        return False
-    target = parent.targets[0]
-    if not isinstance(target, ast.Name):
-        return False
-    scope = context.names.owner(target.id, target)
-    if scope is None or len(scope.bindings[target.id]) != 1:
-        return False
-    uses = [
-        use
-        for use in context.index.names[target.id]
-        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
-    ]
-    return bool(uses) and all(
-        _only_copied(context, use, weights=weights, depth=depth - 1) for use in uses
-    )
-
-
-def _item(context: Context, node: ast.expr) -> ast.expr:
-    """`node["model"]`, where one is taken out."""
-    parent = context.index.parents[node]
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        node, parent = parent, context.index.parents[parent]
-    return node
-
-
-def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
-    """`m.load_state_dict(node)`; published `weights` are those of a module."""
-    parent = context.index.parents[node]
-    return (
-        isinstance(parent, ast.Call)
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr == "load_state_dict"
-        and node in parent.args
-        and not any(keyword.arg in ("assign", None) for keyword in parent.keywords)
-        and (_copies(context, parent.func.value) or (weights and _may_copy(parent.func.value)))
-    )
-
-
-def _may_copy(receiver: ast.expr) -> bool:
-    return not matches("keeping-objects", ast.unparse(receiver))
-
-
-def _copies(context: Context, receiver: ast.expr) -> bool:
-    """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
-    and optimizers does. An object of another class may keep what it is given: it is taken for a
-    module by its value, or else by its name, where no class of this file has the method and the
-    name does not speak of averages or buffers."""
-    if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
-        return True
-    if any(function.name == "load_state_dict" for function in context.index.functions()):
-        return False
-    spelled = ast.unparse(receiver)
-    if matches("keeping-objects", spelled):
-        return False
-    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
-
-
-def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file asks this for what only modules have."""
-    return any(
-        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
-        for name in _OF_MODULES
-        for call in context.index.calls.get(name, ())
-    )
+    return doubtful(Fix("Load to the selected device", edits, found.level), found.reason)

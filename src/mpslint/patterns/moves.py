@@ -5,16 +5,23 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Fix
+from mpslint.model import Applicability, Fix, doubtful
 from mpslint.patterns.arms import add_arms
-from mpslint.patterns.calls import leaves_index, named_index, overrides_cuda, rewrite_call
+from mpslint.patterns.calls import (
+    BY_INDEX,
+    OWN_CUDA,
+    leaves_index,
+    named_index,
+    overrides_cuda,
+    rewrite_call,
+)
 from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_behind
 from mpslint.patterns.operand import follow_operand, operand_gate
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import Reference, reference
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import foreign_mover
+from mpslint.semantics.flag_uses import FOREIGN_MOVER, foreign_mover
 from mpslint.semantics.ranks import rank_of
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _GATED = "functions with gated moves"
+GATED = "other moves of the function keep a test for CUDA"
 _SOME_DEVICE = Reference("device", False, ())
 
 
@@ -35,7 +43,7 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
         level = gates_level(context)
         if level is not None or not only_asked(context):
             return level if level is not None else _level(add_arms(context))
-    level = Applicability.UNSAFE if _parts(context, call) else Applicability.SAFE
+    level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
     edits = rewrite_call(context, call, _SOME_DEVICE)
@@ -55,10 +63,10 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
             return opened if opened is not None else add_arms(context)
-    parts = _parts(context, call)
+    parting = _parting(context, call)
     ranked = move_ranked(context, call)
     if ranked is not None:
-        return ranked._replace(applicability=Applicability.UNSAFE) if parts else ranked
+        return doubtful(ranked, parting)
     if rewrite_call(context, call, _SOME_DEVICE) is None:
         return add_arms(context)
     found = reference(context, call, named_index(call))
@@ -67,22 +75,24 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     edits = rewrite_call(context, call, found)
     if edits is None:
         return None
-    level = Applicability.UNSAFE if parts or overrides_cuda(context, call) else found.level
+    if not parting and overrides_cuda(context, call):
+        parting = OWN_CUDA
     refusals = opened_refusals(context)
-    return Fix("Move to the selected device", (*found.edits, *edits, *refusals), level)
+    fix = Fix("Move to the selected device", (*found.edits, *edits, *refusals), found.level)
+    return doubtful(fix, parting or found.reason)
 
 
-def _parts(context: Context, call: ast.Call) -> bool:
-    """Whether other things stay on CUDA, or on the CPU, when this one moves: those that go to a
-    GPU by its index, that a function from elsewhere moves, or that keep a gate of their own in
-    the same function."""
+def _parting(context: Context, call: ast.Call) -> str:
+    """What stays on CUDA, or on the CPU, when this one moves: things that go to a GPU by its
+    index, that a function from elsewhere moves, or that keep a gate of their own in the same
+    function; empty: nothing."""
     function = context.index.function(call)
     within = function if rank_of(context, call) is not None else None
     if foreign_mover(context) is not None:
-        return True
+        return FOREIGN_MOVER
     if leaves_index(context, within) and add_arms(context) is None:
-        return True
-    return function in _gated(context) and stays_behind(context)
+        return BY_INDEX
+    return GATED if function in _gated(context) and stays_behind(context) else ""
 
 
 def _gated(context: Context) -> set[FunctionNode | None]:

@@ -1,4 +1,8 @@
-"""`Tensor.pin_memory()`: only where CUDA is, or not at all."""
+"""`Tensor.pin_memory()`: only where CUDA is, or not at all.
+
+What is pinned for the sake of one copy (`x.pin_memory().to(device, non_blocking=True)`) gets an arm
+without both: a copy from memory that is not pinned must not be overtaken.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from mpslint.model import Applicability, Fix
 from mpslint.patterns.availability import cuda_available
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
+from mpslint.semantics.value_syntax import is_path
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -16,7 +21,7 @@ if TYPE_CHECKING:
 
 def pinned_level(context: Context, call: ast.Call) -> Applicability | None:
     """What `unpin` can do for the call, without building it."""
-    if _rebinds(context, call):
+    if _rebinds(context, call) or _copies(context, call):
         return Applicability.SAFE
     return Applicability.UNSAFE if _moves_on(context, call) else None
 
@@ -25,7 +30,7 @@ def unpin(context: Context, call: ast.Call) -> Fix | None:
     """`x = x.pin_memory()` below a test for CUDA; `y.pin_memory().to(device)` without it."""
     level = pinned_level(context, call)
     if level is Applicability.SAFE:
-        return _only_on_cuda(context, call)
+        return _only_on_cuda(context, call) if _rebinds(context, call) else _in_arms(context, call)
     return _dropped(context, call) if level is not None else None
 
 
@@ -42,7 +47,67 @@ def _only_on_cuda(context: Context, call: ast.Call) -> Fix | None:
     indent = source.indentation(statement.lineno) + indent_unit(source)
     text = f"if {cuda_available(torch)}:{source.newline}{indent}{body}"
     edit = replace_span(source, start, end, text)
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE)
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
+
+
+def _in_arms(context: Context, call: ast.Call) -> Fix:
+    """The statement below a test for CUDA, and without pins below `else`."""
+    source, statement = context.source, context.index.statement(call)
+    start, end = source.span(statement)
+    body, plain = source.text[start:end], source.text[start:end]
+    for copy in sorted(_copies(context, call), key=lambda one: source.span(one)[0], reverse=True):
+        at, last = source.span(copy)
+        plain = plain[: at - start] + _unpinned(context, copy) + plain[last - start :]
+    margin = source.indentation(statement.lineno)
+    inner = margin + indent_unit(source)
+    torch = torch_name(context, call) or "torch"
+    rows = [f"if {cuda_available(torch)}:", inner + body, f"{margin}else:", inner + plain]
+    edit = replace_span(source, start, end, source.newline.join(rows))
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
+
+
+def _unpinned(context: Context, copy: ast.Call) -> str:
+    """`x.to(device)` of `x.pin_memory().to(device, non_blocking=True)`."""
+    assert isinstance(copy.func, ast.Attribute)
+    pinned = copy.func.value
+    assert isinstance(pinned, ast.Call)
+    assert isinstance(pinned.func, ast.Attribute)
+    kept = [
+        context.source.segment(argument)
+        for argument in (*copy.args, *copy.keywords)
+        if not (isinstance(argument, ast.keyword) and argument.arg == "non_blocking")
+    ]
+    return f"{context.source.segment(pinned.func.value)}.to({', '.join(kept)})"
+
+
+def _copies(context: Context, call: ast.Call) -> list[ast.Call]:
+    """The copies of an assignment that gives what it copies, and nothing else, new names; empty
+    where it does more."""
+    source, statement = context.source, context.index.statement(call)
+    if not isinstance(statement, ast.Assign) or torch_name(context, call) is None:
+        return []
+    start, end = source.span(statement)
+    if "\n" in source.text[start:end] or not alone_on_lines(source, statement):
+        return []
+    value = statement.value
+    copies = value.elts if isinstance(value, ast.Tuple) else [value]
+    found = [one for one in copies if isinstance(one, ast.Call) and _is_copy(one)]
+    return found if len(found) == len(copies) else []
+
+
+def _is_copy(call: ast.Call) -> bool:
+    """`x.pin_memory().to(...)` of something that has a name."""
+    pinned = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "to"
+        and isinstance(pinned, ast.Call)
+        and isinstance(pinned.func, ast.Attribute)
+        and pinned.func.attr == "pin_memory"
+        and not pinned.args
+        and not pinned.keywords
+        and is_path(pinned.func.value)
+    )
 
 
 def _dropped(context: Context, call: ast.Call) -> Fix | None:

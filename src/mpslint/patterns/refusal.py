@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import holds_comment, replace
@@ -41,7 +41,8 @@ def admit_mps(context: Context, test: ast.expr) -> Fix | None:
         return None  # It is let in already.
     if not (_is_or(parent) or isinstance(parent, ast.stmt)):
         text = f"({text})"
-    return Fix("Let MPS in", (replace(source, call, text),), Applicability.UNSAFE)
+    fix = Fix("Let MPS in", (replace(source, call, text),), Applicability.UNSAFE)
+    return doubtful(fix, "who wrote the refusal may have had a reason for it")
 
 
 def opened_refusals(context: Context) -> tuple[Edit, ...]:

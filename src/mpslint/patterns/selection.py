@@ -24,6 +24,7 @@ from mpslint.patterns.place import (
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
+_STRANGER = "nothing of the file needs torch yet: what reads it may have none"
 _FREE_NAMES = "free names for a device"
 _SPARE_NAMES = ("device", "torch_device", "default_device", "selected_device", "mpslint_device")
 
@@ -46,6 +48,8 @@ class Reference(NamedTuple):
     level: Applicability = Applicability.SAFE
     """Unsafe where somebody else may have chosen another device than the CUDA one."""
     asks: bool = False  # `get_device()`: it asks the machine wherever it stands
+    reason: str = ""
+    """Why it is unsafe."""
 
     @property
     def type_text(self) -> str:
@@ -141,14 +145,20 @@ def reference(
         if used is None or not type_only or not is_of_module(context, at_hand):
             return Reference(at_hand.text, at_hand.is_string, ())
     if used is not None:
-        return Reference(used[0], used[1], (), used[2])
+        reason = other_device(used[0]) if used[2] is not Applicability.SAFE else ""
+        return Reference(used[0], used[1], (), used[2], reason=reason)
     beside = partner(context, node)
     if beside is not None and not type_only:
         return Reference(f"{beside}.device", False, ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
-        return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE)
+        reason = other_device(at_hand.text)
+        return Reference(at_hand.text, at_hand.is_string, (), Applicability.UNSAFE, reason=reason)
     return added
+
+
+def other_device(name: str) -> str:
+    return f"where there is CUDA, {name} may still be another device"
 
 
 def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
@@ -185,8 +195,12 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     deferred = _deferred(context, node, place, cuda)
     if styled is not None and not comes_before(context, place._replace(offset=styled.offset), node):
         styled = None
-    if deferred is not None and (styled is None or styles.is_inline(context)):
+    inline = context.settings.style == "inline"
+    if deferred is not None and (styled is None or inline):
         return deferred
+    if styled is not None and styled.is_call and inline and _is_only_need(context, node):
+        added = (insert(styled.offset, _with_gaps(context, styled)),) if styled.before else ()
+        return Reference(styled.expression, styled.is_string, added, _own_level(context, styled))
     if styled is not None:
         return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)
@@ -198,7 +212,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     edit = insert(place.offset, f"{lead}{prefix}{newline}{body}{newline}{_gap(source, place)}")
     # What a file without torch says may well be read by something that has none.
     level = Applicability.UNSAFE if place.stranger else opening_level(context)
-    return Reference(name, False, (edit,), level)
+    return Reference(name, False, (edit,), level, reason=_STRANGER if place.stranger else "")
 
 
 def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
@@ -300,10 +314,20 @@ def _styled(context: Context, name: str, place: Place, styled: styles.Selection)
     gap = newline * (2 if "def " in styled.before or styled.offset > place.offset else 1)
     line = f"{name} = {styled.expression}{newline}"
     edit = insert(styled.offset, f"{lead}{torch}{styled.before}{gap}{line}")
-    # The project's own helper keeps to the project's policy.
-    own = styled.expression.endswith("()") and "def " not in styled.before
-    level = Applicability.SAFE if own else opening_level(context)
-    return Reference(name, styled.is_string, (edit,), level)
+    return Reference(name, styled.is_string, (edit,), _own_level(context, styled))
+
+
+def _is_only_need(context: Context, node: ast.AST) -> bool:
+    """Whether the device that is written out here is all that the file needs, and not in a loop."""
+    if not isinstance(node, ast.Constant) or device_places(context) != [node]:
+        return False
+    return not any(isinstance(parent, LOOPS) for parent in context.index.ancestors(node))
+
+
+def _own_level(context: Context, styled: styles.Selection) -> Applicability:
+    """The project's own helper keeps to the project's policy."""
+    own = styled.is_call and "def " not in styled.before
+    return Applicability.SAFE if own else opening_level(context)
 
 
 def _cuda_text(context: Context) -> str:

@@ -42,6 +42,11 @@ class Selection(NamedTuple):
     compound: bool = False
     """The expression needs parentheses inside another one."""
 
+    @property
+    def is_call(self) -> bool:
+        """Whether it is the call of a function that selects."""
+        return self.expression.endswith("()")
+
     def as_string(self) -> str:
         if self.is_string:
             return self.expression

@@ -19,9 +19,11 @@ with torch.autocast(device_type=device.type, enabled=device.type != "cpu"):
 ```
 
 ## What is not flagged
-Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the arm for an
-old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
-`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS.
+An import by itself, unless the file uses `torch.amp` already: its uses are (`--select MPS207` tells
+of both). Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the arm
+for an old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
+`.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
+or its function asks whether there is one.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -37,12 +39,15 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
+_PORTABLE = ("torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler")
 _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
 
 
@@ -53,6 +58,7 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
     triggers=(b"amp",),
     also=((b"cuda",),),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     uses = _uses(context)
@@ -81,9 +87,16 @@ def _imports(context: Context, rule: Rule, wrong: set[ast.AST]) -> Iterator[Find
             rule,
             statement,
             "torch.cuda.amp is deprecated and for CUDA only: torch.amp is for every device",
+            confidence=Confidence.CERTAIN if _is_left_over(context) else Confidence.INFERRED,
             applicability=Applicability.SAFE,
             fix=partial(drop_unused_import, context, statement),
         )
+
+
+def _is_left_over(context: Context) -> bool:
+    """Whether the file uses `torch.amp` already, so that an import is what a port forgot. Where it
+    does not, what is wrong with an import is told where its names are used."""
+    return any(context.calls_of(*_PORTABLE))
 
 
 def _names_wrong(context: Context, statement: ast.ImportFrom, wrong: set[ast.AST]) -> bool:
@@ -99,7 +112,7 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
     """What to report, with its call."""
     found: dict[ast.expr, ast.Call | None] = {}
     for event in context.effects_alone:
-        if event.name not in _QUALIFIED:
+        if event.name not in _QUALIFIED or not _is_used(context, event.node):
             continue
         if isinstance(event.node, ast.Call):
             found[event.node.func] = event.node
@@ -109,9 +122,22 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
         local = context.aliases.get(f"torch.cuda.amp.{name}", ())
         names = [use for alias in local for use in context.index.names.get(alias, ())]
         for node in (*context.index.attributes.get(name, ()), *names):
-            if context.resolve(node) == f"torch.cuda.amp.{name}" and context.worlds.breaks(node):
+            if context.resolve(node) != f"torch.cuda.amp.{name}":
+                continue
+            if context.worlds.breaks(node) and _is_used(context, node):
                 found.setdefault(node, None)
     return sorted(found.items(), key=lambda item: (item[0].lineno, item[0].col_offset))
+
+
+def _is_used(context: Context, node: ast.AST) -> bool:
+    """Whether a Mac comes to what a decorator does: the function below it."""
+    parents = context.index.parents
+    parent = parents.get(node)
+    if isinstance(parent, ast.Call) and parent.func is node:
+        node, parent = parent, parents.get(parent)
+    if not isinstance(parent, FUNCTIONS) or node not in parent.decorator_list:
+        return True
+    return bool(context.worlds.reach(parent.body[0]) & MACS)
 
 
 def _message(name: str, call: ast.Call | None) -> str:

@@ -26,7 +26,8 @@ Files and functions that choose between CUDA and the CPU only: nothing of theirs
 Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
 CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
 function. Functions of a script that nothing calls. The last statement of a program: its memory goes
-with it.
+with it. A constructor that has moved nothing yet, and a function that only then moves what it made:
+nothing of theirs is on a device.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -48,6 +49,7 @@ from mpslint.patterns.backend_arm import serve_mps
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.first_use import is_before_first_use
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.unused import has_main
 from mpslint.semantics.value_syntax import is_main_test
@@ -65,7 +67,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.effects_alone:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
-        if _ends_program(context, event.node):
+        if _ends_program(context, event.node) or is_before_first_use(context, event.node):
             continue
         fix = (
             partial(

@@ -25,7 +25,9 @@ except ImportError:
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
 functions and behind `pytest.importorskip`; modules that define Triton kernels, where what imports
 them must be guarded; what belongs to the project that makes the package (it lies beside a setup
-script above the file): its tests and examples; bitsandbytes and deepspeed, which have an MPS path.
+script above the file): its tests and examples; modules that the project itself, or a module on the
+way to them, imports below a `try` that goes on without them; bitsandbytes and deepspeed, which have
+an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -57,7 +59,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if package in seen or _about(context, package):
             continue
         seen.add(package)
-        if elsewhere is not None and elsewhere.develops(context.source.path, package):
+        if elsewhere is not None and (
+            elsewhere.develops(context.source.path, package)
+            or elsewhere.is_optional(context.source.path)
+        ):
             continue
         yield context.finding_at(
             rule,

@@ -24,6 +24,8 @@ with sdpa_kernel(SDPBackend.MATH):
 Code that only runs where CUDA is, or that is about CUDA by the name of its function, class or file
 or by the kernels it imports; `sdp_kernel(...)` that is not entered, and `sdp_kernel()`, which
 chooses nothing; `torch.nn.attention`.
+Switches that come from a table (`sdp_kernel(**config)`), unless MPS220 is asked for: off CUDA that
+mostly leaves them all on.
 Nothing, where `min-torch` is below 2.3, which has no `sdpa_kernel`.
 
 ## Fix safety
@@ -39,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.model import Finding, Severity
+from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 
@@ -54,6 +56,7 @@ _PORTABLE_SINCE = (2, 3)
     triggers=(b"sdp_kernel",),
     also=((b"cuda",),),
     fix=None,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.settings.min_torch < _PORTABLE_SINCE:
@@ -69,4 +72,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             call.func,
             f"{_SDP_KERNEL}() is deprecated, and its switches are CUDA's: "
             "torch.nn.attention.sdpa_kernel() names kernels on every device",
+            confidence=Confidence.INFERRED if _comes_from_elsewhere(call) else Confidence.CERTAIN,
         )
+
+
+def _comes_from_elsewhere(call: ast.Call) -> bool:
+    """`sdp_kernel(**config)`: off CUDA such a table mostly leaves all kernels on."""
+    return any(item.arg is None for item in call.keywords)

@@ -2,8 +2,9 @@
 
 ## What it does
 Flags conditional expressions, `if` statements and helper functions that choose between a CUDA
-device and the CPU by asking for CUDA, and never ask for MPS. Also tests for CUDA that only choose
-what is said ("on one GPU", "on the CPU"), where the device is chosen elsewhere.
+device and the CPU by asking for CUDA, and never ask for MPS; flags for CUDA that are handed on, by
+which others choose. Also tests for CUDA that only choose what is said ("on one GPU", "on the CPU"),
+where the device is chosen elsewhere.
 
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
@@ -76,11 +77,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     yield _selection(context, rule, chain)
     for choice in choices(context.worlds):
         around = _written_as(context, choice)
-        if around is not None and around.node not in told:
-            told.add(around.node)
-            if not _left_out(context, around.node):
-                yield _selection(context, rule, around)
-        for test in choice.tests if around is None else ():
+        for chain in around:
+            if chain.node not in told:
+                told.add(chain.node)
+                if not _left_out(context, chain.node):
+                    yield _selection(context, rule, chain)
+        for test in choice.tests if not around else ():
             if not _left_out(context, test):
                 yield _decision(context, rule, test, choice)
     for listed in offered(context.worlds):
@@ -89,15 +91,23 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _written_as(context: Context, choice: Choice) -> Chain | None:
-    """The conditional expression or statement that is the choice, where it is one that the fix
-    knows how to extend."""
-    for chain in context.chains.without_mps:
-        if any(context.index.within(test, chain.node) for test in choice.tests):
-            return chain
-        if any(context.index.within(device, chain.node) for device in choice.devices):
-            return chain
-    return None
+def _written_as(context: Context, choice: Choice) -> list[Chain]:
+    """The conditional expressions or statements that are the choice, where they are of a kind that
+    the fix knows how to extend: several, where each way comes to one of its own."""
+    decisive = (*choice.tests, *choice.devices)
+    found = [
+        chain
+        for chain in context.chains.without_mps
+        if any(context.index.within(node, chain.node) for node in decisive)
+    ]
+    # One that stands in another is told with it.
+    return [
+        chain
+        for chain in found
+        if not any(
+            other is not chain and context.index.within(chain.node, other.node) for other in found
+        )
+    ]
 
 
 def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:

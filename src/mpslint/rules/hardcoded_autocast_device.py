@@ -22,7 +22,7 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the CUDA arm of a
 choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that move to CUDA without
 asking: their `.cuda()` comes first. `dtype=torch.float32`, which casts nothing. `enabled=False`,
-unless it stands in an autocast that is on on MPS.
+unless it stands in an autocast that is on on MPS or its function asks whether there is one.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to

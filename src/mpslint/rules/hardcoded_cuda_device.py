@@ -29,9 +29,11 @@ processors; defaults that the code replaces, checks against the machine or only 
 all callers in the project give; variables that are only printed, and attributes that nothing in the
 file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
-a selection (device-chain-missing-mps). A bare move behind a test for CUDA
-(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out; so is
-what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from reaching.
+a selection (device-chain-missing-mps). A device that another file of the project makes, under a
+name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A bare move behind
+a test for CUDA (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS
+out; so is what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from
+reaching.
 
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
@@ -68,7 +70,7 @@ from mpslint.semantics.worlds.refused import refusal_before
     "MPS101",
     "hardcoded-cuda-device",
     severity=Severity.BREAKS,
-    triggers=(b"cuda",),
+    triggers=(b"cuda", b"CUDA"),
     unnamed=True,
     fix=Applicability.SAFE,
 )
@@ -76,7 +78,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     unnamed = not names_torch(context.source.data)
     literals = {literal.node: literal for literal in context.devices.literals}
     asked = {chain.cuda_arm for chain in context.chains.without_mps}
+    placed: dict[str, list[Written]] = {}
     for found in written(context.worlds):
+        if isinstance(found.node, ast.Name | ast.Attribute):
+            placed.setdefault(ast.unparse(found.node), []).append(found)
+            continue
         if found.node in asked or any(
             item in asked for item in context.index.ancestors(found.node)
         ):
@@ -96,6 +102,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if fixable
             else None,
             fix=partial(replace_literal, context, literal, slot) if fixable else None,  # type: ignore[arg-type]
+        )
+    for name, uses in placed.items():
+        yield context.finding(
+            rule,
+            uses[0].node,
+            f"{name} is a CUDA device: raises AssertionError where there is no CUDA",
+            labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
         )
     for event in context.worlds.without_twin:
         if event.kind is not Kind.PLACED or event.on_mac:

@@ -11,7 +11,7 @@ Entry = tuple[
     str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int
 ]
 RULES: tuple[Entry, ...] = (
-    ('MPS101', 'hardcoded-cuda-device', 'hardcoded_cuda_device', 3, 3, True, True, (b'cuda',), (), (), False, 'A device is written out as `"cuda"`.', 1),
+    ('MPS101', 'hardcoded-cuda-device', 'hardcoded_cuda_device', 3, 3, True, True, (b'cuda', b'CUDA'), (), (), False, 'A device is written out as `"cuda"`.', 1),
     ('MPS102', 'cuda-method-call', 'cuda_method_call', 3, 3, True, False, (b'.cuda',), (), (), False, '`.cuda()` only ever means CUDA.', 1),
     ('MPS103', 'device-chain-missing-mps', 'device_chain_missing_mps', 2, 3, True, False, (b'cuda',), (), (), False, 'A device selection knows only CUDA and the CPU.', 1),
     ('MPS104', 'unguarded-mps-device', 'unguarded_mps_device', 3, 2, False, False, (b'mps',), (), (), False, 'The `"mps"` device is used with no test for it.', 1),
@@ -35,7 +35,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS204', 'cuda-seed', 'cuda_seed', 2, 2, True, False, (b'seed',), ((b'cuda',),), (), False, '`torch.cuda.manual_seed` does not seed MPS.', 1),
     ('MPS205', 'cuda-event-stream', 'cuda_event_stream', 3, 2, False, False, (b'cuda',), (), (), False, 'CUDA events, streams and graphs cannot be made where there is no CUDA.', 1),
     ('MPS206', 'cuda-device-query', 'cuda_device_query', 3, 3, True, False, (b'cuda',), (), (), False, 'Questions to the CUDA driver raise where there is no CUDA.', 1),
-    ('MPS207', 'cuda-amp', 'cuda_amp', 2, 3, True, False, (b'amp',), ((b'cuda',),), (), False, '`torch.cuda.amp` switches itself off where there is no CUDA.', 1),
+    ('MPS207', 'cuda-amp', 'cuda_amp', 2, 3, True, False, (b'amp',), ((b'cuda',),), (), False, '`torch.cuda.amp` switches itself off where there is no CUDA.', 2),
     ('MPS208', 'hardcoded-autocast-device', 'hardcoded_autocast_device', 2, 3, True, False, (b'cuda', b'GradScaler'), (), (), False, '`autocast` or `GradScaler` is pinned to CUDA.', 1),
     ('MPS209', 'cuda-nvtx', 'cuda_nvtx', 3, 3, True, False, (b'nvtx',), (), (), False, 'NVTX marks raise where torch was built without CUDA.', 1),
     ('MPS210', 'unguarded-mps-api', 'unguarded_mps_api', 3, 3, True, False, (b'mps',), (), (), False, '`torch.mps.*` raises where MPS is not there.', 1),
@@ -47,7 +47,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS217', 'cuda-oom-except', 'cuda_oom_except', 2, None, False, False, (b'OutOfMemoryError',), (), (), False, '`except torch.cuda.OutOfMemoryError` may miss the MPS out-of-memory error.', 1),
     ('MPS218', 'bf16-cuda-probe', 'bf16_cuda_probe', 2, None, False, False, (b'is_bf16_supported',), (), (), False, 'A dtype is chosen by asking CUDA for bfloat16, so every Mac gets float16.', 1),
     ('MPS219', 'nccl-unless-windows', 'nccl_unless_windows', 3, 3, True, False, (b'nccl',), ((b'platform', b'os'), (b'gloo',)), (), False, 'A process group takes NCCL on every system but Windows, so on macOS as well.', 1),
-    ('MPS220', 'cuda-sdp-kernel', 'cuda_sdp_kernel', 2, None, True, False, (b'sdp_kernel',), ((b'cuda',),), (), False, "`torch.backends.cuda.sdp_kernel` chooses the kernel of attention by CUDA's own switches.", 1),
+    ('MPS220', 'cuda-sdp-kernel', 'cuda_sdp_kernel', 2, None, True, False, (b'sdp_kernel',), ((b'cuda',),), (), False, "`torch.backends.cuda.sdp_kernel` chooses the kernel of attention by CUDA's own switches.", 2),
     ('MPS301', 'numpy-on-device-tensor', 'numpy_on_device_tensor', 3, 3, True, False, (b'numpy', b'asarray'), ((b'.numpy', b'array', b'.isnan', b'.isinf', b'.isfinite', b'.exp(', b'.sqrt('),), (), False, '`.numpy()` of a tensor that is on the GPU raises.', 1),
     ('MPS303', 'item-in-loop', 'item_in_loop', 1, 2, True, False, (b'.item(', b'float(', b'int(', b'range(', b'[', b'max(', b'min(', b'math.'), ((b'backward', b'.step', b'def forward', b'cuda', b'device'),), (), False, '`.item()` at every step of a training loop waits for the device each time.', 1),
     ('MPS304', 'host-copy-in-loop', 'host_copy_in_loop', 1, None, True, False, (b'.cpu(', b'.to(', b'.tolist(', b'.numpy('), ((b'backward', b'.step'),), (), False, '`.cpu()`, `.tolist()` or `.numpy()` at every step of a training loop waits each time.', 1),
@@ -56,6 +56,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS307', 'shape-op-in-loop', 'shape_op_in_loop', 1, None, False, False, (b'nonzero', b'argwhere', b'where', b'masked_select', b'unique', b'[', b'one_hot'), ((b'backward', b'.step'),), (), False, 'An operation whose output size depends on data makes the host wait for it at every step.', 1),
     ('MPS308', 'validate-args-sync', 'validate_args_sync', 1, 2, False, False, (b'distributions',), (), (), False, '`torch.distributions` checks its arguments with a read from the device at each construction.', 1),
     ('MPS309', 'tensor-ctor-in-loop', 'tensor_ctor_in_loop', 1, None, False, False, (b'tensor(',), ((b'backward', b'.step'),), (), False, '`torch.tensor(value, device=device)` at every step is a copy from the host each time.', 1),
+    ('MPS310', 'host-made-in-loop', 'host_made_in_loop', 1, 2, True, False, (b'.to(',), ((b'def forward', b'backward', b'.step'),), (), False, 'A tensor of zeros, ones or indices is made on the CPU and copied in each forward pass or step.', 1),
     ('MPS401', 'float64-on-device', 'float64_on_device', 3, 3, True, False, (b'float64', b'double', b'Double', b'dtype=float', b'dtype = float', b'to(float', b'numpy', b'gym'), (), (), False, 'MPS has no float64: a tensor of that dtype cannot be created there, moved there or cast there.', 1),
     ('MPS402', 'numpy-float64-to-device', 'numpy_float64_to_device', 3, 3, True, False, (b'numpy',), ((b'.to(', b'device', b'register_buffer'),), (), False, 'NumPy makes float64 arrays, which MPS cannot take.', 1),
     ('MPS403', 'host-cast-order', 'host_cast_order', 3, 3, True, False, (b'double', b'float64', b'complex128'), (), (), False, 'Cast to float64 after the copy to the CPU, not before it.', 1),

@@ -11,8 +11,10 @@ tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a sli
 list, the size or the fill value of a factory, `torch.tensor([t, ...])`. A loop that each forward
 pass of a module runs, in its `forward` or in what that calls in the same file, counts like one that
 trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
-for, that reads a tensor of a device element by element (`t[i].item()`, `if t[i] > 0`), where one
-copy before it would do.
+for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >
+0`, `if t[i] in ends`), where one copy before it would do, also where a caller in the file hands the
+tensor over; and one that fills a tensor of the device with an element of a buffer
+(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -60,12 +62,12 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.insertion import insert_after
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.element_reads import element_reads
+from mpslint.semantics.element_reads import ElementRead, element_reads
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
@@ -85,6 +87,7 @@ from mpslint.semantics.steps import (
 )
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_tables import REDUCTIONS
 
 _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAINING_WORDS)
 
@@ -112,8 +115,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 f"waits for the device at each turn of the loop at {context.line(read.loop)}:"
                 " copy the tensor to the CPU once before it",
                 confidence=Confidence.INFERRED,
-                labels=(context.label(read.whole, "this lies on the device"),),
+                labels=(
+                    context.label(read.whole, "this lies on the device"),
+                    *_also_read(context, read),
+                ),
             )
+
+
+def _also_read(context: Context, read: ElementRead) -> tuple[Label, ...]:
+    """The places of the further reads of a loop, a line each."""
+    rows = {node.lineno: node for node in reversed(read.others)}
+    rows.pop(read.node.lineno, None)
+    return tuple(context.label(rows[row], "read here as well") for row in sorted(rows))
 
 
 def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -199,7 +212,10 @@ def _reads(context: Context) -> Iterator[Step]:
             if tensor is None:
                 continue
             turns = training(context, call)
-            if turns is not None and is_device_tensor(context, tensor):
+            if turns is not None and (
+                is_device_tensor(context, tensor)
+                or (name == "item" and _is_reduced(context, tensor))
+            ):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
         value = context.values.of(tensor)
@@ -207,6 +223,29 @@ def _reads(context: Context) -> Iterator[Step]:
             turns = training(context, node)
             if turns is not None:
                 yield Step(node, tensor, turns)
+
+
+def _is_reduced(context: Context, tensor: ast.expr) -> bool:
+    """`hits.sum().item()`, where something out of sight has made `hits` of a device's tensors."""
+    if not isinstance(tensor, ast.Call) or not isinstance(tensor.func, ast.Attribute):
+        return False
+    if tensor.func.attr not in REDUCTIONS or tensor.args or tensor.keywords:
+        return False
+    made = tensor.func.value
+    value = context.values.of(made)
+    if value.kind is not Kind.UNKNOWN or value.devices is not None:
+        return False
+    if isinstance(made, ast.Name):
+        bindings = context.flow.reaching(made)
+        calls = [item.value for item in bindings if item.kind in ("assign", "unpack")]
+        if not calls or len(calls) != len(bindings):
+            return False
+    else:
+        calls = [made]
+    return all(
+        isinstance(call, ast.Call) and any(is_device_tensor(context, item) for item in call.args)
+        for call in calls
+    )
 
 
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:

@@ -30,7 +30,8 @@ functions of a script that nothing in it calls.
 ## Confidence
 Where no code of the same file, nor of a program beside it or in the folder above, saves a model as
 it lies on its device (itself, or by a helper that saves what it is given), the finding is inferred:
-the file may come from a machine without CUDA, as most published weights do. These findings are
+the file may come from a machine without CUDA, as most published weights do; not in a function that
+takes a `map_location` and does not hand it on. These findings are
 opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
 `extend-select = ["MPS413"]` (or `--extend-select MPS413`) turns them on. The certain ones are on.
 
@@ -131,6 +132,12 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
     """Certain where this file, or a program beside it, also writes checkpoints, from the device
     that it works on: a machine with CUDA leaves ones that only load there. Where others write them
     is not known."""
+    function = context.index.function(call)
+    if function is not None and any(
+        item.arg == "map_location"
+        for item in (*function.args.args, *function.args.kwonlyargs, *function.args.posonlyargs)
+    ):
+        return Confidence.CERTAIN  # Callers say where it goes, and are not heard.
     certain = saves_models_as_they_are(context) or (
         context.resolve(call.func) == "torch.load"
         and context.elsewhere is not None
@@ -157,8 +164,8 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
-    if is_test(context.source.path):
-        return True
+    if is_test(context.source.path) and not context.index.calls.get("parse_args"):
+        return True  # What reads its arguments is a program, by whatever name.
     source = source_of(call)
     if source is None:
         return False

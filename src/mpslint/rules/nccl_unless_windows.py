@@ -20,7 +20,8 @@ dist.init_process_group(
 ```
 
 ## What is not flagged
-Tests that also ask for CUDA or name macOS, and choices that only run where CUDA is. NCCL that is
+Tests that also ask for CUDA or name macOS, and choices that only run where CUDA is, or that go on
+with a CUDA device on each system. NCCL that is
 written out with no choice is nccl-backend, which is opt-in.
 
 ## Fix safety
@@ -57,6 +58,8 @@ from mpslint.semantics.worlds.values import CONST, cases_of, places
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told: set[ast.AST] = set()
     for event in context.worlds.events(Kind.BACKEND):
+        if _goes_on_with_cuda(context, event):
+            continue
         for literal, test in _chosen(event):
             if literal in told:
                 continue
@@ -82,6 +85,20 @@ def _chosen(event: Event) -> Iterator[tuple[ast.expr, ast.expr]]:
         if atom.kind == CONST and atom.v == "nccl" and len(atom.tests) == 1:
             for literal in places(atom):
                 yield literal, next(iter(atom.tests))
+
+
+def _goes_on_with_cuda(context: Context, event: Event) -> bool:
+    """Whether whoever has joined takes a CUDA device without asking, on Windows too: what is chosen
+    there is the backend, not whether there are NVIDIA GPUs."""
+    return any(
+        device.function is event.function
+        and device.name.startswith("cuda")
+        and device.arm == event.arm
+        and device.tests == event.tests
+        and device.node.lineno > event.node.lineno  # type: ignore[attr-defined]
+        and isinstance(context.index.parents[device.node], ast.Call | ast.keyword)
+        for device in context.worlds.events(Kind.NAMED)
+    )
 
 
 def _ask_for_cuda(context: Context, choice: ast.IfExp) -> Fix | None:

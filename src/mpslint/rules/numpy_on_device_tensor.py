@@ -5,7 +5,9 @@ Flags `.numpy()`, `np.asarray(t)`, `np.array(t)` and what computes with each num
 (`np.isnan(t)`, `np.exp(t)`) of a tensor that is known to come from a device that is not the CPU:
 the output of a model that was moved, a tensor that went through `.to(device)`, or what is computed
 from these. Also flags `.numpy()` in the arm for tensors that are not on CUDA (`if x.is_cuda: ...
-else: x.numpy()`): they need not be on the CPU. Also flags `.numpy()` of a value that this code
+else: x.numpy()`): they need not be on the CPU. So it does in the arm that a Mac takes since a flag
+asks for CUDA alone (`if self.use_gpu: ...cpu().numpy() else: ...numpy()`), where another choice
+than this flag decides the device. Also flags `.numpy()` of a value that this code
 copies to the CPU only where there is CUDA, and `.detach().numpy()` (or `.data.numpy()`) in a
 function that moves things to a device, because only the output of a model needs the `detach`. Also
 of what is computed from an argument of a call whose result is copied to the CPU in the same
@@ -30,10 +32,11 @@ prediction = model(x.to(device)).argmax(1).cpu().numpy()
 ## What is not flagged
 A program that places nothing itself (`device=x.device` only follows); what no Mac comes to; the
 arm in which the device is the CPU; what is brought back to the device of its input.
-`x.numpy(force=True)`; a copy for CUDA only in a file whose only GPU is CUDA (there the other arm
-is the CPU's); a chain that holds `.cpu()` or `.to("cpu")`; tensors of datasets, loaders
-and `from_numpy`; values of which nothing is known, because most `.numpy()` calls in real code are
-made on CPU tensors; TensorFlow's and other libraries' `.numpy()`.
+`x.numpy(force=True)`; a copy for CUDA only in a file whose only GPU is CUDA, where the same test
+decides what is moved there (the other arm is the CPU's); a chain that holds `.cpu()` or
+`.to("cpu")`; tensors of datasets, loaders and `from_numpy`; values of which nothing is known,
+because most `.numpy()` calls in real code are made on CPU tensors; TensorFlow's and other
+libraries' `.numpy()`.
 
 ## Fix safety
 Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the value
@@ -59,6 +62,7 @@ from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.value import Kind
+from mpslint.semantics.worlds.uncopied import raising_once_ported
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
 _ELEMENTWISE = tuple(f"numpy.{name}" for name in ("isnan", "isinf", "isfinite", "exp", "sqrt"))
@@ -70,6 +74,8 @@ class _Reason(NamedTuple):
     text: str
     related: ast.AST | None = None
     note: str = "copied to the CPU here, on CUDA only"
+    sentence: str = ""
+    """In place of what is said of others."""
 
 
 @rule(
@@ -87,7 +93,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if has_host_copy(tensor):
                 continue
             reason = _told_by_itself(context, tensor, call)
-            if reason is None and not in_cpu_arm(context, call):
+            if reason is None:
+                reason = _once_ported(context, call)
+            if reason is None and (
+                not in_cpu_arm(context, call) or read_of(context, call) is Read.ON_GPU
+            ):
                 reason = _reason(context, tensor, call)
             if reason is not None:
                 start, end = context.name_token(call.func)
@@ -121,7 +131,8 @@ def _finding(
         rule,
         start,
         end,
-        f"raises TypeError {reason.text} that is not on the CPU: NumPy needs a copy there",
+        reason.sentence
+        or f"raises TypeError {reason.text} that is not on the CPU: NumPy needs a copy there",
         confidence=Confidence.INFERRED,
         labels=labels,
         applicability=applicability,
@@ -190,6 +201,21 @@ def _told_by_itself(context: Context, tensor: ast.expr, call: ast.Call) -> _Reas
     if read_of(context, call) is Read.ON_HOST:
         return None
     return _Reason("on a tensor", copy)
+
+
+def _once_ported(context: Context, call: ast.Call) -> _Reason | None:
+    """A read in the arm that a Mac still takes once its tensors are on its GPU, since the test asks
+    for CUDA alone."""
+    if not context.worlds.may_name_gpu:
+        return None
+    for event, test in raising_once_ported(context.worlds):
+        if event.node is call:
+            said = (
+                "raises TypeError once MPS is chosen: nothing is copied to the CPU here, since "
+                f"{context.line(test)} asks for CUDA alone"
+            )
+            return _Reason("on a tensor", test, "asks for CUDA alone", said)
+    return None
 
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:

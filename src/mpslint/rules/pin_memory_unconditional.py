@@ -23,9 +23,10 @@ pinned where somebody asked for it (`if pin_memory:`). Loaders for several GPUs,
 function that moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
 
 ## Fix safety
-Safe for `DataLoader`: on CUDA the value is the same; and for `x = x.pin_memory()`, which is put
-below a test for CUDA. Unsafe for `y.pin_memory().to(device)`, which becomes `y.to(device)`: from
-memory that is not pinned, the copy waits. Anything else is reported only.
+Safe for `DataLoader`: on CUDA the value is the same. Safe for `x = x.pin_memory()`, which is put
+below a test for CUDA, and for `y = y.pin_memory().to(device, non_blocking=True)`, which gets
+`y = y.to(device)` below `else`. Unsafe for another `f().pin_memory().to(device)`, which becomes
+`f().to(device)`: from memory that is not pinned, the copy waits. Anything else is reported only.
 
 ## References
 - `torch/utils/data/dataloader.py`, pytorch/pytorch#86060
@@ -55,6 +56,12 @@ from mpslint.semantics.values import Kind
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for finding in _pinned(context, rule):
+        finding.follows = True
+        yield finding
+
+
+def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.utils.data.DataLoader"):
         for keyword in call.keywords:
             if keyword.arg not in ("pin_memory", "pin_memory_device"):
@@ -111,4 +118,4 @@ def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:
     if torch is None:
         return None
     edit = replace(context.source, value, f"{torch}.cuda.is_available()")
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE)
+    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)

@@ -28,8 +28,9 @@ start = time.perf_counter()
 Files that do not speak of MPS or other accelerators at all: their timer has no third device.
 What only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding.
 A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
-only, or times it in a way of its own; a wait that no clock read follows (before memory counters,
-in clean-up code).
+only, or times it in a way of its own; a wait that no clock read follows in its function or turn of
+a loop (before memory counters, in clean-up code, at the end of a step), unless its function ends
+with it or copies without waiting (`non_blocking=True`).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before.
@@ -48,6 +49,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.backend_arm import mps_choice, serve_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.waits import serves_nothing
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
 _MESSAGE = "Wait for MPS as well"
@@ -67,6 +69,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if is_behind_refusal(event):
             continue  # It raises there as well, once it is no longer refused.
         called = isinstance(event.node, ast.Call)
+        if called and serves_nothing(context, event.node):
+            continue
         yield context.finding(
             rule,
             event.call.func if called else event.node,

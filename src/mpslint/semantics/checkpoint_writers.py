@@ -138,9 +138,15 @@ def saving_helpers(context: Context) -> set[str]:
 
 
 def _has_state(context: Context, kept: ast.expr) -> bool:
-    """Whether `kept` is a model, an optimizer or the state of one."""
+    """Whether `kept` is a model, an optimizer or the state of one, at least where it was not
+    loaded itself."""
     kinds = (Kind.MODULE, Kind.OPTIMIZER)
-    return bool(_owners_of(context, kept)) or context.values.of(kept).kind in kinds
+    if _owners_of(context, kept) or context.values.of(kept).kind in kinds:
+        return True
+    given = context.flow.reaching(kept) if isinstance(kept, ast.Name) else ()
+    return any(
+        item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
+    )
 
 
 def _of_models(context: Context) -> list[ast.Call]:

@@ -104,7 +104,7 @@ class DeviceWork:
 
     def _call(self, call: ast.Call) -> Iterator[Event]:
         name = last_name(call.func) or ""
-        if matches("waiting-names", name) or is_host_copy(call):
+        if matches("waiting-names", name) or is_host_copy(call) or self._moves_to_cpu(call):
             yield Event(Effect.WAIT, call)
             return
         if isinstance(call.func, ast.Attribute):
@@ -125,6 +125,16 @@ class DeviceWork:
                 yield Event(Effect.WORK, call)
             return
         yield from self._other_call(call, name)
+
+    def _moves_to_cpu(self, call: ast.Call) -> bool:
+        """`x.to(host)` where a name holds the CPU: a copy that is waited for, whatever `x` is."""
+        if not isinstance(call.func, ast.Attribute) or call.func.attr != "to":
+            return False
+        places = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+        return any(
+            value.on_cpu and value.kind in (Kind.DEVICE, Kind.DEVICE_STRING)
+            for value in map(self._values.of, places)
+        )
 
     def _is_kernel(self, call: ast.Call) -> bool:
         """A model that is called, or a kernel of torch's on tensors of a device."""

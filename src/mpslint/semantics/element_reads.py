@@ -1,7 +1,10 @@
 """Loops whose turns read the elements of a device's tensor one by one.
 
 `for i in range(len(t)): if t[i] > 0: ...` waits at each turn, where one copy before the loop
-would do. That is so in whatever the loop is for, also where nothing is trained.
+would do. That is so in whatever the loop is for, also where nothing is trained; and where the
+tensor is a parameter, if a caller in the file hands over one of a device. The same holds for a
+buffer of which an element fills a tensor of the device (`torch.full(shape, self.alphas[i])`) in a
+function that a loop of the file runs at each turn.
 """
 
 from __future__ import annotations
@@ -10,9 +13,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS
+from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.value import Kind
+from mpslint.semantics.steps import called_by_name, is_device_tensor
+from mpslint.semantics.value import CPU_ONLY, Kind
+from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.names import Binding
 
 Turning = ast.For | ast.AsyncFor | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_CALLERS_FOLLOWED = 3
+"""A decoder's step that calls a helper that calls another."""
 _NAMES_FOLLOWED = 2
 """`label = t[i].long()`, `known = label`, and the test: more is not seen in real code."""
 
@@ -30,21 +37,71 @@ class ElementRead(NamedTuple):
     whole: ast.expr
     """The tensor that could be copied as a whole before."""
     loop: Turning
+    others: tuple[ast.expr, ...] = ()
+    """What else the loop reads so."""
 
 
 def element_reads(context: Context) -> Iterator[ElementRead]:
     """The first of each loop, in source order. Where each turn prints, somebody looks on, and what
     is read is little."""
-    told: set[Turning] = set()
+    found: dict[Turning, list[tuple[ast.expr, ast.expr]]] = {}
     for node, read in sorted(_reads(context), key=lambda item: _place(item[0])):
-        found = _element(context, read, _NAMES_FOLLOWED)
-        if found is None:
+        element = _element(context, read, _NAMES_FOLLOWED)
+        if element is not None and not _prints(element[1]):
+            found.setdefault(element[1], []).append((node, element[0]))
+    for fill in sorted(_fills(context), key=lambda item: _place(item.node)):
+        found.setdefault(fill.loop, []).append((fill.node, fill.whole))
+    for loop, reads in found.items():
+        come = [read for read in reads if context.worlds.reach(read[0]) & MACS]
+        if come:
+            (first, whole), *others = come
+            yield ElementRead(first, whole, loop, tuple(node for node, _ in others))
+
+
+def _fills(context: Context) -> Iterator[ElementRead]:
+    """Elements of buffers that fill a tensor of the device at each turn of a loop."""
+    for call in context.calls_of("torch.full", "torch.full_like"):
+        fill = keyword(call, "fill_value") or (call.args[1] if len(call.args) > 1 else None)
+        place = keyword(call, "device")
+        if not isinstance(fill, ast.Subscript) or has_host_copy(fill):
             continue
-        whole, loop = found
-        if loop in told or _prints(loop) or not context.worlds.reach(node) & MACS:
+        if place is not None and context.values.of(place).devices == CPU_ONLY:
             continue
-        told.add(loop)
-        yield ElementRead(node, whole, loop)
+        loop = _run_by(context, call, _CALLERS_FOLLOWED)
+        if loop is not None and _is_buffer(context, fill.value, _NAMES_FOLLOWED):
+            yield ElementRead(call, fill.value, loop)
+
+
+def _is_buffer(context: Context, node: ast.expr, names: int) -> bool:
+    """Whether `node` may be a buffer of the object, which lies where the model does."""
+    if isinstance(node, ast.IfExp):
+        return any(_is_buffer(context, arm, names) for arm in (node.body, node.orelse))
+    if isinstance(node, ast.Name) and names:
+        given = [binding.value for binding in context.flow.reaching(node)]
+        return any(item is not None and _is_buffer(context, item, names - 1) for item in given)
+    if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Name):
+        return False
+    owner = context.index.enclosing(node, ast.ClassDef)
+    return node.value.id == "self" and any(
+        bool(call.args)
+        and isinstance(call.args[0], ast.Constant)
+        and call.args[0].value == node.attr
+        and context.index.enclosing(call, ast.ClassDef) is owner
+        and (len(call.args) < 2 or context.values.of(call.args[1]).kind is not Kind.NDARRAY)
+        for call in context.index.calls.get("register_buffer", ())
+    )
+
+
+def _run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
+    """The loop that runs `node` at each turn, itself or by calls of functions of this file."""
+    loop = context.loops.innermost(node)
+    if loop is not None:
+        return loop if isinstance(loop, ast.For | ast.AsyncFor) else None
+    function = context.index.function(node)
+    if function is None or not depth:
+        return None
+    around = (_run_by(context, call, depth - 1) for call in called_by_name(context, function))
+    return next((found for found in around if found is not None), None)
 
 
 def _prints(loop: Turning) -> bool:
@@ -64,6 +121,9 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
     for call in index.calls.get("item", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
             yield call, call.func.value
+    for call in index.calls.get("tolist", ()):
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Subscript):
+            yield call, call.func.value
     for name in ("int", "float"):
         for call in index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and len(call.args) == 1:
@@ -73,9 +133,11 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
     for test in tests:
         for part in test.values if isinstance(test, ast.BoolOp) else [test]:
             if isinstance(part, ast.Compare) and len(part.comparators) == 1:
-                if isinstance(part.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn):
+                if isinstance(part.ops[0], ast.Is | ast.IsNot):
                     continue
                 yield part, part.left
+                if isinstance(part.ops[0], ast.In | ast.NotIn):
+                    continue  # What is looked through is no number.
                 yield part, part.comparators[0]
 
 
@@ -149,8 +211,11 @@ def _counters(context: Context, target: ast.expr, iterable: ast.expr) -> set[str
 def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     """Whether the tensor is on a device, and is made before the loop."""
     value = context.values.of(whole)
-    if value.kind not in (Kind.TENSOR, Kind.UNKNOWN) or not context.placement.on_accelerator(whole):
+    if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return False
+    if not context.placement.on_accelerator(whole):
+        if not _is_handed_over(context, whole, _CALLERS_FOLLOWED):
+            return False
     root = whole
     while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
         root = root.func if isinstance(root, ast.Call) else root.value
@@ -163,6 +228,44 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
         if isinstance(use.ctx, ast.Store) and context.index.within(use, loop)
     ]
     return bool(bindings) and not stored and not _is_filled(context, root, loop)
+
+
+def _is_handed_over(context: Context, node: ast.expr, depth: int) -> bool:
+    """Whether `node` is of a parameter for which a caller in this file gives what a kernel of a
+    device fills."""
+    if has_host_copy(node):
+        return False
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return False
+    for binding in context.flow.reaching(node):
+        if binding.kind == "assign" and isinstance(binding.value, ast.Subscript | ast.Name):
+            if depth and _is_handed_over(context, binding.value, depth - 1):
+                return True
+        elif binding.kind == "parameter" and depth:
+            function = context.index.parents[context.index.parents[binding.node]]
+            if isinstance(function, FUNCTIONS) and any(
+                not has_host_copy(item)
+                and (is_device_tensor(context, item) or _is_handed_over(context, item, depth - 1))
+                for item in _given_for(context, function, node.id)
+            ):
+                return True
+    return False
+
+
+def _given_for(context: Context, function: FunctionNode, name: str) -> Iterator[ast.expr]:
+    """What the calls of `function` that can be of no other give the parameter `name`."""
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    for call in called_by_name(context, function):
+        yield from (item.value for item in call.keywords if item.arg == name)
+        if name in names:
+            bound = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
+            at = names.index(name) - bound
+            if at < len(call.args) and not any(
+                isinstance(item, ast.Starred) for item in call.args[: at + 1]
+            ):
+                yield call.args[at]
 
 
 def _is_filled(context: Context, root: ast.Name, loop: Turning) -> bool:

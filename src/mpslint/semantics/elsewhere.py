@@ -121,6 +121,9 @@ class Elsewhere(Protocol):
         """Whether the file at `path` belongs to the project that makes this package: its tests,
         its examples."""
 
+    def is_optional(self, path: str) -> bool:
+        """Whether the project of the file at `path` goes on where that cannot be imported."""
+
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 

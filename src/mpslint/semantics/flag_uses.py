@@ -32,6 +32,10 @@ _THROUGH = ("bool", "int", "all", "any", "not_")
 _DEPTH = 5
 
 
+FOREIGN_MOVER = "a function of elsewhere moves other things of the file to CUDA by itself"
+PARTING = "the same flag decides elsewhere what goes to CUDA, and that would stay"
+
+
 def foreign_mover(context: Context) -> ast.Call | None:
     """A call of a function from elsewhere that moves to CUDA by its name (`move_to_cuda(x)`)."""
     for name, calls in context.index.calls.items():

@@ -49,6 +49,13 @@ class ForwardPasses:
             return None
         return loop, function
 
+    def around(self, node: ast.AST) -> FunctionNode | None:
+        """The function around `node`, where each forward pass runs it and comes to `node`."""
+        function = self._index.function(node)
+        if function is None or function not in self._reached or self._is_aside(node, function):
+            return None
+        return function if self._loops.every_step(node, function) else None
+
     def is_read_back(self, node: ast.expr, loop: Loop, function: FunctionNode) -> bool:
         """Whether the tensor `node` may lie on the module's device, as far as this file knows: it
         is no value of the host's, and no caller hands a copy on the host in its place."""

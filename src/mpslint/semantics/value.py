@@ -48,6 +48,14 @@ class Value(NamedTuple):
     """Known for a tensor only by what is done with it; where it comes from is out of sight."""
 
     @property
+    def as_tensor(self) -> Value:
+        """The same, where it is compared or reckoned with: what was moved to a device is a tensor
+        then, since a module cannot be."""
+        if self.kind is not Kind.UNKNOWN or self.devices is None:
+            return self
+        return self._replace(kind=Kind.TENSOR, computed=True)
+
+    @property
     def on_cpu(self) -> bool:
         """On the CPU for certain."""
         return self.devices == CPU_ONLY
@@ -101,6 +109,7 @@ def join(values: list[Value]) -> Value:
 
 
 def arithmetic(left: Value, right: Value) -> Value:
+    left, right = left.as_tensor, right.as_tensor
     tensors = [side for side in (left, right) if side.kind is Kind.TENSOR]
     if tensors:
         devices = tensors[0].devices

@@ -21,7 +21,7 @@ from mpslint.semantics.value import (
 )
 from mpslint.semantics.value_gradients import Gradients
 from mpslint.semantics.value_returns import Returns
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import keyword, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.values import Values
@@ -95,7 +95,9 @@ class BoundValues:
             return part
         whole = self._values.of(value)
         if whole.kind in (Kind.TENSOR, Kind.SEQUENCE, Kind.NUMBER, Kind.NDARRAY):
-            return whole if whole.kind is not Kind.SEQUENCE else UNKNOWN
+            if whole.kind is Kind.SEQUENCE and value is not None:
+                return self._values.element(value)
+            return whole
         return UNKNOWN
 
     def _part_of_call(
@@ -157,7 +159,8 @@ class BoundValues:
         if value.kind is Kind.LOADER or (
             value.kind is Kind.UNKNOWN and iterable is not None and self._loader_name(iterable)
         ):
-            return Value(Kind.TENSOR, CPU_ONLY)
+            told = self._device_of_loader(iterable)
+            return Value(Kind.TENSOR, CPU_ONLY if told is None else told)
         if value.kind is Kind.TENSOR:
             return value
         if value.kind is Kind.NDARRAY:
@@ -184,6 +187,17 @@ class BoundValues:
             if base.kind is Kind.TENSOR and base.devices == CPU_ONLY and not base.computed:
                 return base
         return UNKNOWN
+
+    def _device_of_loader(self, node: ast.expr | None) -> frozenset[str] | None:
+        """Where a loader hands its batches out that was told a device when it was made."""
+        made = [node]
+        if isinstance(node, ast.Name):
+            made = [binding.value for binding in self._flow.reaching(node)]
+        for call in made:
+            given = keyword(call, "device") if isinstance(call, ast.Call) else None
+            if given is not None:
+                return self._values.device_types(given)
+        return None
 
     def _loader_name(self, node: ast.expr) -> bool:
         return matches("loader-names", last_name(node))

@@ -35,4 +35,7 @@ def builtin_call(values: Values, node: ast.Call) -> Value:
         return FLAG
     if name in ("iter", "reversed") and node.args:
         return values.of(node.args[0])
+    if name in ("tuple", "list") and len(node.args) == 1:
+        inner = values.of(node.args[0])
+        return inner if inner.kind is Kind.SEQUENCE else UNKNOWN
     return UNKNOWN

@@ -31,6 +31,7 @@ from mpslint.semantics.value_tables import (
     NUMBER_METHODS,
     OPTIMIZER,
     PARAMETERLESS_MODULES,
+    REDUCTIONS,
     TENSOR_ONLY,
 )
 
@@ -266,6 +267,10 @@ class CallValues:
             return STRING if method not in ("startswith", "endswith") else FLAG
         if base.kind is Kind.UNKNOWN and method in TENSOR_ONLY:
             return Value(Kind.TENSOR, base.devices, computed=True)
+        if method in REDUCTIONS and not node.keywords:
+            tensor = base.as_tensor
+            if tensor.kind is Kind.TENSOR:
+                return tensor
         return self._own_method(node, function)
 
     def _to(self, node: ast.Call, base: Value) -> Value:

@@ -48,6 +48,26 @@ class Sequences:
                         return self._values.of(value)
         return self.element(node)
 
+    def stored(self, node: ast.expr, key: ast.expr) -> Value:
+        """What the function itself stores under a key of a container that comes from out of sight
+        (`state["v"] = ...`); UNKNOWN where any of it is brought to the CPU."""
+        if not isinstance(node, ast.Name) or not isinstance(key, ast.Constant):
+            return UNKNOWN
+        function = self._index.function(node)
+        found = [
+            self._values.of(statement.value)
+            for use in self._index.names.get(node.id, ())
+            if isinstance(item := self._index.parents[use], ast.Subscript)
+            and isinstance(item.ctx, ast.Store)
+            and isinstance(item.slice, ast.Constant)
+            and item.slice.value == key.value
+            and isinstance(statement := self._index.parents[item], ast.Assign)
+            and self._index.function(use) is function
+        ]
+        if not found or len(found) > MAX_ELEMENTS or any(value.on_cpu for value in found):
+            return UNKNOWN
+        return join(found)
+
     def _element(self, node: ast.expr) -> Value:
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             return self._joined(node.elts)
@@ -59,6 +79,10 @@ class Sequences:
             return self._joined(node.values)
         if isinstance(node, ast.Name):
             return self._of_name(node)
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            # `tuple(t.to(device) for t in batch)` holds what it is made of.
+            if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
+                return self.element(node.args[0])
         return UNKNOWN
 
     def _joined(self, items: list[ast.expr]) -> Value:

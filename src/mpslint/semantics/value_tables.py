@@ -63,6 +63,12 @@ TENSOR_ONLY = _words(
     log_softmax new_zeros new_ones type_as index_select masked_select
     """
 )
+REDUCTIONS = _words(
+    """
+    sum mean std var max min argmax argmin eq ne gt lt ge le any all norm prod abs
+    """
+)
+"""Methods that no module has, and nothing else that is moved to a device."""
 MODULE_METHODS = _words(
     """
     train eval to cuda cpu half float double bfloat16 requires_grad_ apply

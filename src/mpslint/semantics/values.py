@@ -282,7 +282,7 @@ class Values:
         sides = [self.of(node.left), *(self.of(item) for item in node.comparators)]
         if any(isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in node.ops):
             return FLAG
-        tensors = [side for side in sides if side.kind is Kind.TENSOR]
+        tensors = [side.as_tensor for side in sides if side.as_tensor.kind is Kind.TENSOR]
         if tensors:
             return tensors[0]._replace(loss=False, computed=True)
         if any(side.kind is Kind.NDARRAY for side in sides):
@@ -304,7 +304,7 @@ class Values:
             return base
         if base.kind is Kind.SEQUENCE:
             return self._sequences.item(node.value, node.slice)
-        return UNKNOWN
+        return self._sequences.stored(node.value, node.slice)
 
     def _sequence(self, node: ast.expr) -> Value:
         return Value(Kind.SEQUENCE)

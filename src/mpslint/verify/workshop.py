@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from mpslint.verify.interpreter import Interpreter
 from mpslint.verify.launch import Launch
 from mpslint.verify.listener import Listener
 from mpslint.verify.pace import Pace
+from mpslint.verify.ready import Ready
 from mpslint.verify.report import Isolation
 from mpslint.verify.request import BadRequest, Request
 from mpslint.verify.sandbox import process
@@ -62,6 +64,7 @@ class Workshop:
             stack.enter_context(temporary.cleaned_up_when_asked_to_end())
             self.base = stack.enter_context(temporary.folder())
             self._install_harness()
+            stack.callback(self._forget_server)
             taken = snapshot.take(self.root, self.script, self.request.args, self._in("pristine"))
             self.left_out = taken.left_out
             self._cleaning_up = stack.pop_all()
@@ -77,6 +80,7 @@ class Workshop:
 
     def beside(self, number: int) -> Workshop:
         """The same workshop with another room, for a launch at the same time as others."""
+        _ = self.ready
         other = copy.copy(self)
         other.room = f"run{number}"
         return other
@@ -92,6 +96,25 @@ class Workshop:
         source = os.path.join(os.path.dirname(__file__), "harness")
         ignore = shutil.ignore_patterns("__pycache__")
         shutil.copytree(source, self._in("python", "mpslint_harness"), ignore=ignore)
+
+    @functools.cached_property
+    def ready(self) -> Ready:
+        """What a run is forked from; workshops beside each other share it."""
+        nowhere = self._in("nowhere")
+        env = environment.build(
+            {**os.environ},
+            nowhere,
+            nowhere,
+            self.python.user_base,
+            [self._in("python")],
+            self.request.env,
+        )
+        sources = [os.path.realpath(path) for path in self.python.path if self._is_source(path)]
+        return Ready(self.python, env, self._in("python"), sources)
+
+    def _forget_server(self) -> None:
+        if "ready" in vars(self):
+            self.ready.close()
 
     def inside(self, path: str) -> str:
         """Where a file of the user's project lies in the copy."""
@@ -120,8 +143,25 @@ class Workshop:
         options: tuple[str, ...] = (),
     ) -> Launch:
         """Run the script on one device, in a fresh copy with `files` laid over it."""
-        self._fresh(files)
         limit = timeout or self.request.timeout
+        launched = self._launched(files, device, real, limit, pace, options, forked=not real)
+        if launched.outcome == "unavailable" and not real:
+            # A device that cannot be put into a torch that was imported before the script ran.
+            self.ready.close()
+            launched = self._launched(files, device, real, limit, pace, options, forked=False)
+        return launched
+
+    def _launched(
+        self,
+        files: Files,
+        device: str,
+        real: bool,
+        limit: float,
+        pace: Pace | None,
+        options: tuple[str, ...],
+        forked: bool,
+    ) -> Launch:
+        self._fresh(files)
         argv = [self.python.executable, "-m", "mpslint_harness", "--device", device]
         argv += (pace or Pace(self.request.steps)).arguments()
         argv += ["--project", self._in(self.room, "project")]
@@ -137,7 +177,7 @@ class Workshop:
         space = 0 if real else self.request.memory + _LIBRARIES
         with Listener() as listener:
             argv += ["--channel", str(listener.handle), *options, *script]
-            ended = self._sandboxed(argv, limit, space, [listener.handle])
+            ended = self._sandboxed(argv, limit, space, [listener.handle], forked)
         kind = "cpu" if device == "cpu" else "real" if real else "simulated"
         left = saved.collect(self._in(self.room, "project"), before)
         self.unread.update(dict.fromkeys(saved.unread(left)))
@@ -229,7 +269,12 @@ class Workshop:
         return self.covers(path) and not installed and os.path.isdir(path)
 
     def _sandboxed(
-        self, argv: list[str], timeout: float, address_space: int, handles: Sequence[int] = ()
+        self,
+        argv: list[str],
+        timeout: float,
+        address_space: int,
+        handles: Sequence[int] = (),
+        forked: bool = False,
     ) -> process.Ended:
         env = environment.build(
             {**os.environ},
@@ -243,7 +288,10 @@ class Workshop:
         folder = self.request.cwd or os.path.dirname(self.script)
         cwd = self.inside(os.path.realpath(folder)) if self.covers(folder) else folder
         os.makedirs(cwd, exist_ok=True)
-        command = process.Command(argv, cwd, env, self._places(), limits, handles, self.stop)
+        first = [os.path.dirname(self.inside(self.script)), *self._python_path()[1:]]
+        server = self.ready.for_run(first) if forked else None
+        places = self._places()
+        command = process.Command(argv, cwd, env, places, limits, handles, self.stop, server)
         ended = process.run(command)
         self.isolation.update(ended.isolation)
         here, there = self._in(self.room, "project"), self.root

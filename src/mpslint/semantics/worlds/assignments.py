@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
@@ -25,12 +26,14 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Tests,
     Value,
     by_world,
     cases_of,
     left_by_marks,
     lift,
     one,
+    pack,
     places,
     restrict,
     tested,
@@ -86,11 +89,15 @@ class Assignments(Expressions):
                 prefix = target.id + "."
                 for key in [key for key in frame.env if key.startswith(prefix)]:
                     del frame.env[key]
-            if target.id in frame.declared:
+            if target.id in frame.declared and target.id in self.setting:
+                self.setting[target.id] |= frame.mask
+            elif target.id in frame.declared:
                 top = frame.up[-1] if frame.up else frame.env
                 old = top.get(target.id)
-                if old is not None and one(old, ALL).kind != CONST:
-                    value = lift(join, old, value)
+                if old is not None:
+                    value = lift(partial(_set_again, frame.tests), old, value)
+                    left = ALL & ~frame.mask
+                    value = pack([*cases_of(value, frame.mask), *cases_of(old, left)])
                 top[target.id] = value
                 self.kept(value, target.id, target)
         elif isinstance(target, ast.Attribute):
@@ -156,14 +163,9 @@ class Assignments(Expressions):
     def _unpack(self, target: ast.Tuple | ast.List, value: Value) -> None:
         parts: list[Value] | None = None
         count = len(target.elts)
-        if all(
-            atom is BOT or (atom.kind == SEQUENCE and len(atom.v) == count)
-            for _, atom in cases_of(value)
-        ):
-            parts = [
-                port(by_world(lambda _, atom, at=at: BOT if atom is BOT else atom.v[at], value))  # type: ignore[misc]
-                for at in range(count)
-            ]
+        held = [atom for _, atom in cases_of(value) if atom.kind == SEQUENCE]
+        if held and all(len(atom.v) == count for atom in held):
+            parts = [port(by_world(partial(_part, at), value)) for at in range(count)]
         if value.__class__ is Atom and value.kind == STEP and count > 1:
             rewards = Atom(ARRAY, "float64", maybe=True)
             parts = [rewards if at == 1 else UNK for at in range(count)]
@@ -178,3 +180,21 @@ class Assignments(Expressions):
         self.kept(value, text_of(key) if key.kind == CONST else "")
         if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
             owner.v[target.slice.value] = value
+
+
+def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
+    """What a name of the module is once it is set again: more than the constant that it started as.
+    A choice that asks for MPS already still does when its own arm is run once more."""
+    new = tested(new, tests)
+    if old.kind == CONST:
+        return new
+    ported = old.kind == DEVICE == new.kind and old.v == "mps" and new.v == "cuda"
+    return old if ported else join(old, new)
+
+
+def _part(at: int, _: int, atom: Atom) -> Value:
+    """What stands at a place of a sequence, where it is one."""
+    if atom.kind == SEQUENCE:
+        part: Value = atom.v[at]
+        return part
+    return atom if atom is BOT else UNK

@@ -56,6 +56,7 @@ class Branches(Expressions):
             frame.arm = id(node)
         returned, fork = len(frame.returns), len(self.log)
         ends: list[tuple[int, Env]] = []
+        owned = bool(mask & MACS)  # Whether all arms that a Mac takes end in what is CUDA's own.
         spans: list[tuple[int, int, int]] = []
         frame.inside = (*inside, node.test)
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
@@ -69,8 +70,8 @@ class Branches(Expressions):
             frame.tests = why | tests if away else why
             frame.gate = node.test if away and mask & ~worlds & MACS else gate
             mark, before = len(self.log), frame.refused
-            if worlds:
-                self._branch(branch, worlds, fork)
+            own = bool(worlds) and self._branch(branch, worlds, fork)
+            owned = owned and (own or not worlds & MACS)
             spans.append((mark, len(self.log), frame.refused & ~before))
             ends.append((frame.mask, frame.env))
         (m1, e1), (m2, e2) = ends
@@ -85,9 +86,13 @@ class Branches(Expressions):
         if parts and not frame.caught:
             self._refused(node, mask, tests, returned)
         frame.arm = arm
+        if owned:
+            frame.mask = mask
+            self.owned(m1 | m2)
         frame.env = self.merge(env, m1, e1, m2, e2, tests if parts else NO_TESTS)
 
-    def _branch(self, branch: list[ast.stmt], worlds: int, fork: int) -> None:
+    def _branch(self, branch: list[ast.stmt], worlds: int, fork: int) -> bool:
+        """Runs an arm; whether all Macs that take it end in what only CUDA has."""
         frame, mark = self.frame, len(self.log)
         frame.starts.append(mark)
         frame.forks.append(fork)
@@ -101,7 +106,9 @@ class Branches(Expressions):
         lost = worlds & MACS and not frame.mask & MACS and frame.mask & NVIDIA
         if worlds & PORTED and not worlds & MAC and lost:
             self.forget(mark, _EFFECTS)  # PORTED cannot come through: CUDA's own
+        owned = frame.own and not frame.mask & MACS
         frame.own = own
+        return owned
 
     def _refused(self, node: ast.If, mask: int, tests: Tests, returned: int) -> None:
         """Tells of Macs that end here in an error, where they would come through once ported."""

@@ -47,7 +47,7 @@ class BuiltinCalls(Expressions):
         if name in ("float", "int", "bool") and args:
             return args[0] if one(args[0], ALL).kind in (CONST, UNKNOWN) else ON_HOST
         if name in ("any", "all") and args:
-            return self._any_or_all(name, args[0])
+            return self._any_or_all(name, args[0], node.args[0])
         if name == "min" and any(_is_zero(atom) for value in args for _, atom in cases_of(value)):
             return self._least(ALL, args)
         if name == "len" and args and type(one(args[0], CUDA).v) is int:
@@ -83,7 +83,12 @@ class BuiltinCalls(Expressions):
         cases.append((rest, UNK))
         return pack(cases)
 
-    def _any_or_all(self, name: str, value: Value) -> Value:
+    def _any_or_all(self, name: str, value: Value, node: ast.expr) -> Value:
+        """All of a comprehension are what each of its elements is: who asks that has some. Whether
+        any is stays open, as for a switch: what it chooses is told as a choice."""
+        if isinstance(node, ast.GeneratorExp | ast.ListComp):
+            each = self.each.pop(node, UNK)
+            return each if name == "all" else UNK
         first = one(value, ALL)
         if value.__class__ is not Atom or first.kind != SEQUENCE or not first.v:
             return UNK

@@ -6,16 +6,23 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import helper_answer, is_environment, kernels_of, matches, wide_of
+from mpslint.facts.priors import (
+    call_worlds,
+    helper_answer,
+    is_environment,
+    kernels_of,
+    matches,
+    wide_of,
+)
 from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PORTED, sent_away
+from mpslint.semantics.worlds.import_statements import IMPORTERS
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
     BOUND,
     CLASS,
-    CONST,
     DEVICE,
     DTYPE,
     ENVIRONMENT,
@@ -83,12 +90,14 @@ class Calls(BuiltinCalls, Statements):
             callee = self.lookup(key) if key is not None else None
             if callee is None:
                 base = self.eval(function.value)
+                self.used(base)
                 if one(base, self.frame.mask).kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
                     if one(callee, self.frame.mask).kind in (UNKNOWN, DEVICE):
                         callee = None
         else:
             callee = self.eval(function)
+            self.used(callee)
         self.calling = False
         args = [self.eval(item) for item in node.args]
         keywords: Env = {}
@@ -236,6 +245,9 @@ class Calls(BuiltinCalls, Statements):
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
+        if function.home is not self:
+            # What is chosen here is told here: that file knows its parameter only.
+            self.given_away(node, args, keywords)
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
@@ -291,11 +303,10 @@ class Calls(BuiltinCalls, Statements):
             return TRUE
         if name.startswith(facts.LOOKING_MODULES):
             return UNK
-        if name in ("pytest.importorskip", "importlib.import_module") and args:
-            package = one(args[0], ALL)
-            if package.kind == CONST and isinstance(package.v, str):
-                self.needs(package.v)
-                return Atom(NAME, package.v)
+        if name in IMPORTERS and args:
+            imported = self.imported_by_text(args[0])
+            if imported is not None:
+                return imported
         if name == "pytest.param" and "marks" in keywords:
             return UNK  # The marks say where the value is used.
         if name in ("io.BytesIO", "io.StringIO"):  # written by this program, a moment ago
@@ -334,6 +345,9 @@ class Calls(BuiltinCalls, Statements):
         answer = helper_answer(name.rpartition(".")[2])
         if answer is not None:
             return self.answer(answer, node)
+        if call_worlds(name) == "cuda":
+            self.owned(NVIDIA)
+            return args[0] if args else UNK
         self.given(node, args, keywords, looks=False, name=name)
         return UNK
 

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
-from mpslint.semantics.worlds.machines import CUDA, MAC, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
 from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.runners import is_test
+from mpslint.semantics.worlds.state import Function
+from mpslint.semantics.worlds.uncopied import uncopied_reads
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -107,44 +110,31 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     """Selections that leave a Mac's GPU out, each once."""
     run = worlds.run
     seen: set[ast.expr] = set(needless_refusals(worlds))
-    told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.DECIDED, Kind.LOADED)
-    for event in (*told, *worlds.without_twin, *_read_as_on_host(worlds)):
+    told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
+    # Where a Mac moves the same in another arm, nothing is left that only CUDA moves.
+    told = [event for event in told if not _is_left(event)]
+    # Flags come last: what they decide in this file says more.
+    flags = worlds.events(Kind.DECIDED)
+    for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
+        function = event.function
+        if isinstance(function, Function) and not is_test(function):
+            if event.cuda_alone and tests.isdisjoint(run.device_tests):
+                continue  # Several GPUs, a package: CUDA's own.
+            tests = {test for test in tests if worlds.comes_to(test) & MACS}
         tests &= run.cuda_tests
+        if not tests and event.worlds & MAC and _refused(event):
+            # Another function has refused who asks for CUDA on a Mac.
+            tests = set(devices)
         new = sorted(tests - seen, key=_place)
         if not new:
             continue
         seen |= tests
         yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
-
-
-def _read_as_on_host(worlds: Worlds) -> Iterator[Event]:
-    """Where a Mac's arm of a conditional gives NumPy what CUDA's arm copies to the CPU before
-    (`x.cpu().numpy() if use_gpu else x.numpy()`): once its tensors are on its GPU, that raises."""
-    reads = worlds.events(Kind.READ)
-    copied = {
-        (event.function, event.arm)
-        for event in reads
-        if event.once_ported and not event.on_mac and _is_copied(event)
-    }
-    for event in reads:
-        if event.on_mac and not event.once_ported and not event.caught:
-            if (event.function, event.arm) in copied and not _is_copied(event):
-                yield event
-
-
-def _is_copied(event: Event) -> bool:
-    """Whether a copy to the CPU, `.cpu()`, stands before what is read."""
-    node: ast.expr = event.call.func
-    while isinstance(node, ast.Attribute | ast.Call | ast.Subscript):
-        if isinstance(node, ast.Attribute) and node.attr == "cpu":
-            return True
-        node = node.func if isinstance(node, ast.Call) else node.value
-    return False
 
 
 def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:

@@ -144,6 +144,8 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
     if b.kind != CONST:
         a, b = b, a
     if b.kind == CONST and not b.maybe:
+        if a.kind == UNKNOWN and a.v is not None:
+            return [(worlds, None if b.v in a.v else False)]
         if b.v is None and a.kind in _SOMETHING:
             return [(worlds, False)]
         if a.kind == SOME and isinstance(b.v, int) and b.v < (a.v or 1):

@@ -78,6 +78,7 @@ class Conditions(Placing):
         tests = NO_TESTS
         out = 0
         go = mask
+        self.unsure += 1
         for item in node.values:
             self.mark(item)
             yes, no, found = self.cond(item)
@@ -89,6 +90,7 @@ class Conditions(Placing):
                 break
             if sent_away(mask, go):
                 frame.tests = why | tests
+        self.unsure -= 1
         frame.mask, frame.tests = mask, why
         self.asking = asking
         return (go, out, tests) if conjunction else (out, go, tests)

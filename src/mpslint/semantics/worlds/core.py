@@ -7,9 +7,10 @@ from collections.abc import Container, Iterable
 from typing import Protocol
 
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.stand_ins import lacking
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
-from mpslint.semantics.worlds.values import UNK, Symbol, Tests, Value
+from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -85,7 +86,15 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    starred: list[str]
+    each: dict[ast.AST, Value]
+    """What each element of a comprehension is, until it is asked for."""
+    """Modules of which all names are imported: what the file does not bind may be theirs."""
     calling: bool
+    setting: dict[str, int]
+    """Names of the module of which it is being found out where functions set them: the worlds."""
+    unsure: int
+    """In so many parts of expressions that few come to, or later."""
     asking: bool
     """In a test that asks for a device and for the machine."""
 
@@ -193,6 +202,14 @@ class Core:
             if not frame.caught:
                 start = frame.starts[-1]
                 self.log[start:] = [event for event in self.log[start:] if event.passed]
+
+    def used(self, value: Value) -> None:
+        """Something is called, or asked for what it has: for the worlds with a mere stand-in of a
+        package that only CUDA has, this is the end."""
+        if value.__class__ is Cases and not self.unsure:
+            worlds = lacking(value, self.frame.mask)
+            if worlds:
+                self.owned(ALL & ~worlds)
 
     def refuse(self, worlds: int, error: str = ANY_ERROR) -> None:
         """These worlds end here in an error of this kind, or in an exit."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import decorator_worlds, definition_worlds
+from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
 from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
 from mpslint.semantics.worlds.values import (
     CLASS,
@@ -26,7 +26,7 @@ from mpslint.semantics.worlds.values import (
 _PLAIN_DECORATORS = frozenset({"torch", "functools", "contextlib", "typing", "abc"})
 
 
-class Definitions(Expressions):
+class Definitions(Parametrized):
     functions: dict[FunctionNode, Function]
     classes: dict[ast.ClassDef, Class]
     fixtures: dict[str, Function]
@@ -36,7 +36,9 @@ class Definitions(Expressions):
 
     def s_FunctionDef(self, node: FunctionNode) -> None:
         frame = self.frame
-        mask, tests = self.decorated(node)
+        mask, tests, cases = self.decorated(node)
+        if any(map(self._is_of_a_group, (*node.args.args, *node.args.kwonlyargs))):
+            mask &= NVIDIA
         in_class = frame.in_class
         up = self.outer_of_class if in_class else [frame.env, *frame.up]
         function = self.functions.get(node)
@@ -51,6 +53,9 @@ class Definitions(Expressions):
             self.functions[node] = function
         elif self.recording:
             function.up, function.mask, function.tests = up, mask, tests
+        function.cases = {
+            name: with_symbol(value, (function, name)) for name, value in cases.items()
+        }
         for decorator in node.decorator_list:
             last = last_name(decorator)
             if last in ("property", "cached_property"):
@@ -79,6 +84,17 @@ class Definitions(Expressions):
 
     s_AsyncFunctionDef = s_FunctionDef
 
+    def _is_of_a_group(self, parameter: ast.arg) -> bool:
+        """`model: FSDP`: who gives it has a process for each GPU."""
+        if not isinstance(parameter.annotation, ast.Name | ast.Attribute):
+            return False
+        key = self.key(parameter.annotation)
+        value = self.lookup(key.partition(".")[0]) if key is not None else None
+        if value.__class__ is not Atom or value.kind != NAME or key is None:
+            return False
+        _, dot, rest = key.partition(".")
+        return call_worlds(f"{value.v}{dot}{rest}") == "cuda"
+
     def _hands_on(self, decorator: ast.expr) -> bool:
         """Whether a decorator may give the function to somebody who calls it: a command, a route.
         Those of torch and of the standard library (`@torch.no_grad()`) do not."""
@@ -102,10 +118,16 @@ class Definitions(Expressions):
     def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
         raise NotImplementedError
 
-    def decorated(self, node: FunctionNode | ast.ClassDef) -> tuple[int, Tests]:
-        """The worlds that a function or class runs in, as its decorators say."""
+    def decorated(self, node: FunctionNode | ast.ClassDef) -> tuple[int, Tests, Env]:
+        """The worlds that a function or class runs in, as its decorators say, and what these give
+        its parameters."""
         mask = self.frame.mask
+        tables: list[ast.Call] = []
         for decorator in node.decorator_list:
+            table = self.parametrize(decorator)
+            if table is not None:
+                tables.append(table)
+                continue
             mask &= left_by_marks(self.eval(decorator))
             name = last_name(_maker(decorator)) or ""
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
@@ -116,7 +138,12 @@ class Definitions(Expressions):
                 mask &= MACS
         if definition_worlds(node.name) == "cuda" and not self._is_called_anywhere(node):
             mask &= NVIDIA
-        return mask, self.frame.tests
+        cases: Env = {}
+        for table in tables:  # What marks keep from all cases, none is tried on.
+            given, left = self.cases_of_test(table, mask)
+            cases.update(given)
+            mask &= left
+        return mask, self.frame.tests, cases
 
     def _is_called_anywhere(self, node: FunctionNode | ast.ClassDef) -> bool:
         """Whether a trainer calls the hooks of this class, on whatever machine it runs: its name
@@ -129,7 +156,7 @@ class Definitions(Expressions):
 
     def s_ClassDef(self, node: ast.ClassDef) -> None:
         frame = self.frame
-        mask, _ = self.decorated(node)
+        mask, _, _ = self.decorated(node)
         cls = self.classes.get(node)
         if cls is None:
             cls = self.classes[node] = Class(node, self)

@@ -37,8 +37,10 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     by_world,
+    cases_of,
     lift,
     one,
+    one_of,
     tensor,
 )
 
@@ -91,6 +93,7 @@ class Expressions(Names):
         mask, why = frame.mask, frame.tests
         conjunction = isinstance(node.op, ast.And)
         value: Value | None = None
+        self.unsure += 1
         for item in node.values:
             self.mark(item)
             found = self.eval(item)
@@ -102,6 +105,7 @@ class Expressions(Names):
             frame.mask = yes if conjunction else no
             if not frame.mask:
                 break
+        self.unsure -= 1
         frame.mask, frame.tests = mask, why
         assert value is not None
         return port(value)
@@ -120,6 +124,7 @@ class Expressions(Names):
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
+        self.unsure += 1
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
             frame.tests = why | tests if sent_away(mask, worlds) else why
@@ -129,8 +134,11 @@ class Expressions(Names):
             gate, frame.gate = frame.gate, node.test if mask & ~worlds & MACS else frame.gate
             values.append(self.eval(branch) if worlds else BOT)
             frame.arm, frame.gate = arm, gate
+        self.unsure -= 1
         frame.mask, frame.tests, frame.built = mask, why, built
         parted = yes != mask or no != mask
+        if values[0].__class__ is Atom and values[1].__class__ is Atom:
+            values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]
         return self.picked(yes, values[0], no, values[1], tests if parted else NO_TESTS)
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> Value:
@@ -206,7 +214,9 @@ class Expressions(Names):
             parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
             for part in parts:
                 self.mark(part)
-                self.eval(part)
+                each = self.eval(part)
+            if not any(generator.ifs for generator in node.generators):
+                self.each[node] = each
         frame.env, frame.mask, frame.tests = env, mask, why
         return UNK
 
@@ -225,18 +235,20 @@ class Expressions(Names):
         """What a loop over a value gives its variable."""
         if value.__class__ is Atom:
             if value.kind == SEQUENCE and value.v:
-                found: Value = value.v[0]
-                for item in value.v[1:]:
-                    found = lift(join, found, item)
-                return lift(
-                    lambda atom: UNK if atom.kind == CONST and len(value.v) > 1 else atom, found
-                )
+                if len(value.v) == 1:
+                    only: Value = value.v[0]
+                    return only
+                return lift(any_of, *value.v)
             if value.kind == TENSOR:
                 return value
             if value.kind == LOADER:
                 # What a loader gives is on the CPU, whoever takes it.
                 batch = tensor("cpu")
                 return Atom(SEQUENCE, (UNK, batch)) if value.v == "numbered" else batch
+        elif all(atom is BOT or atom.kind == SEQUENCE for _, atom in cases_of(value)):
+            return port(
+                by_world(lambda _, atom: BOT if atom is BOT else self.items_of(atom), value)
+            )
         return UNK
 
     def e_Lambda(self, node: ast.Lambda) -> Value:
@@ -244,7 +256,9 @@ class Expressions(Names):
         env = frame.env
         names = (*node.args.args, *node.args.kwonlyargs)
         frame.env = {**env, **{item.arg: UNK for item in names}}
+        self.unsure += 1
         value = self.eval(node.body)
+        self.unsure -= 1
         frame.env = env
         return Atom(LAMBDA, value, node)
 
@@ -257,3 +271,25 @@ class Expressions(Names):
         return UNK
 
     e_YieldFrom = e_Yield
+
+
+def _by_index(value: Value, other: Value) -> Value:
+    """`"0"` or 0, where the other arm names a device: that CUDA device."""
+    assert isinstance(value, Atom)
+    assert isinstance(other, Atom)
+    if other.kind != DEVICE or value.kind != CONST or type(value.v) not in (int, str):
+        return value
+    return Atom(DEVICE, "cuda", value.node) if str(value.v).isdecimal() else value
+
+
+def any_of(*items: Atom) -> Atom:
+    """What one of several items is, whichever it is."""
+    items = tuple(item for item in items if item is not BOT)
+    if len(items) < 2:
+        return items[0] if items else BOT
+    if all(item.kind == CONST for item in items):
+        return one_of(items)
+    found = items[0]
+    for item in items[1:]:
+        found = join(found, item)
+    return UNK if found.kind == CONST else found

@@ -70,10 +70,17 @@ class Worlds:
             uses: list[ast.AST] = [*index.calls.get(name, ())]
             if name in functions:
                 uses += index.names.get(name, ())
-            around = [f for use in uses if (f := index.function(use)) is not None]
+            around = [f for use in uses for f in self._around(use)]
             if around:
                 found[name] = list(dict.fromkeys(around))
         return found
+
+    def _around(self, use: ast.AST) -> Iterator[ast.AST]:
+        """The functions that something stands in, each in the next one."""
+        function = self._index.function(use)
+        while function is not None:
+            yield function
+            function = self._index.function(function)
 
     @cached_property
     def _lines(self) -> Lines:

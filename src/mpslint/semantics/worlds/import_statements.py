@@ -7,7 +7,10 @@ import ast
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, NVIDIA
-from mpslint.semantics.worlds.values import FALSE, NAME, Atom
+from mpslint.semantics.worlds.values import CONST, FALSE, NAME, Atom, Value, one
+
+IMPORTERS = frozenset({"pytest.importorskip", "importlib.import_module", "__import__"})
+"""Functions that import what a text names."""
 
 
 class ImportStatements(Expressions):
@@ -26,6 +29,8 @@ class ImportStatements(Expressions):
         self.needs(module)
         for alias in node.names:
             local = alias.asname or alias.name
+            if local == "*":
+                self.starred.append(module)
             if node.level:
                 dot = "" if module.endswith(".") else "."
                 env[local] = Atom(NAME, f"{module}{dot}{alias.name}")
@@ -41,6 +46,14 @@ class ImportStatements(Expressions):
                 env[local] = self.named(f"{module}.{alias.name}", alias)  # type: ignore[arg-type]
             else:
                 env[local] = Atom(NAME, f"{module}.{alias.name}")
+
+    def imported_by_text(self, named: Value) -> Value | None:
+        """The module that a text names; None where the text is not known."""
+        package = one(named, ALL)
+        if package.kind != CONST or not isinstance(package.v, str):
+            return None
+        self.needs(package.v)
+        return Atom(NAME, package.v)
 
     def needs(self, module: str, *, ours: bool = True) -> None:
         """A package that only some machines can have: the worlds without it end here. So it is

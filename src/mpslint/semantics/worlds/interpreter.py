@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from functools import cache
 
 from mpslint.facts.priors import package_worlds
@@ -17,10 +17,10 @@ from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
+from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
-from mpslint.semantics.worlds.summaries import Summaries
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 
 # Fact: Python's grammar, the statement `global`.
@@ -29,11 +29,14 @@ _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
 _ASKING = ("torch.cuda", "torch.mps", "torch.backends", "torch.amp", "torch.accelerator")
 """Modules of torch whose functions ask or tell the machine."""
 
+# Fact: Python's grammar, imports that are no statements of the module itself.
+_LOCAL_IMPORT = re.compile(rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)", re.M)
+
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
 
 
-class Interpreter(Summaries, Methods):
+class Interpreter(Rebinding, Methods):
     def __init__(
         self,
         tree: ast.Module,
@@ -61,9 +64,14 @@ class Interpreter(Summaries, Methods):
         self.recording = False
         self.calling = self.asking = False
         self.global_reads = set()
-        self.depth = self.steps = 0
+        self.depth = self.steps = self.unsure = 0
+        self.setting = {}
+        self._rebound = {}
+        self._declaring = None
         self.reach = {}
         self.caught = set()
+        self.starred = []
+        self.each = {}
         self.slots = {}
         self.device_tests = set()
         self.mps_tests = set()
@@ -105,8 +113,19 @@ class Interpreter(Summaries, Methods):
     def is_relevant(self, node: ast.AST) -> bool:
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)
-            self._lines = lines.speaking(_names_of_torch(self.tree))
+            names = [*_names_of_torch(self.tree), *self._own_kernels()]
+            self._lines = lines.speaking(names)
         return matters(node, self._lines)
+
+    def _own_kernels(self) -> Iterator[str]:
+        """Modules that functions import, packages and the project's own, where only some machines
+        can."""
+        for found in _LOCAL_IMPORT.finditer(self._text):
+            module = found[1].decode(errors="replace")
+            if package_worlds(module) is not None or (
+                self.project is not None and self.project.imports_on(module) != ALL
+            ):
+                yield module.rpartition(".")[2]
 
     # the file
 
@@ -127,6 +146,7 @@ class Interpreter(Summaries, Methods):
         self.frame = Frame({}, [])
         self.expressions.clear()
         self.statements.clear()
+        self.each.clear()
 
     def settle(self) -> Env:
         """What the names of the module are; without telling of anything. Other files ask this."""
@@ -184,16 +204,16 @@ class Interpreter(Summaries, Methods):
         stack: list[tuple[Function, bool]] = [(function, False)]
         while stack:
             current, ready = stack.pop()
-            if ready:
-                self._body(current, end, tests)
-                continue
-            if current in done:
+            if current in done and not ready:
                 continue
             done.add(current)
+            # One that stands in another function is known once that has run.
+            callers = [item for item in self._callers_of(current) if item not in done]
+            if ready and not callers:
+                self._body(current, end, tests)
+                continue
             stack.append((current, True))
-            for caller in self._callers_of(current):
-                if caller not in done:
-                    stack.append((caller, False))
+            stack += [(caller, False) for caller in callers]
 
     def _callers_of(self, function: Function) -> Iterable[Function]:
         names = [function.node.name]

@@ -65,6 +65,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return UNK
         if name == "to":
             return self._to(node, base, args, keywords)
+        if name == "is_cuda" and not args:  # a method of somebody's, named after the attribute
+            return self.attribute(base, name, function)
         if name == "type_as" and args:  # in the dtype of another, where that is
             return lift(lambda item: item if item.kind == TENSOR else UNK, args[0])
         if kind == ENVIRONMENT and name == "step":

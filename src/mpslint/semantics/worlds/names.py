@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
 from mpslint.facts import machines as facts
+from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
@@ -34,7 +36,12 @@ from mpslint.semantics.worlds.values import (
     tensor,
 )
 
-_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super"})
+_OF_PYTHON = frozenset(dir(builtins))
+_BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super", "__import__"})
+
+
+_SOMEBODYS = device("?", maybe=True)
+"""The device of something unknown. A tensor has one, but `args.device` may be None as well."""
 
 
 class Names(Conditions):
@@ -53,10 +60,14 @@ class Names(Conditions):
                 if value is not None:
                     self.global_reads.add(node.id)
                     if node.id in self.rebound and value.__class__ is Atom and value.kind == CONST:
-                        return Atom(UNKNOWN, symbol=("global", node.id))
+                        return self.rebound_value(node.id, value)
                     break
             else:
-                return Atom(NAME, node.id) if node.id in _BUILTINS or node.id == "open" else UNK
+                if node.id in _BUILTINS or node.id == "open":
+                    return Atom(NAME, node.id)
+                value = self.of_all_names(node.id)
+                if value is None:
+                    return UNK
         if value.__class__ is Atom and not self.calling:
             if value.kind == FUNCTION:
                 value.v.escaped = True
@@ -64,6 +75,10 @@ class Names(Conditions):
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value
+
+    def rebound_value(self, name: str, first: Atom) -> Value:
+        """What a name of the module holds that functions set later, where these are seen."""
+        raise NotImplementedError
 
     def named_only(self, node: ast.expr) -> Value:
         """What is called, or has an attribute that is looked at: that it is named here hands it to
@@ -78,7 +93,27 @@ class Names(Conditions):
         if self.project is None or "." not in str(atom.v) or atom.v.startswith("torch."):
             return atom
         found = self.project.value(atom.v)
-        return found if found is not None else atom
+        if found is None:
+            return atom
+        # A device under a name that says so is told where it is written; under any other it raises
+        # nothing there, and is told where it places something.
+        if found.__class__ is Atom and found.kind == DEVICE and found.made and found.node is None:
+            if not names_device(atom.v.rpartition(".")[2]):
+                return found.but(node=node)
+        return found
+
+    def of_all_names(self, name: str) -> Atom | None:
+        """A name that the file does not bind, where it imports all names of modules of its
+        project: the last of those that has it."""
+        if name == "torch" and self.starred:
+            return Atom(NAME, name)
+        if self.project is None or name in _OF_PYTHON:
+            return None
+        for module in reversed(self.starred):
+            qualified = module + name if module.endswith(".") else f"{module}.{name}"
+            if self.project.may_hold(qualified):
+                return Atom(NAME, qualified)
+        return None
 
     def e_Attribute(self, node: ast.Attribute) -> Value:
         if node.attr in self.held:
@@ -87,7 +122,9 @@ class Names(Conditions):
                 value = self.lookup(key)
                 if value is not None:
                     return value
-        value = self.attribute(self.named_only(node.value), node.attr, node)
+        base = self.named_only(node.value)
+        self.used(base)
+        value = self.attribute(base, node.attr, node)
         if value is UNK:
             key = self.key(node)
             if key is not None:
@@ -97,7 +134,7 @@ class Names(Conditions):
         return value
 
     def attribute(self, base: Value, name: str, node: ast.expr) -> Value:
-        if name in ("is_cuda", "is_mps", "is_cpu"):
+        if name in ("is_cuda", "is_mps", "is_cpu") and not _has_own(base, name):
             self.device_tests.add(node)
             if name == "is_cuda":
                 self.cuda_tests.add(node)
@@ -109,7 +146,7 @@ class Names(Conditions):
     def member(self, atom: Atom, name: str, node: ast.expr) -> Value:
         kind = atom.kind
         if kind == UNKNOWN or atom is BOT:
-            return device("?") if name == "device" else UNK
+            return _SOMEBODYS if name == "device" else UNK
         if kind == NAME:
             return self.named(f"{atom.v}.{name}", node)
         if kind == DEVICE:
@@ -154,7 +191,7 @@ class Names(Conditions):
                     if found is not None:
                         return found
         if name == "device":
-            return device("?")
+            return _SOMEBODYS
         return Atom(UNKNOWN, symbol=(cls, name))
 
     def inherited(self, cls: Class, name: str) -> Value | None:
@@ -187,3 +224,8 @@ class Names(Conditions):
         if qualified in facts.HALVES:
             self.emit(Kind.NAMED, node, name=facts.HALVES[qualified])
         return Atom(NAME, qualified, node)
+
+
+def _has_own(base: Value, name: str) -> bool:
+    """Whether this is an object of a class that has a method of this name."""
+    return base.__class__ is Atom and base.kind == INSTANCE and name in base.v.methods

@@ -84,6 +84,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         array, other = (a, b) if a.kind == ARRAY else (b, a)
         # A single number follows the arrays that it meets.
         return array if not array.scalar or other.kind in (CONST, HOST) else _met(other)
+    if a.kind == SEQUENCE and b.kind == SEQUENCE:
+        return Atom(SEQUENCE, (*a.v, *b.v), None, a.tests | b.tests)
     if a.kind == CONST and b.kind == CONST:
         if type(a.v) is str and type(b.v) is str and not (a.maybe or b.maybe):
             return Atom(CONST, a.v + b.v)  # "mmcv." + "_ext"

@@ -58,8 +58,8 @@ class Parameters(Expressions):
         for item in [*positional, *arguments.kwonlyargs]:
             name = item.arg
             default = defaults.get(name)
-            value: Value = Atom(UNKNOWN, symbol=(function, name))
-            if default is not None:
+            value: Value = function.cases.get(name) or Atom(UNKNOWN, symbol=(function, name))
+            if default is not None and name not in function.cases:
                 value = (
                     self.e_Constant(default)
                     if as_said and isinstance(default, ast.Constant)

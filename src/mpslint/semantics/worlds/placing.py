@@ -6,9 +6,10 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import places_elsewhere
+from mpslint.facts.priors import matches, places_elsewhere
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import ALL, CPU, GPUS, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -133,6 +134,8 @@ class Placing(Core):
         if name and places_elsewhere(name):
             return
         if not looks:
+            for value in (*args, *keywords.values()):
+                self._flags_in(value, node)
             for value in args:
                 self.counted(value, node)
                 if holds_device(value):
@@ -151,6 +154,25 @@ class Placing(Core):
                 self.counted(value, node)
                 if not looks:
                     self.emit(Kind.DECIDED, node, value=value, name=key)
+
+    def given_away(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
+        """Arguments to a function of another file, which is followed there without knowing them:
+        devices, and what holds flags. What only CUDA's arm gives it has its twin in the other."""
+        if not self.frame.mask & MAC:
+            return
+        told = {name: value for name, value in keywords.items() if _says_where(value)}
+        self.given(node, [value for value in args if _says_where(value)], told, looks=False)
+
+    def _flags_in(self, value: Value, node: ast.Call) -> None:
+        """Flags of a namespace that is handed on and, by their names, ask for CUDA: others decide
+        by them where things go."""
+        if value.__class__ is not Atom or value.kind != NAMESPACE:
+            return
+        for name, flag in value.v.items():
+            if flag.__class__ is not Cases or not matches("cuda-switches", str(name)):
+                continue
+            if any(type(atom.v) is bool for _, atom in cases_of(flag)):
+                self.emit(Kind.DECIDED, node, value=flag, name=str(name))
 
     def on_device(self, base: Value, place: Value, dtype: str | None = None) -> Value:
         """`base`, moved to a place."""
@@ -248,3 +270,11 @@ def repaired(worlds: int, atom: Atom) -> Value:
 
 ACCELERATOR: Value = pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU, device("cpu"))])
 """The device of the machine, as a ported program selects it."""
+
+
+def _says_where(value: Value) -> bool:
+    """Whether a value is a device, chosen by the machine or for sure, or may hold one. One is not
+    for sure that is a default, or what a switch leaves out or several GPUs take."""
+    if value.__class__ is Atom:
+        return value.kind == NAMESPACE or (value.kind == DEVICE and not value.maybe)
+    return bool(parted(value, ALL))

@@ -40,6 +40,7 @@ _WORDS = tuple(
         "seed",
         "skip",
         "import_module",
+        "__import__",
     ]
 )
 

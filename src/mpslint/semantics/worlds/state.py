@@ -37,6 +37,7 @@ class Function:
         "_moves",
         "callers",
         "calls",
+        "cases",
         "cls",
         "decorated",
         "end_tests",
@@ -75,6 +76,8 @@ class Function:
         """By call: the worlds there, what keeps others away, the arguments by parameter."""
         self.handed: list[tuple[int, Tests]] = []
         """Where it is given to others, who may call it: the worlds, and what keeps others away."""
+        self.cases: Env = {}
+        """What the runner of a test gives it, by parameter."""
         self.callers: set[Function | None] = set()
         """The functions, or the module, in which these calls stand."""
         self.summaries: dict[object, tuple[Value, int]] = {}
@@ -193,7 +196,7 @@ class Frame:
     built: Tests = NO_TESTS
     """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
     casting: bool = False
-    """In an autocast that is on."""
+    """In an autocast that is on, or of which the function asks whether it is."""
     own: bool = False
     """Something that no port has was met: a CUDA graph, NCCL."""
     more: bool = False

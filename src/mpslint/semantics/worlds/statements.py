@@ -11,7 +11,15 @@ from mpslint.semantics.worlds.control_flow import ControlFlow
 from mpslint.semantics.worlds.core import MAX_STEPS
 from mpslint.semantics.worlds.definitions import Definitions
 from mpslint.semantics.worlds.import_statements import ImportStatements
-from mpslint.semantics.worlds.values import INSTANCE, MODULE, UNK, UNKNOWN, one
+from mpslint.semantics.worlds.values import (
+    INSTANCE,
+    MODULE,
+    UNK,
+    UNKNOWN,
+    Value,
+    one,
+    restrict,
+)
 
 _MOVING = frozenset({"to", "cuda", "cpu", "mps", "double", "half", "float", "to_empty"})
 """Methods by which a module moves, or changes its dtype, in place."""
@@ -50,3 +58,16 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
                     if old.kind in (MODULE, UNKNOWN) or (old.kind == INSTANCE and old.v.module):
                         self.frame.env[key] = result
                         self.held.add(key.rpartition(".")[2])
+                        self._moved_in_place(value.func.value, result)
+
+    def _moved_in_place(self, held: ast.expr, result: Value) -> None:
+        """A module that an object holds was moved while that was made: so all of its methods find
+        it, whatever it was when it was stored."""
+        frame = self.frame
+        made = frame.function is not None and frame.function.node.name == "__init__"
+        if not made or frame.arm or not isinstance(held, ast.Attribute):
+            return
+        owner = one(self.eval(held.value), frame.mask)
+        if owner.kind == INSTANCE and owner.v.home is self:
+            owner.v.sites[held.attr] = {id(held): restrict(result, frame.mask)}
+            owner.v.cache.pop(held.attr, None)

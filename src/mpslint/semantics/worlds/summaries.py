@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
+from mpslint.facts.priors import package_worlds
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
-from mpslint.semantics.worlds.joining import join, port
-from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.joining import join, parted, port
+from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function
@@ -29,12 +31,14 @@ from mpslint.semantics.worlds.values import (
     cases_of,
     one,
     pack,
+    where,
 )
 
 _TOLD_APART = frozenset({CONST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE})
 
 MAX_CONTEXTS = 4
 """So many different constant arguments of one function are told apart."""
+_QUOTES = ("'", '"')
 
 
 class Summaries(Parameters):
@@ -54,7 +58,8 @@ class Summaries(Parameters):
         found_already = function.summaries.get(known)
         if found_already is not None:
             return found_already
-        if known and len(function.summaries) >= MAX_CONTEXTS:
+        optional = _names_package(known)
+        if known and not optional and len(function.summaries) >= MAX_CONTEXTS:
             known = ()
             if known in function.summaries:
                 return function.summaries[known]
@@ -68,6 +73,8 @@ class Summaries(Parameters):
         arguments = self.parameters(function, ())
         if known and given is not None:
             arguments.update({name: given[name] for name, _ in known})
+        if optional and given is not None:
+            arguments.update(self._left_out(function, given))
         mark = len(self.noted)
         result = self.enter(function, ALL, NO_TESTS, arguments, recording=False)
         function.summaries[known] = result
@@ -85,6 +92,20 @@ class Summaries(Parameters):
         for kind, worlds in function.noted.get(self._told_apart(function, given), ()):
             found[kind] = found.get(kind, 0) | worlds
         return found
+
+    def _left_out(self, function: Function, given: Env) -> Env:
+        """The constants that parameters are by their defaults, of those that a call leaves out."""
+        arguments = function.node.args
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults = [
+            *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+        ]
+        return {
+            item.arg: self.e_Constant(default)
+            for item, default in defaults
+            if isinstance(default, ast.Constant) and item.arg not in given
+        }
 
     @staticmethod
     def _told_apart(function: Function, given: Env) -> tuple[tuple[str, object], ...]:
@@ -145,6 +166,7 @@ class Summaries(Parameters):
     ) -> tuple[Value, int]:
         """Runs a function's body: the value returned, the worlds that come back."""
         outer, was, mark = self.frame, self.recording, len(self.log)
+        unsure, self.unsure = self.unsure, 0
         frame = self.frame = Frame(dict(given), function.up, mask, tests, function, function.cls)
         frame.starts = [mark]
         frame.refused, frame.gate = refused & ~mask, gate
@@ -171,7 +193,7 @@ class Summaries(Parameters):
         finally:
             function.running = False
             self.depth -= 1
-            self.frame, self.recording = outer, was
+            self.frame, self.recording, self.unsure = outer, was, unsure
 
     @staticmethod
     def _returned(frame: Frame) -> Value:
@@ -207,10 +229,37 @@ class Summaries(Parameters):
         for key, value, mask, tests, arm, attribute in frame.stored:
             if saved[0] and key is not None:
                 # As it is in the end, in the worlds that get there.
+                last = frame.env.get(key, UNK)
                 if key not in told:
                     told.add(key)
-                    self.kept(frame.env.get(key, UNK), attribute, attribute=True)
+                    self.kept(last, attribute, attribute=True)
+                if last is not value and _is_hidden(value, last, mask):
+                    frame.mask, frame.tests, frame.arm = mask, tests, arm
+                    self.kept(value, attribute, attribute=True)
+                    frame.mask, frame.tests, frame.arm = saved
                 continue
             frame.mask, frame.tests, frame.arm = mask, tests, arm
             self.kept(value, attribute, attribute=True)
         frame.mask, frame.tests, frame.arm = saved
+
+
+def _names_package(known: tuple[tuple[str, Any], ...]) -> bool:
+    """Whether an argument names a package that only some machines have: who imports packages by
+    their names gives one answer for each of these, which are few."""
+    return any(
+        kind == CONST and text[:1] in _QUOTES and package_worlds(text[1:-1]) is not None
+        for _, cases in known
+        for _, kind, text, *_ in cases
+    )
+
+
+def _is_hidden(choice: Value, last: Value, worlds: int) -> bool:
+    """Whether a choice that leaves MPS out is among what an attribute ends up with, where that does
+    not show it: on other ways it is a CUDA device on each machine."""
+    if not parted(choice, worlds) or parted(last, worlds):
+        return False
+    mine = {test for _, atom in cases_of(choice, worlds) for test in atom.tests}
+    there = [atom for _, atom in cases_of(last, worlds & MAC)]
+    return not any(where(atom) in ("mps", "?") for atom in there) and any(
+        atom.kind == DEVICE and not mine.isdisjoint(atom.tests) for atom in there
+    )

@@ -88,6 +88,8 @@ class TorchCalls(Makers, Calls):
         if name in facts.AUTOCAST:
             given = keywords.get("device_type", args[0] if args else UNK)
             self._autocast(Kind.AUTOCAST, name, node, given, args, keywords)
+            if name == "torch.is_autocast_enabled":
+                self.frame.casting = True  # Who asks reckons with one around.
             return UNK
         if name in facts.SCALER:
             given = keywords.get("device", args[0] if args else device("cuda", node.func))

@@ -97,6 +97,8 @@ def _left_alone(
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
             if event.on_mac or event.caught or is_bare(event.value) or _is_there(event):
                 continue
+            if _is_moved_next(event):
+                continue
             if not event.once_ported and not any(test in device_tests for test in event.tests):
                 continue  # Several GPUs, a package: CUDA's own.
             if event.arm and (effect, event.arm) in have:
@@ -175,3 +177,28 @@ def _is_moved_before(event: Event) -> bool:
         and item.value.id == base.id
         for item in ast.walk(event.function.node)
     )
+
+
+def _is_moved_next(event: Event) -> bool:
+    """Whether the next use of what is moved takes it to where another tensor is, on any machine:
+    `if x.is_cuda: w = w.cuda()` and then `w = w.type_as(x)`."""
+    base = event.call.func.value if isinstance(event.call.func, ast.Attribute) else None
+    if event.kind is not Kind.MOVED or not isinstance(base, ast.Name):
+        return False
+    if not isinstance(event.function, Function):
+        return False
+    end = event.call.end_lineno or event.call.lineno
+    uses = [
+        item
+        for item in ast.walk(event.function.node)
+        if isinstance(item, ast.Name) and item.id == base.id and isinstance(item.ctx, ast.Load)
+    ]
+    first = min((item for item in uses if item.lineno > end), key=_place, default=None)
+    return first is not None and any(
+        isinstance(item, ast.Attribute) and item.value is first and item.attr == "type_as"
+        for item in ast.walk(event.function.node)
+    )
+
+
+def _place(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset

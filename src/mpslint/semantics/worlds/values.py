@@ -34,6 +34,27 @@ Symbol = tuple[object, object]
 (whose, name), or ("not", ...) for the opposite of another."""
 
 
+MAX_CHOICES = 16
+"""Of so many constants one may be told apart from what is none of them; a longer list is data."""
+
+
+def one_of(items: tuple[Atom, ...]) -> Atom:
+    """What is one of these constants, whichever it is; anything, where they are not all plain."""
+    known: dict[object, None] = {}
+    tests = NO_TESTS
+    for atom in items:
+        if atom.kind == UNKNOWN and atom.v is not None:
+            known.update(dict.fromkeys(atom.v))
+        elif atom.kind == CONST and not atom.maybe and isinstance(atom.v, str | int | None):
+            known[atom.v] = None
+        else:
+            return UNK
+        tests |= atom.tests
+    if len(known) == 1 and len({type(atom.v) for atom in items}) == 1:
+        return Atom(CONST, next(iter(known)), None, tests)
+    return Atom(UNKNOWN, tuple(known), None, tests) if len(known) <= MAX_CHOICES else UNK
+
+
 def negated(symbol: Symbol) -> Symbol:
     """The symbol of `not x`."""
     return symbol[1] if symbol[0] == "not" else ("not", symbol)  # type: ignore[return-value]
@@ -62,7 +83,8 @@ class Atom:
     ) -> None:
         self.kind = kind
         self.v = v
-        """What it is, by kind: the constant, the device's type, (device, dtype) of a tensor..."""
+        """What it is, by kind: the constant, the device's type, (device, dtype) of a tensor...; of
+        what is unknown the constants that it may be, where these are known."""
         self.node = node
         """Where the literal, or the literals, of a device stand."""
         self.tests = tests

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-from . import absent, children, loops, probes, seeding, stopping, tripwire
+from . import absent, children, loops, prepared, probes, seeding, stopping, tripwire
 from .options import EXIT_UNAVAILABLE, Options, from_environment
 from .recorder import RECORDER
 
@@ -111,12 +111,15 @@ class _TorchFinder(importlib.abc.MetaPathFinder):
         def exec_module(module: ModuleType) -> None:
             fallback = _fallback_enabled()
             RECORDER.importing_torch = True
+            c_finder = _CFinder()
             if not self.real:
-                sys.meta_path.insert(0, _CFinder())
+                sys.meta_path.insert(0, c_finder)
             try:
                 execute(module)
             finally:
                 RECORDER.importing_torch = False
+            if c_finder in sys.meta_path:  # torch was in store
+                sys.meta_path.remove(c_finder)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
             # torch is complete. Say so now: autograd's threads import it too, and would wait
@@ -134,6 +137,8 @@ def watch_import_of_torch(options: Options) -> None:
     def after(fallback: bool) -> None:
         RECORDER.importing_torch = True
         try:
+            if (variable := prepared.changed_since()) is not None:
+                raise Unavailable(f"the torch that was imported before has not seen {variable}")
             prepare_torch(options, fallback)
         except Unavailable as error:
             RECORDER.missing(str(error))

@@ -19,7 +19,7 @@ from . import rewriting
 from .options import Options
 from .recorder import RECORDER
 
-_NAME = "__mpslint_rounds__"
+_NAME, _CONDITION = "__mpslint_rounds__", "__mpslint_goes_on__"
 _OUTER = 2  # rounds of a loop whose rounds are loops themselves: the first epoch and the last
 _MADE_OF_OTHERS = (enumerate, zip, map)
 _END = object()
@@ -42,7 +42,7 @@ class Loops:
     def __init__(self, folder: str, keep: int) -> None:
         self.folder = os.path.join(os.path.realpath(folder), "")
         self.keep = keep
-        self._rounds = self._training = 0
+        self.rounds_done = self.training = 0
 
     def wants(self, path: str) -> bool:
         return os.path.realpath(path).startswith(self.folder)
@@ -59,38 +59,79 @@ class Loops:
     def _part(
         self, iterable: Iterable[Any], items: Iterator[Any], total: int | None, place: Any
     ) -> Iterator[Any]:
-        taken = done = nested = 0
-        trains = is_short = False
+        taken, loop = 0, _Loop(self, place)
+        is_short = False
         while (item := next(items, _END)) is not _END:
-            before = self._done()
+            loop.begins()
             yield item
             taken += 1
-            after = self._done()
-            if is_short or after.work == before.work:
-                self._count(before, after)
+            if not loop.counts(is_short):
                 continue
-            done += 1
-            nested += _holds_a_loop(before, after)
-            trains = trains or after.steps > before.steps
-            self._count(before, after)
-            epochs = 2 * nested > done
-            keep = _OUTER if epochs else self.keep
-            first, last = (keep + 1) // 2, keep // 2
-            what = "epochs" if epochs and trains else "rounds"
-            if total is None and done >= keep:
-                RECORDER.went_in_part(what, done, None, place)
+            first, last = (loop.keep + 1) // 2, loop.keep // 2
+            if total is None and loop.is_over():
                 return
-            if total is not None and done >= first and total - taken > last:
-                RECORDER.went_in_part(what, taken + last, total, place)
+            if total is not None and loop.done >= first and total - taken > last:
+                RECORDER.went_in_part(loop.what, taken + last, total, place)
                 items, is_short = _jump(iterable, items, taken, total - last), True
 
-    def _done(self) -> _Done:
-        work = RECORDER.steps + RECORDER.forwards + len(RECORDER.losses)
-        return _Done(work, RECORDER.steps, self._rounds, self._training)
+    def condition(self, file: str, line: int) -> Iterator[bool]:
+        """Whether a loop goes on that has a condition: as one of which nobody knows the length.
+        Asked before each round.
+        """
+        loop = _Loop(self, (file, line))
+        while True:
+            loop.begins()
+            yield True
+            if loop.counts() and loop.is_over():
+                break
+        yield from itertools.repeat(False)
 
-    def _count(self, before: _Done, after: _Done) -> None:
-        self._rounds += after.work > before.work
-        self._training += after.steps > before.steps
+    def done(self) -> _Done:
+        work = RECORDER.steps + RECORDER.forwards + len(RECORDER.losses)
+        return _Done(work, RECORDER.steps, self.rounds_done, self.training)
+
+
+class _Loop:
+    """What was computed in the rounds of one loop, and how many of them are enough."""
+
+    def __init__(self, loops: Loops, place: Any) -> None:
+        self.loops, self.place = loops, place
+        self.done = self._nested = 0
+        self._trains = False
+
+    def begins(self) -> None:
+        self._before = self.loops.done()
+
+    def counts(self, is_short: bool = False) -> bool:
+        """A round is over: whether it is one of those that decide."""
+        before, after = self._before, self.loops.done()
+        decides = not is_short and after.work != before.work
+        if decides:
+            self.done += 1
+            self._nested += _holds_a_loop(before, after)
+            self._trains = self._trains or after.steps > before.steps
+        self.loops.rounds_done += after.work > before.work
+        self.loops.training += after.steps > before.steps
+        return decides
+
+    @property
+    def _holds_loops(self) -> bool:
+        return 2 * self._nested > self.done
+
+    @property
+    def keep(self) -> int:
+        return _OUTER if self._holds_loops else self.loops.keep
+
+    @property
+    def what(self) -> str:
+        return "epochs" if self._holds_loops and self._trains else "rounds"
+
+    def is_over(self) -> bool:
+        """Of a loop whose length nobody knows the first rounds are run."""
+        if self.done < self.keep:
+            return False
+        RECORDER.went_in_part(self.what, self.done, None, self.place)
+        return True
 
 
 def _holds_a_loop(before: _Done, after: _Done) -> bool:
@@ -140,15 +181,51 @@ class _Through(ast.NodeTransformer):
     """Has each loop in which something may be computed ask for its rounds."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
+        self.path, self._count = path, 0
 
     def visit_For(self, node: ast.For) -> ast.For:
         self.generic_visit(node)
-        if any(isinstance(inner, ast.Call) for part in node.body for inner in ast.walk(part)):
-            arguments = [node.iter, ast.Constant(self.path), ast.Constant(node.lineno)]
-            call = ast.Call(ast.Name(_NAME, ast.Load()), arguments, [])
+        if _computes(node.body):
+            call = ast.Call(ast.Name(_NAME, ast.Load()), [node.iter, *self._place(node)], [])
             node.iter = ast.copy_location(call, node.iter)
         return node
+
+    def visit_While(self, node: ast.While) -> ast.While | list[ast.stmt]:
+        self.generic_visit(node)
+        if not _computes(node.body) or not _can_end_at_its_condition(node):
+            return node
+        self._count += 1
+        name = f"{_CONDITION}{self._count}"
+        begin = ast.Call(ast.Name(_CONDITION, ast.Load()), self._place(node), [])
+        goes_on = ast.Call(ast.Name("next", ast.Load()), [ast.Name(name, ast.Load())], [])
+        node.test = ast.copy_location(ast.BoolOp(ast.And(), [goes_on, node.test]), node.test)
+        made = ast.Assign([ast.Name(name, ast.Store())], begin)
+        return [ast.copy_location(made, node), node]
+
+    def _place(self, node: ast.stmt) -> list[ast.expr]:
+        return [ast.Constant(self.path), ast.Constant(node.lineno)]
+
+
+def _computes(body: list[ast.stmt]) -> bool:
+    return any(isinstance(inner, ast.Call) for part in body for inner in ast.walk(part))
+
+
+def _can_end_at_its_condition(node: ast.While) -> bool:
+    """Whether what follows the loop is meant to follow: not after one that only returns."""
+    if not isinstance(node.test, ast.Constant) or not node.test.value:
+        return True
+    return any(map(_breaks, node.body))
+
+
+def _breaks(node: ast.AST) -> bool:
+    """Whether a statement of a loop's body ends that loop."""
+    if isinstance(node, ast.Break):
+        return True
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return False
+    if isinstance(node, ast.For | ast.AsyncFor | ast.While):
+        return any(map(_breaks, node.orelse))
+    return any(map(_breaks, ast.iter_child_nodes(node)))
 
 
 def install(options: Options) -> None:
@@ -157,4 +234,5 @@ def install(options: Options) -> None:
         return
     loops = Loops(options.project, options.sample)
     setattr(builtins, _NAME, loops.rounds)
+    setattr(builtins, _CONDITION, loops.condition)
     rewriting.add(loops)

@@ -18,7 +18,7 @@ from .recorder import RECORDER
 
 NOTE = "real device: only moves, reads and optimizer steps are counted as device operations"
 _READS = ("item", "tolist", "numpy", "__float__", "__int__", "__bool__", "__index__")
-_MOVES = ("to", "cpu", "cuda", "mps")
+_MOVES = ("to", "cpu", "cuda", "mps", "type", "type_as")
 
 
 def _is_there(device: str) -> bool:
@@ -39,6 +39,8 @@ def _counting_move(move: Callable[..., Any], device: str) -> Callable[..., Any]:
     @functools.wraps(move)
     def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         result = move(self, *args, **kwargs)
+        if not isinstance(result, torch.Tensor):
+            return result  # the name of its type
         direction = _direction(self.device, result.device, device)
         if direction is not None:
             place = user_location()

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from . import installed
 from .channel import Send
 from .frames import LIBRARIES, is_user_code
 from .teller import Teller
@@ -195,6 +196,7 @@ def install(teller: Teller | None, children: str | None) -> None:
         gc.get_freeze_count, str.startswith, str.rpartition, str, PermissionError,
     )  # fmt: skip
     libraries, nothing_said = (HERE, *LIBRARIES), contextlib.suppress
+    librarys, listens = installed.judge(installed.folders()), "listens to the events of Python"
     # What the collector has put aside is not among "all objects" until it is asked for.
     gc.freeze()
     half = count() // 2
@@ -223,7 +225,7 @@ def install(teller: Teller | None, children: str | None) -> None:
                         if asked is thing:
                             what = "asks the collector for what holds the key"
         elif event == "sys.addaudithook":
-            what = "listens to the events of Python"
+            what = listens
         rule = rules.get(event)
         number = thread()
         if not what and (rule is None or number in busy):
@@ -233,6 +235,8 @@ def install(teller: Teller | None, children: str | None) -> None:
         try:
             # At the end of a thread, for one, no frame lies below the hook's.
             frame = asking().f_back
+            if what is listens and not mine and librarys(frame):
+                return
             if not what and rule is not None:
                 with nothing_said(Exception):
                     what = rule(args, frame)

@@ -18,13 +18,14 @@ HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _ANY = ""
 _ENDS = frozenset(
     {
-        ("__main__.py", "<module>"), ("launcher.py", "main"), ("launcher.py", "leave_with_report"),
-        ("launcher.py", "_on_signal"), ("stopping.py", "_wait_for_deadline"),
+        ("__main__.py", "<module>"), ("prepared.py", "begin"), ("launcher.py", "main"),
+        ("launcher.py", "leave_with_report"), ("launcher.py", "_on_signal"),
+        ("stopping.py", "_wait_for_deadline"),
         ("stopping.py", "_wait_for_grace"), ("children.py", "wait"),
         ("observers.py", "_after_step"), ("observers.py", "counted"),
     }
 )  # fmt: skip
-_RUN = ("__main__.py", "<module>"), ("launcher.py", "main")
+_RUN = ("__main__.py", "<module>"), ("prepared.py", "begin"), ("launcher.py", "main")
 _DEVICE = ("simulator", _ANY), ("real_device.py", _ANY), ("observers.py", _ANY)
 
 TELLERS: dict[str, frozenset[tuple[str, str]]] = {

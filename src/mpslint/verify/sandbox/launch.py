@@ -3,7 +3,9 @@
 CONFIG_FD, STATUS_FD, CONTROL_FD. This process stays outside the process namespace as the warden:
 it watches time, memory, disk and the number of processes, and ends everything at a limit, at the
 end of the command, or when its own parent closes CONTROL_FD (or dies). Below it, `_first` is
-process 1 of the namespace, and the command is its child.
+process 1 of the namespace, and the command is its child, which takes away its own rights and then
+executes the program, or goes on as it is where the process was forked from a prepared one
+(`forkserver`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from mpslint.verify.sandbox import checks, limits, watch
@@ -29,6 +32,10 @@ if _LINUX:
         supervisor,
         syscalls,
     )  # fmt: skip
+
+
+Start = Callable[[dict[str, Any]], None]
+"""What a process without rights does to become the command: the last that can fail unseen by it."""
 
 
 class _Spaces:
@@ -66,9 +73,9 @@ def _enter(config: dict[str, Any]) -> _Spaces:
     return spaces
 
 
-def _first(config: dict[str, Any], spaces: _Spaces, note: int, warden: int) -> NoReturn:
+def _first(config: dict[str, Any], spaces: _Spaces, note: int, warden: int, start: Start) -> None:
     """Process 1 of the namespace: start the command, adopt orphans, end (and with it all others)
-    when it ends.
+    when it ends. Returns in the command's process alone, once `start` has.
     """
     if _LINUX:
         syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -81,7 +88,7 @@ def _first(config: dict[str, Any], spaces: _Spaces, note: int, warden: int) -> N
         command = os.fork()
         if command:
             _adopt(command, note)
-    _become(config, spaces, note)
+    _become(config, spaces, note, start)
 
 
 def _adopt(command: int, note: int) -> NoReturn:
@@ -97,7 +104,7 @@ def _adopt(command: int, note: int) -> NoReturn:
             os._exit(0)
 
 
-def _become(config: dict[str, Any], spaces: _Spaces, note: int) -> NoReturn:
+def _become(config: dict[str, Any], spaces: _Spaces, note: int, start: Start) -> None:
     """Give up every right and turn into the command."""
     with contextlib.suppress(OSError):
         os.setsid()
@@ -110,8 +117,8 @@ def _become(config: dict[str, Any], spaces: _Spaces, note: int) -> NoReturn:
         os.write(
             note, json.dumps({"isolation": _measure(config, spaces, held, ways)}).encode() + b"\n"
         )
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-        os.execve(config["argv"][0], config["argv"], config["env"])
+        spaces.post[1].close()
+        start(config)
     except BaseException as error:
         os.write(note, json.dumps({"broken": f"{type(error).__name__}: {error}"}).encode() + b"\n")
         os._exit(125)
@@ -131,6 +138,8 @@ def _give_up_rights(config: dict[str, Any], spaces: _Spaces) -> dict[str, str]:
     if not _LINUX:
         return ways
     syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
+    # Who took other rights is closed to its own user, and the warden, until it executes something.
+    syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)
     version = 0
     if not spaces.files:
         with contextlib.suppress(OSError):
@@ -199,10 +208,15 @@ def _measure(
     }
 
 
-def main(argv: list[str]) -> int:
-    config_fd, status_fd, control_fd = (int(text) for text in argv)
-    with os.fdopen(config_fd, "rb") as file:
-        config = json.load(file)
+def _execute(config: dict[str, Any]) -> None:
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    os.execve(config["argv"][0], config["argv"], config["env"])
+
+
+def split(config: dict[str, Any], status_fd: int, control_fd: int, start: Start) -> bool:
+    """Become the warden and the command's process: True in the warden, after the command's end and
+    its own report; False in the command's process, where `start` returned.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the parent decides, by closing the control pipe
     spaces = _enter(config)
@@ -216,7 +230,8 @@ def main(argv: list[str]) -> int:
         spaces.supervised = spaces.post[1].recv(1) == b"1"
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        _first(config, spaces, note_in, warden)
+        _first(config, spaces, note_in, warden, start)
+        return False
     for fd in (note_in, *config["handles"]):
         os.close(fd)
     spaces.post[1].close()
@@ -233,6 +248,14 @@ def main(argv: list[str]) -> int:
     os.dup2(null, 2)  # the reader of the command's output must see its end
     report = Warden(config, child, note_out, control_fd, answers).run()
     os.write(status_fd, json.dumps(report).encode())
+    return True
+
+
+def main(argv: list[str]) -> int:
+    config_fd, status_fd, control_fd = (int(text) for text in argv)
+    with os.fdopen(config_fd, "rb") as file:
+        config = json.load(file)
+    split(config, status_fd, control_fd, _execute)
     return 0
 
 

@@ -4,6 +4,7 @@ hear how it ended.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -13,9 +14,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from mpslint.verify.sandbox.canary import Canary
+from mpslint.verify.sandbox.wardens import ForkServer, ServerGone, Started, package_root
 
 _HEAD = _TAIL = 1 << 20
 _PATIENCE = 15.0
@@ -61,6 +63,8 @@ class Command(NamedTuple):
     """File descriptors that the command inherits."""
     stop: threading.Event | None = None
     """Set by somebody else, it ends the command."""
+    server: ForkServer | None = None
+    """Forks the command, which `argv` then means as the server's own module reads it."""
 
 
 class Ended(NamedTuple):
@@ -81,14 +85,14 @@ class Ended(NamedTuple):
 class _Collector(threading.Thread):
     """Drains a pipe to its end and keeps the first and the last MiB."""
 
-    def __init__(self, pipe: IO[bytes]) -> None:
+    def __init__(self, pipe: int) -> None:
         super().__init__(daemon=True)
         self.pipe, self.head, self.tail, self.total = pipe, bytearray(), bytearray(), 0
         self.digest = hashlib.sha256()
         self.start()
 
     def run(self) -> None:
-        while chunk := os.read(self.pipe.fileno(), 1 << 16):
+        while chunk := os.read(self.pipe, 1 << 16):
             self.total += len(chunk)
             self.digest.update(chunk)
             room = _HEAD - len(self.head)
@@ -96,6 +100,7 @@ class _Collector(threading.Thread):
             self.tail += chunk[max(room, 0) :]
             if len(self.tail) > 2 * _TAIL:
                 del self.tail[:-_TAIL]
+        os.close(self.pipe)
 
     def text(self) -> str:
         tail = self.tail[-_TAIL:]
@@ -111,10 +116,17 @@ def run(command: Command) -> Ended:
 
     Raises OSError only when mpslint's own Python cannot be started.
     """
+    if command.server is not None:
+        with contextlib.suppress(ServerGone):
+            ended = _in_either_way(command)
+            if not ended.broken:
+                return ended
+    return _in_either_way(command._replace(server=None))
+
+
+def _in_either_way(command: Command) -> Ended:
     ended = attempt(command, namespaces=True)
-    if ended.broken:
-        ended = attempt(command, namespaces=False)
-    return ended
+    return attempt(command, namespaces=False) if ended.broken else ended
 
 
 def attempt(command: Command, *, namespaces: bool) -> Ended:
@@ -143,6 +155,7 @@ def attempt(command: Command, *, namespaces: bool) -> Ended:
                 "canary": canary.places(),
             },
             command.stop,
+            command.server,
         )
 
 
@@ -150,46 +163,54 @@ class Stopped(Exception):
     """Somebody else asked for the end of a command."""
 
 
-def _watched(config: dict[str, Any], stop: threading.Event | None) -> Ended:
+def _watched(
+    config: dict[str, Any], stop: threading.Event | None, server: ForkServer | None
+) -> Ended:
     (config_out, config_in), (status_out, status_in), (control_out, control_in) = _pipes(3)
-    start = f"import sys; sys.path.insert(0, {_package_root()!r}); "
-    start += "from mpslint.verify.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
-    inherited = (config_out, status_in, control_out)
-    warden = subprocess.Popen(
-        [sys.executable, "-I", "-B", "-c", start, *(str(fd) for fd in inherited)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=(*inherited, *config["handles"]),
-        start_new_session=True,
-    )
-    for fd in inherited:
-        os.close(fd)
-    assert warden.stdout is not None
-    assert warden.stderr is not None
-    outputs = (_Collector(warden.stdout), _Collector(warden.stderr))
+    (output, output_in), (errors, errors_in) = _pipes(2)
+    inherited = (config_out, status_in, control_out, output_in, errors_in)
+    try:
+        begin = server.fork if server is not None else _begun
+        warden = begin(inherited, config["handles"])
+    except BaseException:
+        for fd in (config_in, status_out, control_in, output, errors):
+            os.close(fd)
+        raise
+    finally:
+        for fd in inherited:
+            os.close(fd)
+    outputs = (_Collector(output), _Collector(errors))
     try:
         _send(config_in, json.dumps(config).encode())
         status = _receive(status_out, config["timeout"] + 2 * _PATIENCE, stop)
         warden.wait(_PATIENCE)
     finally:
         os.close(control_in)  # an interrupt here, or our death, makes the warden end everything
-        try:
-            warden.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            warden.kill()
-            warden.wait()
-    for output in outputs:
-        output.join(_PATIENCE)
+        warden.ended(_PATIENCE)
+    for collector in outputs:
+        collector.join(_PATIENCE)
     return _ended(status, *outputs)
+
+
+def _begun(inherited: Sequence[int], handles: Sequence[int]) -> Started:
+    """A warden in a fresh process of mpslint's own Python."""
+    config, status, control, output, errors = inherited
+    start = f"import sys; sys.path.insert(0, {package_root()!r}); "
+    start += "from mpslint.verify.sandbox.launch import main; sys.exit(main(sys.argv[1:]))"
+    return Started(
+        subprocess.Popen(
+            [sys.executable, "-I", "-B", "-c", start, *map(str, (config, status, control))],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            pass_fds=(config, status, control, *handles),
+            start_new_session=True,
+        )
+    )
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
     return [os.pipe() for _ in range(count)]
-
-
-def _package_root() -> str:
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
 
 
 def _send(fd: int, data: bytes) -> None:

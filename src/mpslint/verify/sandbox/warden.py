@@ -90,7 +90,7 @@ class Warden:
         if now < self.next_look:
             return None
         self.next_look = now + _TICK
-        tree = watch.below(os.getpid(), watch.tasks())
+        tree = watch.weighed(watch.below(os.getpid(), watch.tasks()))
         self.seen.update(task.pid for task in tree if not _LINUX)
         count = sum(task.threads for task in tree)
         self.report["peak_processes"] = max(self.report["peak_processes"], count)

@@ -26,7 +26,7 @@ class Task(NamedTuple):
 
 
 def tasks() -> list[Task]:
-    """Every process that can be seen."""
+    """Every process that can be seen; what it uses of memory is asked of those that count."""
     return _from_proc() if sys.platform == "linux" else _from_ps()
 
 
@@ -39,10 +39,23 @@ def _from_proc() -> list[Task]:
             with open(f"/proc/{name}/stat", "rb") as file:
                 fields = file.read().rpartition(b")")[2].split()
             if fields[0] != b"Z":
-                own = _kilobytes(f"/proc/{name}/status", _IN_MEMORY)
-                found.append(Task(int(name), int(fields[1]), int(fields[17]), own))
+                found.append(Task(int(name), int(fields[1]), int(fields[17]), 0))
         except OSError:
             continue
+    return found
+
+
+def weighed(listing: list[Task]) -> list[Task]:
+    """The same processes with what they use of memory, without those that have ended since."""
+    if sys.platform != "linux":
+        return listing
+    found = []
+    for task in listing:
+        try:
+            own = _kilobytes(f"/proc/{task.pid}/status", _IN_MEMORY)
+        except OSError:
+            continue
+        found.append(task._replace(memory=own))
     return found
 
 

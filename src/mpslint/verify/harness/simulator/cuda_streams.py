@@ -14,11 +14,12 @@ _CUDA_TYPE = 1
 
 
 class _Streams:
-    """The current one, and how many there have been."""
+    """The current stream, and how many were made: of one object, since names and classes of the
+    harness that change during a run are taken for a script's doing.
+    """
 
     def __init__(self) -> None:
-        self.stream_id = 0
-        self.made = 0
+        self.stream_id = self.made = 0
 
 
 _streams = _Streams()

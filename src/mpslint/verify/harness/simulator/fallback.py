@@ -16,9 +16,8 @@ from .state import SIM, limit
 _kernels: dict[Any, Callable[..., Any]] = {}
 
 
-class _Warned:
-    # TORCH_WARN_ONCE: the first operator of the process only
-    done = False
+# TORCH_WARN_ONCE: the first operator of the process only
+_warned: list[bool] = []
 
 
 def qualified_name(operator: Any) -> str:
@@ -51,8 +50,8 @@ def run_on_cpu(operator: Any, args: Any, kwargs: Any) -> Any:
     """What ``mps_fallback`` does: warn once, copy to the CPU, compute, copy back."""
     name = qualified_name(operator)
     RECORDER.fallback(name)
-    if not _Warned.done:
-        _Warned.done = True
+    if not _warned:
+        _warned.append(True)
         file, line = user_location()
         warnings.warn_explicit(
             f"The operator '{name}' is not currently supported on the MPS backend and will fall "

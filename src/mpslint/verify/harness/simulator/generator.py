@@ -27,7 +27,8 @@ _KEY_BITS: dict[str, int] = {"CPU": _keys("CPU"), "MPS": _keys("MPS"), "CUDA": _
 
 def layout_is_known() -> bool:
     """True when device and keys of a generator stand where we expect them."""
-    address = _Base("cpu")._cdata
+    generator = _Base("cpu")  # held while it is looked at: its memory is another's afterwards
+    address = generator._cdata
     device = ctypes.c_uint16.from_address(address + _DEVICE_OFFSET).value
     keys = ctypes.c_uint64.from_address(address + _KEYS_OFFSET).value
     return device == _CPU_DEVICE_BITS and keys == _KEY_BITS["CPU"]

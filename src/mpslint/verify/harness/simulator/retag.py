@@ -37,18 +37,14 @@ CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 _SPECIAL_DTYPES = {torch.complex32, torch.complex64, *contract.MPS_REFUSED_DTYPES}
 
 
-class _Flags:
-    def __init__(self) -> None:
-        # conj and neg bits exist only once there has been a complex tensor
-        self.complex_seen = False
-
-
-_flags = _Flags()
+# Conj and neg bits exist only once there has been a complex tensor. A list, since names and
+# attributes of the harness that change during a run are taken for a script's doing.
+_complex_seen: list[bool] = []
 
 
 def expect_complex() -> None:
     """From now on tensors may carry the conjugate or negative bit."""
-    _flags.complex_seen = True
+    _complex_seen[:] = [True]
 
 
 def check_capsule_layout() -> None:
@@ -84,7 +80,7 @@ def to_host(tensor: Tensor) -> Tensor:
     """A CPU tensor over the bytes of a simulated device tensor (below autograd)."""
     if tensor.layout is not _strided:
         raise limit(f"layout {tensor.layout} is not simulated")
-    if _flags.complex_seen and (tensor.is_conj() or tensor.is_neg()):
+    if _complex_seen and (tensor.is_conj() or tensor.is_neg()):
         return _to_host_with_bits(tensor)
     capsule = _export(tensor)
     _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = _KDL_CPU

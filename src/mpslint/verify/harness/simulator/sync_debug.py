@@ -12,17 +12,13 @@ _MESSAGE = "called a synchronizing CUDA operation"
 OFF, WARN, ERROR = 0, 1, 2
 
 
-class _Mode:
-    def __init__(self) -> None:
-        self.value = OFF
-
-
-_mode = _Mode()
+# A list, since names and attributes of the harness that change are taken for a script's doing.
+_mode = [OFF]
 
 
 def get_mode() -> int:
     """0 (default), 1 (warn) or 2 (error)."""
-    return _mode.value
+    return _mode[0]
 
 
 def set_mode(mode: int) -> None:
@@ -32,7 +28,7 @@ def set_mode(mode: int) -> None:
         "synchronizing operations",
         stacklevel=3,
     )
-    _mode.value = mode
+    _mode[0] = mode
 
 
 def wait(name: str, count: int = 1) -> None:
@@ -40,12 +36,12 @@ def wait(name: str, count: int = 1) -> None:
     place = user_location()
     RECORDER.sync(name, count, place)
     late_copies.end()
-    if _mode.value:
+    if _mode[0]:
         _complain(count, place)
 
 
 def _complain(count: int, place: Location) -> None:
-    if _mode.value == ERROR:
+    if _mode[0] == ERROR:
         raise RuntimeError(_MESSAGE)
     for _ in range(count):
         warnings.warn_explicit(_MESSAGE, UserWarning, place[0], place[1])

@@ -1,0 +1,63 @@
+"""Imports of a project's own CUDA kernels that a function makes when it is called."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.machines import MACS
+
+_CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+
+
+def kernel_imports(
+    tree: ast.Module, imports_on: Callable[[str], int]
+) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports in functions that raise on each Mac (`imports_on` gives the worlds in which a module
+    can be imported), with nothing around that asks for CUDA first or goes on without them."""
+    for function in ast.walk(tree):
+        if isinstance(function, FUNCTIONS):
+            for node in _certain(function.body):
+                if any(not imports_on(module) & MACS for module in _modules(node)):
+                    yield node
+
+
+def _certain(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The imports of a body, but for those below a test for CUDA and those it can do without."""
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+        elif isinstance(statement, ast.If):
+            if not _asks_for_cuda(statement.test):
+                yield from _certain(statement.body)
+                yield from _certain(statement.orelse)
+        elif isinstance(statement, ast.Try):
+            if not any(map(_catches, statement.handlers)):
+                yield from _certain(statement.body)
+            for handler in statement.handlers:
+                yield from _certain(handler.body)
+            yield from _certain(statement.orelse)
+            yield from _certain(statement.finalbody)
+        elif isinstance(statement, ast.With | ast.For | ast.While):
+            yield from _certain(statement.body)
+
+
+def _modules(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return ["." * node.level + (node.module or "")]
+
+
+def _asks_for_cuda(test: ast.expr) -> bool:
+    return any(
+        (isinstance(node, ast.Attribute) and "cuda" in node.attr)
+        or (isinstance(node, ast.Name) and "cuda" in node.id)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value)
+        for node in ast.walk(test)
+    )
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or getattr(kind, "id", "") in _CAUGHT for kind in kinds)

@@ -1,0 +1,178 @@
+"""Whether a checkpoint is only copied into modules and optimizers, wherever it is loaded to."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.values import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mpslint.semantics.context import Context
+
+_WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
+"""Functions that load what somebody has published for a module."""
+_ALIASES = 3
+"""So many names are followed from what is loaded to where it goes."""
+_OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
+"""What only modules are asked for, among the things that have a `load_state_dict`."""
+
+
+def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
+    """Whether what is loaded is only copied into modules and optimizers that are there; a number
+    beside it may be counted on with."""
+    weights = (context.resolve(call.func) or "") in _WEIGHTS
+    return _only_copied(context, call, weights=weights, names=frozenset())
+
+
+def _only_copied(context: Context, node: ast.expr, *, weights: bool, names: frozenset[str]) -> bool:
+    """`names`: those that are followed already."""
+    node = _item(context, node)
+    parent = context.index.parents[node]
+    if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
+        return True
+    if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
+        other = parent.right if parent.left is node else parent.left
+        return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
+    copy = next(iter(_copied_into(context, node)), None)
+    if isinstance(copy, ast.Name):
+        if copy.id in names:
+            return True
+        uses = _uses(context, copy) if len(names) < _ALIASES else []
+        more = names | {copy.id}
+        return bool(uses) and all(
+            _only_copied(context, use, weights=weights, names=more) for use in uses
+        )
+    return copy is not None and _only_copied(context, copy, weights=weights, names=names)
+
+
+def _copied_into(context: Context, node: ast.expr) -> Iterable[ast.expr]:
+    """The name, or the other dictionary, that is given what a checkpoint holds, in one of the ways
+    in which its keys are renamed."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        if isinstance(parent.targets[0], ast.Name):
+            yield parent.targets[0]
+    elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
+        # `names.update(checkpoint)`
+        other = parent.func.value
+        if parent.func.attr == "update" and parent.args == [node] and isinstance(other, ast.Name):
+            yield other
+    elif isinstance(parent, ast.Attribute) and parent.attr == "items":
+        yield from _renamed(context, context.index.parents[parent])
+
+
+def _renamed(context: Context, items: ast.AST) -> Iterable[ast.expr]:
+    """`{f(k): v for k, v in checkpoint.items()}`, and `names[f(k)] = v` in such a loop."""
+    parent = context.index.parents[items]
+    if isinstance(parent, ast.comprehension):
+        made = context.index.parents[parent]
+        value = _second(parent.target)
+        if isinstance(made, ast.DictComp) and isinstance(made.value, ast.Name):
+            if value == made.value.id and made.generators == [parent]:
+                yield made
+    elif isinstance(parent, ast.For) and parent.iter is items:
+        value = _second(parent.target)
+        stored = [
+            item
+            for statement in parent.body
+            for item in ast.walk(statement)
+            if isinstance(item, ast.Name) and item.id == value
+        ]
+        kept = context.index.parents[stored[0]] if len(stored) == 1 else None
+        if isinstance(kept, ast.Assign) and len(kept.targets) == 1 and kept.value is stored[0]:
+            target = kept.targets[0]
+            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+                yield target.value
+
+
+def _second(target: ast.expr) -> str | None:
+    """`v` of `k, v`."""
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        last = target.elts[1]
+        return last.id if isinstance(last, ast.Name) else None
+    return None
+
+
+def _uses(context: Context, name: ast.Name) -> list[ast.Name]:
+    """The places that read a name which is given what was loaded, but for those that fill it: all
+    of them, whatever else it is given."""
+    scope = context.names.owner(name.id, name)
+    return [
+        use
+        for use in context.index.names[name.id]
+        if scope is not None
+        and context.names.owner(use.id, use) is scope
+        and isinstance(use.ctx, ast.Load)
+        and not _is_filled(context, use)
+    ]
+
+
+def _is_filled(context: Context, use: ast.Name) -> bool:
+    """`names[k] = v` and `names.update(other)`."""
+    parent = context.index.parents[use]
+    if isinstance(parent, ast.Subscript) and parent.value is use:
+        return isinstance(parent.ctx, ast.Store)
+    return isinstance(parent, ast.Attribute) and parent.attr == "update"
+
+
+def _is_only_looked_at(context: Context, node: ast.expr) -> bool:
+    """`k in checkpoint`, `len(checkpoint)` and `checkpoint.keys()`, which are the same anywhere."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Compare):
+        return node in parent.comparators and isinstance(parent.ops[0], ast.In | ast.NotIn)
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
+        return parent.func.id == "len"
+    return isinstance(parent, ast.Attribute) and parent.attr == "keys"
+
+
+def _item(context: Context, node: ast.expr) -> ast.expr:
+    """`node["model"]`, where one is taken out."""
+    parent = context.index.parents[node]
+    while isinstance(parent, ast.Subscript) and parent.value is node:
+        node, parent = parent, context.index.parents[parent]
+    return node
+
+
+def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
+    """`m.load_state_dict(node)`; published `weights` are those of a module."""
+    parent = context.index.parents[node]
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr == "load_state_dict"
+        and node in parent.args
+        and not any(keyword.arg in ("assign", None) for keyword in parent.keywords)
+        and (_copies(context, parent.func.value) or (weights and _may_copy(parent.func.value)))
+    )
+
+
+def _may_copy(receiver: ast.expr) -> bool:
+    return not matches("keeping-objects", ast.unparse(receiver))
+
+
+def _copies(context: Context, receiver: ast.expr) -> bool:
+    """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
+    and optimizers does. An object of another class may keep what it is given: it is taken for a
+    module by its value, or else by its name, where no class of this file has the method and the
+    name does not speak of averages or buffers."""
+    if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
+        return True
+    if any(function.name == "load_state_dict" for function in context.index.functions()):
+        return False
+    spelled = ast.unparse(receiver)
+    if matches("keeping-objects", spelled):
+        return False
+    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
+
+
+def _is_used_as_module(context: Context, spelled: str) -> bool:
+    """Whether the file asks this for what only modules have."""
+    return any(
+        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
+        for name in _OF_MODULES
+        for call in context.index.calls.get(name, ())
+    )

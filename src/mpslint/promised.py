@@ -1,0 +1,134 @@
+"""What `check` promises of fixes that other files decide on: what `fix`, which makes the files of a
+project together, would leave out.
+
+Nothing is fixed to find that out. The findings that stay are known, and so are the fixes that would
+be made; `half_ports.py` says of the code as it is what it would say of it later.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mpslint.far_imports import FarImports
+from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
+from mpslint.left_behind import brings, narrows
+from mpslint.model import Applicability, Severity
+from mpslint.opening import is_notebook
+from mpslint.project import Project
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterable, Sequence
+
+    from mpslint.discovery import Target
+    from mpslint.model import Finding
+    from mpslint.results import FileResult
+    from mpslint.settings import Settings
+
+
+def as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
+    """Lets fixes be unsafe that are left out for the sake of another file."""
+    of = {target.path: target.settings for target in targets}
+    shared: dict[Settings, list[FileResult]] = {}
+    for result in results:
+        shared.setdefault(of[result.path], []).append(result)
+    for settings, files in shared.items():
+        if not any(map(_is_opened, _all(files))):
+            continue
+        project = Project(settings)
+        _doubt_beside_doubted(files, project)
+        if any(map(_is_opened, _all(files))):
+            _doubt_half_ports(files, project)
+
+
+def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
+    return (finding for file in files for finding in file.findings)
+
+
+def _is_opened(finding: Finding) -> bool:
+    """Whether a fix will bring tensors to MPS."""
+    return (
+        finding.applicability is Applicability.SAFE
+        and finding.severity >= Severity.IGNORES
+        and brings(finding.code)
+        and not finding.follows
+    )
+
+
+def _doubt_beside_doubted(files: Sequence[FileResult], project: Project) -> None:
+    """What imports a file, or is imported by one, goes along where that stays on the CPU."""
+    reasons = {
+        file.path: next((one.reason for one in file.findings if one.reason), None) for file in files
+    }
+    waiting = [path for path, reason in reasons.items() if reason]
+    while waiting:
+        path = waiting.pop()
+        own = _module(path)
+        theirs = project.modules.imported_by(os.path.abspath(path))
+        for file in files:
+            if file.path == path or not any(map(_goes_along, file.findings)):
+                continue
+            imported = project.modules.imported_by(os.path.abspath(file.path))
+            if own in imported or _module(file.path) in theirs:
+                reason = f"{os.path.basename(path)}, {reasons[path]}"
+                for finding in filter(_goes_along, file.findings):
+                    finding.doubt(reason)
+                if not reasons[file.path]:
+                    reasons[file.path] = reason
+                    waiting.append(file.path)
+
+
+def _goes_along(finding: Finding) -> bool:
+    return (
+        finding.applicability is Applicability.SAFE
+        and finding.severity is Severity.IGNORES
+        and not finding.follows
+        and not narrows(finding.code)
+    )
+
+
+def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
+    def text_of(path: str) -> bytes:
+        return project.modules.text(path) or b""
+
+    def led_to(path: str) -> frozenset[str]:
+        return project.led_to(path, text_of(path).decode("utf-8", "replace"))
+
+    by_path = {os.path.abspath(file.path): file for file in files if not is_notebook(file.path)}
+    asked = {
+        path: _ported(path, file.findings, project.modules.tree(path))
+        for path, file in by_path.items()
+        if file.findings or b".cuda(" in text_of(path)
+    }
+    found = HalfPorts(
+        asked,
+        project.modules.tree,
+        text_of,
+        FarImports(by_path, text_of, led_to).led_to,
+        by_path,
+        project.imports_on,
+    ).found()
+    for path, doubts in found.items():
+        for (_, number), reason in doubts.items():
+            by_path[path].findings[number].doubt(reason)
+
+
+def _ported(path: str, findings: Sequence[Finding], tree: ast.Module | None) -> Ported:
+    opened, left = [], []
+    # A test without a fix of its own is rewritten with what stands below it.
+    asked = {label.row for one in findings if _is_opened(one) for label in one.labels}
+    for number, one in enumerate(findings):
+        if _is_opened(one):
+            opened.append(Opened((one.code, number), one.row, one.severity < Severity.BREAKS))
+        elif not keeps_out(one) or one.applicability is Applicability.SAFE:
+            continue
+        elif one.applicability is not None or one.row not in asked:
+            left.append(left_in(path, one))
+    return Ported(tree, tree, opened, left)
+
+
+def _module(path: str) -> bytes:
+    """The name by which others would import a file."""
+    stem = os.path.splitext(os.path.abspath(path))[0].removesuffix("__init__")
+    return os.fsencode(os.path.basename(stem.rstrip(os.sep)))

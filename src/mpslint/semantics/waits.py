@@ -1,0 +1,61 @@
+"""What a wait for a device is good for: for a clock, for a copy that did not wait."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, LOOPS
+from mpslint.semantics.timing import CLOCKS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def serves_nothing(context: Context, wait: ast.AST) -> bool:
+    """Whether nothing that is seen counts on a wait: no clock is read after it in its function or
+    its turn of a loop, and no copy was left to run beside. A function that ends by waiting serves
+    those who call it."""
+    following = list(_behind(context, wait))
+    if _ends_function(context, wait, following) or _copies_without_waiting(context, wait):
+        return False
+    clocks = context.calls_of(*CLOCKS)
+    return not any(context.index.within(clock, item) for clock in clocks for item in following)
+
+
+def _behind(context: Context, wait: ast.AST) -> Iterator[ast.stmt]:
+    """The statements that run after a wait, up to the end of its function or turn."""
+    statement = context.index.statement(wait)
+    while True:
+        block = context.index.block(statement)
+        yield from block[block.index(statement) + 1 :]
+        parent = context.index.parents[statement]
+        if isinstance(parent, (ast.Module, ast.ClassDef, *FUNCTIONS, *LOOPS)):
+            return
+        while not isinstance(parent, ast.stmt):
+            parent = context.index.parents[parent]
+        statement = parent
+
+
+def _ends_function(context: Context, wait: ast.AST, following: list[ast.stmt]) -> bool:
+    """Whether a wait, by itself in its arm, is the last thing that its function does."""
+    statement = context.index.statement(wait)
+    if context.index.enclosing(statement, *LOOPS, *FUNCTIONS).__class__ not in FUNCTIONS:
+        return False
+    around = context.index.parents[statement]
+    if isinstance(around, ast.If) and len(context.index.block(statement)) > 1:
+        return False
+    return all(
+        isinstance(item, ast.Return)
+        and (item.value is None or isinstance(item.value, ast.Name | ast.Constant))
+        for item in following
+    )
+
+
+def _copies_without_waiting(context: Context, wait: ast.AST) -> bool:
+    function = context.index.function(wait)
+    return any(
+        item.arg == "non_blocking" and context.index.function(item) is function
+        for item in context.index.of(ast.keyword)
+    )

@@ -1,0 +1,132 @@
+"""What `check` calls fixable is what `fix` fixes, where another file decides on that."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(2).cuda()
+"""
+PROGRAM = """\
+import torch
+
+from net import Net
+
+net = Net().cuda()
+print(net(torch.ones(1, 2).cuda()))
+"""
+ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
+"""What raises on a Mac, and has no fix."""
+KERNELS = """\
+import torch
+
+
+def march(rays):
+    import _march
+
+    return _march.march(rays.cuda())
+"""
+SETUP = """\
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+setup(ext_modules=[CUDAExtension(name="_march", sources=["march.cu"])])
+"""
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader
+
+loader = DataLoader([], pin_memory=True)
+"""
+CHOSEN = """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+def write(folder: Path, **texts: str) -> None:
+    for name, text in texts.items():
+        (folder / f"{name}.py").write_text(text)
+
+
+def promised(cli: Cli) -> set[tuple[str, str, int]]:
+    """The findings that `check` says `fix` will mend: file, code, row."""
+    found = json.loads(cli("check", "--output-format", "json", ".").out)
+    return {
+        (Path(one["filename"]).name, one["code"], one["location"]["row"])
+        for one in found
+        if one["fix"] and one["fix"]["applicability"] == "safe"
+    }
+
+
+def mended(cli: Cli) -> set[tuple[str, str, int]]:
+    """Those that `fix` mends."""
+    found, name = set(), ""
+    for line in cli("fix", "--no-verify", "--show-fixes", ".").out.splitlines():
+        if line.endswith(".py:"):
+            name = line[:-1]
+        elif " x MPS" in line:
+            code = line.split(" x ")[1].split(" ")[0]
+            rows = line.rpartition("[")[2].rstrip("]").split(", ")
+            found |= {(name, code, int(row)) for row in rows}
+    return found
+
+
+def test_of_a_program_that_can_be_ported_all_is_promised(cli: Cli, project: Path) -> None:
+    write(project, net=NET, program=PROGRAM)
+    before = promised(cli)
+    assert len(before) == 3
+    assert mended(cli) == before
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["anew", "from the cache"])
+def test_of_one_that_cannot_nothing_is(cli: Cli, project: Path, again: bool) -> None:
+    write(project, net=NET, program=PROGRAM + ON_CUDA_ALONE)
+    if again:
+        promised(cli)
+    assert promised(cli) == set()
+    assert mended(cli) == set()
+
+
+def test_the_text_says_which_line_is_in_the_way(cli: Cli, project: Path) -> None:
+    write(project, net=NET, program=PROGRAM + ON_CUDA_ALONE)
+    out = cli("check", "--output-format", "full", ".").out
+    assert "[*]" not in out
+    assert "program.py, line 7: " in out
+
+
+def test_a_loader_is_promised_its_fix_whatever_another_file_does(cli: Cli, project: Path) -> None:
+    other = "import torch\n\nimport loader\n\n" + NET.partition("\n")[2]
+    write(project, loader=LOADER, program=other + ON_CUDA_ALONE)
+    before = promised(cli)
+    assert ("loader.py", "MPS608", 4) in before
+    assert mended(cli) == before
+
+
+def test_a_test_that_a_fix_below_it_rewrites_is_in_nobodys_way(cli: Cli, project: Path) -> None:
+    text = "import torch\n\nnet = torch.nn.Linear(2, 2)\n"
+    text += "if torch.cuda.is_available():\n    net = net.cuda()\n"
+    write(project, train=text, other=CHOSEN + "print(torch.ones(2, device=device))\n")
+    before = promised(cli)
+    assert {name for name, _, _ in before} == {"train.py", "other.py"}
+    assert mended(cli) == before
+
+
+def test_what_is_handed_to_kernels_for_cuda_alone_is_promised_nothing(
+    cli: Cli, project: Path
+) -> None:
+    write(project, setup=SETUP, march=KERNELS, net=NET, program=PROGRAM)
+    before = promised(cli)
+    assert {name for name, _, _ in before} == {"net.py", "program.py"}
+    assert mended(cli) == before

@@ -1,0 +1,104 @@
+"""From three files on one function selects the device for all, instead of a copy in each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.cli.fix import run
+
+SCRIPT = """\
+import torch
+from torch import nn
+
+net = nn.Linear(2, 2).cuda()
+print(net(torch.ones(1, 2).cuda()))
+"""
+ONCE = """\
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda")
+print(torch.ones(2, device=parser.parse_args().device))
+"""
+
+
+def fix(folder: Path, *names: str, text: str = SCRIPT) -> dict[str, str]:
+    """The modules of a folder with such scripts, by name, once they are fixed."""
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run(["--no-verify", "--no-cache", "--quiet", "."])
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*.py"))
+    }
+
+
+def test_three_files_share_a_helper(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py", "demo.py")
+    assert texts["device.py"].count("def get_device()") == 1
+    for name in ("train.py", "test.py", "demo.py"):
+        assert "from device import get_device\n\ndevice = get_device()\n" in texts[name]
+        assert "is_available" not in texts[name]
+
+
+def test_two_files_select_by_themselves(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py")
+    assert list(texts) == ["test.py", "train.py"]
+    assert all("torch.backends.mps.is_available()" in text for text in texts.values())
+
+
+def test_what_needs_the_device_once_calls_the_helper_there(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py", "demo.py", text=ONCE)
+    assert 'add_argument("--device", default=str(get_device()))' in texts["train.py"]
+
+
+def test_the_helper_gets_a_name_that_is_free(project: Path) -> None:
+    (project / "device.py").write_text("NAME = 'a robot'\n")
+    texts = fix(project, "train.py", "test.py", "demo.py")
+    assert texts["device.py"] == "NAME = 'a robot'\n"
+    assert "from devices import get_device" in texts["train.py"]
+
+
+def test_files_that_cannot_import_the_same_module_select_by_themselves(project: Path) -> None:
+    texts = fix(project, "a/train.py", "b/train.py", "c/train.py")
+    assert list(texts) == ["a/train.py", "b/train.py", "c/train.py"]
+    assert all("torch.backends.mps.is_available()" in text for text in texts.values())
+
+
+def test_a_package_that_is_installed_imports_nothing_from_above_it(project: Path) -> None:
+    (project / "setup.py").write_text("from setuptools import setup\n\nsetup(name='model')\n")
+    (project / "model").mkdir()
+    (project / "model" / "__init__.py").write_text("")
+    texts = fix(project, "train.py", "test.py", "model/net.py")
+    assert "device.py" not in texts
+
+
+def test_one_module_is_imported_by_one_name(project: Path) -> None:
+    for name in ("src/__init__.py", "src/solver/__init__.py"):
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text("")
+    for name in ("train", "test", "demo"):
+        (project / "src" / "bin").mkdir(exist_ok=True)
+        (project / "src" / "bin" / f"{name}.py").write_text(f"import solver\n{SCRIPT}")
+    texts = fix(project, "src/solver/net.py")
+    assert "from device import get_device" in texts["src/bin/train.py"]
+    assert "is_available" in texts["src/solver/net.py"]
+
+
+@pytest.mark.parametrize("style", ["helper", "accelerator"])
+def test_a_style_of_the_users_goes_over_it(project: Path, style: str) -> None:
+    (project / "pyproject.toml").write_text(
+        f'[tool.mpslint]\nstyle = "{style}"\nmin-torch = "2.13"\n'
+    )
+    assert "device.py" not in fix(project, "train.py", "test.py", "demo.py")
+
+
+def test_a_second_run_changes_nothing(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py", "demo.py")
+    assert fix(project) == texts

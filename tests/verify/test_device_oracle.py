@@ -34,6 +34,12 @@ def test_moves_names_and_seeds_are_a_matter_of_style(port: list[list[str]]) -> N
     assert held([MOVED, MOVED, ["torch.cuda.get_device_name", "0"]], port) is None
 
 
+def test_the_memory_of_a_gpu_need_not_be_asked_for_nor_its_peak_set_back() -> None:
+    asked = ["torch.cuda.max_memory_allocated", ""]
+    assert held([["torch.cuda.reset_peak_memory_stats", ""], WAIT, asked], [WAIT]) is None
+    assert held([WAIT], [asked, WAIT]) is None
+
+
 def test_another_gpu_is_held_against_it() -> None:
     assert "move(cuda:1)" in (held([MOVED], [MOVED, ["move", "cuda:1"]]) or "")
 

@@ -5,6 +5,7 @@ runs them all.
 from __future__ import annotations
 
 import csv
+from collections.abc import Callable
 
 import pytest
 
@@ -12,6 +13,7 @@ from mpslint.verify import Report, Request, verify
 
 from .conftest import FIXTURES
 
+Script = Callable[[str, str], str]
 ROUNDS = FIXTURES / "rounds"
 
 
@@ -38,16 +40,35 @@ def test_a_step_on_the_host_by_choice_is_right() -> None:
     assert report.verdict == "pass", report.to_text()
 
 
-def test_another_precision_on_the_original_device_is_no_rounding() -> None:
-    report = verified("three/p10_speech_distill/wrong_autocast_fp16.py")
+MIXED = """\
+import torch
+torch.manual_seed(0)
+model = torch.nn.Linear(8, 1).to("{device}")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    with torch.autocast("{device}", dtype=torch.bfloat16):
+        loss = model(torch.randn(16, 8, device="{device}")).float().pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_another_precision_on_the_original_device_is_no_rounding(script: Script) -> None:
+    path = script("train.py", MIXED.format(device="cuda"))
+    other = MIXED.replace("bfloat16", "float16").format(device="cuda").encode()
+    request = Request(path, patched={path: other}, devices=("cuda",), negative_control=False)
+    report = verify(request)
     assert report.verdict == "fail", report.to_text()
+    assert "loss 1 is" in report.reason
 
 
 @pytest.mark.parametrize("name", ["three", "four"])
 def test_every_port_of_a_round_is_listed_with_its_fault(name: str) -> None:
     with open(ROUNDS / name / "FAULTS.tsv", encoding="utf-8") as stream:
         rows = list(csv.reader(stream, delimiter="\t"))[1:]
-    ports = [p.relative_to(ROUNDS / name).as_posix() for p in (ROUNDS / name).glob("*/*ng_*.py")]
-    ports += [p.relative_to(ROUNDS / name).as_posix() for p in (ROUNDS / name).glob("*/right_*.py")]
+    here = ROUNDS / name
+    found = [*here.glob("*/right_*.py"), *here.glob("*/wrong_*.py")]
+    ports = [port.relative_to(here).as_posix() for port in found]
     assert sorted(row[0] for row in rows) == sorted(ports)
     assert [row[1] for row in rows].count("wrong") == 30

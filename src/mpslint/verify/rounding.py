@@ -228,6 +228,8 @@ def _same_file(
         return True
     if isinstance(one, contents.Shown | contents.Unknown | contents.Unread):
         return False
+    if saved.called_otherwise(one, two, tolerance) is not None:
+        return False
     lines = [contents.lines_of(file) for file in (one, two, *others)]
     if different_line(lines[0], lines[2:], lines[1], tolerance, skip) is not None:
         return False

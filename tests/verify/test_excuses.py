@@ -1,0 +1,32 @@
+"""Which differences another precision explains, and which it does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.verify import excuses
+from tests.verify.conftest import ended, launch
+
+IN_DOUBLE, IN_HALF = b"y = x.double()\n", b"y = x.half()\n"
+
+
+def test_float64_explains_what_float32_makes_of_it() -> None:
+    near = launch("mps", losses=[0.9, 0.8008, 0.7])
+    assert excuses.found(near, launch("cuda"), IN_DOUBLE, None)
+
+
+@pytest.mark.parametrize("told", ["losses", "printed", "logged"])
+def test_float64_does_not_explain_another_number(told: str) -> None:
+    half = {"losses": {"losses": [0.9, 0.8, 0.35]}, "logged": {"logged": ["recall 0.4"]}}
+    one = launch("cuda", ending=ended(stdout="recall 0.8\n"), logged=["recall 0.8"])
+    said = "recall 0.4\n" if told == "printed" else "recall 0.8\n"
+    more = {"logged": ["recall 0.8"], **half.get(told, {})}
+    assert (
+        excuses.found(launch("mps", ending=ended(stdout=said), **more), one, IN_DOUBLE, None)
+        is None
+    )
+
+
+def test_less_precision_than_float32_may_make_much_of_a_training() -> None:
+    far = launch("mps", losses=[0.9, 0.8, 0.35])
+    assert excuses.found(far, launch("cuda"), IN_HALF, None)

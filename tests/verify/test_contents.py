@@ -15,7 +15,7 @@ import numpy
 import pytest
 import torch
 
-from mpslint.verify import contents, saved
+from mpslint.verify import compare, contents, saved
 
 WEIGHTS = {"layer": {"weight": [[0.5, 1.5]] * 12, "bias": 0.25}, "epoch": 3}
 
@@ -135,8 +135,9 @@ def test_a_checkpoint_has_its_tensors_under_the_names_of_the_original(
 ) -> None:
     plain = checkpoint(two_layers(), save, tmp_path)
     wrapped = checkpoint(Wrapper(two_layers()), save, tmp_path)
-    found = saved.difference({"weights": plain}, {"weights": wrapped}, 0.0)
-    assert found == "weights holds no 0.bias, as the original's does"
+    for same_device in (0.0, compare.SAME_DEVICE):
+        found = saved.difference({"weights": plain}, {"weights": wrapped}, same_device)
+        assert found == "weights holds no 0.bias, as the original's does"
 
 
 def test_on_another_device_a_model_need_not_be_wrapped(tmp_path: Path) -> None:

@@ -11,10 +11,8 @@ from mpslint.verify import extent, numbers, saved
 from mpslint.verify.launch import Launch
 from mpslint.verify.pace import Pace
 
-# The same program text on the same simulated device must agree to the last bit; the margin is for
-# sums that a
-# thread pool adds up in another order. Other devices decompose a few operators differently.
-SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = 1e-6, 1e-5, 2e-2
+# Other devices decompose a few operators differently.
+SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = numbers.SAME_DEVICE, 1e-5, 2e-2
 _LOSSES, _STEPS = 200, 50  # later on, differences of rounding have grown, on another device
 UPDATE = 3e-4  # relative difference of the parameters' change in one step, on another device
 

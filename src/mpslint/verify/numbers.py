@@ -21,6 +21,10 @@ _NUMBER = re.compile(
 )
 
 
+SAME_DEVICE = 1e-6
+"""The same program text on the same simulated device must agree to the last bit; the margin is for
+sums that a thread pool adds up in another order."""
+
 _DIGITS = re.compile(r"\d+")  # a name's own are no result
 
 

@@ -176,11 +176,11 @@ _WRAPPED = ("module.", "_orig_mod.")  # by DataParallel and its like, and by tor
 
 
 def called_otherwise(one: Saved, two: Saved, tolerance: float) -> str | None:
-    """Whoever loads a checkpoint asks for its tensors by name. On another device (tolerance) a
-    model need not be wrapped.
+    """Whoever loads a checkpoint asks for its tensors by name. On another device, by the tolerance,
+    a model need not be wrapped.
     """
     before, after = set(paths_of(one)), set(paths_of(two))
-    if tolerance:
+    if tolerance > numbers.SAME_DEVICE:
         before, after = _unwrapped(before), _unwrapped(after)
     if lost := sorted(before - after):
         return f"holds no {lost[0]}, as the original's does"

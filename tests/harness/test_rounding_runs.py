@@ -92,6 +92,27 @@ def test_weights_can_be_moved_by_rounding_errors_and_nothing_else_is(
     assert moved.report["device_ops"] == plain.report["device_ops"]
 
 
+DRAWN = """
+import torch
+where = torch.device("{where}")
+x = torch.rand(3, 4, device=where).to("cuda")
+y = torch.empty(5, device="cuda").normal_()
+own = torch.Generator("cuda").manual_seed(1)
+z = torch.rand(7, device="cuda", generator=own)
+print((x.sum() + y.sum()).item())
+"""
+
+
+def test_random_numbers_are_counted_where_they_are_drawn(quick: Run) -> None:
+    shared = {"MPSLINT_SHARED_GENERATOR": "1"}
+    there, here = (
+        quick(DRAWN.format(where=where), "--device", "cuda", env=shared)
+        for where in ("cuda", "cpu")
+    )
+    assert there.out == here.out
+    assert (there.report["drawn"], here.report["drawn"]) == (17, 5)
+
+
 HALVED = """
 import torch
 model = torch.nn.Linear(64, 1).to("cuda")

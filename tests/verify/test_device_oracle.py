@@ -101,6 +101,21 @@ def test_a_wait_may_not_be_left_out_where_no_clock_is_read() -> None:
     assert "synchronize" in (held([WAIT], []) or "")
 
 
+def test_random_numbers_of_the_device_are_others_than_those_of_the_host() -> None:
+    judged = judge(launch("cuda", drawn=20), launch("cuda", drawn=30))
+    assert judged.verdict == "inconclusive"
+    assert "draws 10 random numbers on the host, which the original draws" in judged.reason
+
+
+def test_where_one_device_draws_less_than_another_nothing_follows() -> None:
+    assert judge(launch("mps", drawn=20), launch("cuda", drawn=30)).verdict == "pass"
+
+
+def test_other_numbers_are_told_before_where_they_were_drawn() -> None:
+    judged = judge(launch("cuda", drawn=20, losses=[0.9, 0.8, 0.6]), launch("cuda", drawn=30))
+    assert judged.verdict == "fail"
+
+
 def test_a_clock_that_reads_early_on_a_mac_alone_fails() -> None:
     judged = judge(launch("mps", clocks=TOO_EARLY), launch("cuda", clocks=ON_TIME))
     assert judged.verdict == "fail"

@@ -27,6 +27,12 @@ def test_float64_does_not_explain_another_number(told: str) -> None:
     )
 
 
-def test_less_precision_than_float32_may_make_much_of_a_training() -> None:
+def test_less_precision_than_float32_may_lead_a_training_elsewhere() -> None:
     far = launch("mps", losses=[0.9, 0.8, 0.35])
     assert excuses.found(far, launch("cuda"), IN_HALF, None)
+
+
+@pytest.mark.parametrize("last", [70.0, float("nan"), float("inf")])
+def test_no_precision_explains_a_training_that_bursts(last: float) -> None:
+    burst = launch("mps", losses=[0.9, 8.0, last])
+    assert excuses.found(burst, launch("cuda"), IN_HALF, None) is None

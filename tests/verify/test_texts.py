@@ -54,6 +54,8 @@ def test_a_number_that_is_written_down_is_no_choice() -> None:
         ("with torch.autocast('cuda'):\n    pass", "autocast"),
         ("with torch.autocast('cuda', enabled=False):\n    pass", None),
         ("y = x.double().half()", "half"),
+        ("def shift(x, half):\n    return x - half", None),
+        ("half = 1.96 * sigma\nlow, high = mean - half, mean + half", None),
     ],
 )
 def test_a_precision_is_chosen_by_code_and_not_by_words_about_it(

@@ -153,6 +153,18 @@ def _added(one: list[Call], two: list[Call]) -> tuple[str | None, str | None]:
     return None, f"the patched script waits for the device {waits} more times" if waits else None
 
 
+def draws_elsewhere(reference: Launch, patched: Launch) -> str | None:
+    """Random numbers that the one draws on the device and the other on the host. On the simulated
+    device both come from one generator, so that devices can be compared; a CUDA machine has two.
+    """
+    one, two = (int(run.value("drawn", 0)) for run in (reference, patched))
+    if one == two:
+        return None
+    places = ("host", "device") if two < one else ("device", "host")
+    said = f"draws {abs(one - two)} random numbers on the {places[0]}"
+    return f"{said}, which the original draws on the {places[1]}: they are others there"
+
+
 class Reading(NamedTuple):
     """A clock that the script read: operations so far, how many of them the device had yet to do,
     and whether the script itself waited for it before.

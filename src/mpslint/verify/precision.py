@@ -47,6 +47,7 @@ def _words(text: bytes) -> Iterator[str]:
     except (SyntaxError, ValueError, RecursionError):
         return
     left_out: set[int] = set()
+    own = {name for node in ast.walk(tree) if (name := _bound(node))}
     for node in ast.walk(tree):
         if id(node) in left_out:
             continue
@@ -57,8 +58,15 @@ def _words(text: bytes) -> Iterator[str]:
             yield from _texts(node)
         if isinstance(node, ast.Attribute):
             yield node.attr
-        elif isinstance(node, ast.Name):
+        elif isinstance(node, ast.Name) and node.id not in own:
             yield node.id
+
+
+def _bound(node: ast.AST) -> str | None:
+    """A name that the program gives to something of its own: `half = width / 2`."""
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
 
 
 def _texts(call: ast.Call) -> Iterator[str]:

@@ -121,6 +121,7 @@ class ReportWriter:
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,
             "clocks": recorder.clocks,
+            "drawn": recorder.drawn,
             "stdout_numbers": None,
             "logged": log_lines.LINES,
             "placement": _placement(),

@@ -15,6 +15,11 @@ def test_float64_explains_what_float32_makes_of_it() -> None:
     assert excuses.found(near, launch("cuda"), IN_DOUBLE, None)
 
 
+def test_float64_explains_nothing_where_it_is_to_be_had() -> None:
+    near = launch("cpu", losses=[0.9, 0.8008, 0.7])
+    assert excuses.found(near, launch("cuda"), IN_DOUBLE, None) is None
+
+
 @pytest.mark.parametrize("told", ["losses", "printed", "logged"])
 def test_float64_does_not_explain_another_number(told: str) -> None:
     half = {"losses": {"losses": [0.9, 0.8, 0.35]}, "logged": {"logged": ["recall 0.4"]}}

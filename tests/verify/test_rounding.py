@@ -87,8 +87,23 @@ def test_a_program_that_chooses_its_precision_runs_without_autocast_as_well() ->
 
     found = list(Rounded(again, mixed=True).of(CALM, same_device=False))
     off = "--full-precision"
-    assert asked == [("--nudge", "1"), (off,), (off, "--nudge", "1")]
-    assert [("without autocast" in allowed.said) for allowed in found] == [False, True]
+    assert asked == [(off,), (off, "--nudge", "1"), ("--nudge", "1")]
+    rounding = ", to within what rounding alone makes of them"
+    said = [", without autocast", f", without autocast{rounding}", rounding]
+    assert [allowed.said for allowed in found] == said
+
+
+def test_what_agrees_without_autocast_needs_no_further_run() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
+        asked.append(options)
+        return CALM
+
+    first = next(Rounded(again, mixed=True).of(WILD, same_device=False))
+    assert first.beyond(CALM, FAR) is None
+    assert first.beyond(WILD, FAR)
+    assert asked == [("--full-precision",)]
 
 
 def test_on_the_same_device_it_has_no_reason_to_choose_another() -> None:

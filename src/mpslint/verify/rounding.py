@@ -33,7 +33,8 @@ class Margins:
 
     def __init__(self, reference: Launch, runs: Sequence[Launch], how: str = "") -> None:
         self.reference, self.runs = reference, tuple(runs)
-        self.said = f", {how}to within what rounding alone makes of them"
+        within = ["to within what rounding alone makes of them"] if runs else []
+        self.said = "".join(f", {words}" for words in (how, *within) if words)
 
     def beyond(
         self,
@@ -127,14 +128,14 @@ class Rounded:
         """
         if reference is None or reference.kind == "real":
             return
-        moved = self._once(reference, _NUDGED)
-        if moved is not None:
+        mixed = self._mixed and reference.device != "cpu" and not same_device
+        full = self._once(reference, _IN_FULL) if mixed else None
+        if full is not None:
+            yield Margins(full, [], "without autocast")
+            if (moved := self._once(reference, _IN_FULL + _NUDGED)) is not None:
+                yield Margins(full, [moved], "without autocast")
+        if (moved := self._once(reference, _NUDGED)) is not None:
             yield Margins(reference, [moved])
-        if self._mixed and reference.device != "cpu" and not same_device:
-            full = self._once(reference, _IN_FULL)
-            moved = self._once(reference, _IN_FULL + _NUDGED) if full is not None else None
-            if full is not None and moved is not None:
-                yield Margins(full, [moved], "without autocast, ")
 
     def _once(self, reference: Launch, options: tuple[str, ...]) -> Launch | None:
         """A run that ends as the reference does."""

@@ -32,6 +32,14 @@ def test_float64_does_not_explain_another_number(told: str) -> None:
     )
 
 
+def test_a_number_next_to_zero_is_the_rest_of_a_difference() -> None:
+    one, two = (
+        launch(device, ending=ended(stdout=f"nll 17.99\nslope {slope}\n"))
+        for device, slope in (("cuda", 0.0081), ("mps", -0.0057))
+    )
+    assert excuses.found(two, one, IN_DOUBLE, None)
+
+
 def test_less_precision_than_float32_may_lead_a_training_elsewhere() -> None:
     far = launch("mps", losses=[0.9, 0.8, 0.35])
     assert excuses.found(far, launch("cuda"), IN_HALF, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from mpslint.verify import compare, numbers, precision
@@ -53,8 +54,24 @@ def _far(reference: Launch, patched: Launch, high: bool) -> bool:
         return bool(one and two) and not _alike(fmean(one), fmean(two))
     if numbers.first_difference(one, two, _TENTH) is not None:
         return True
-    told = (compare.printed, compare.logged)
-    return any(differ(reference, patched, _TENTH) for differ in told)
+    told = (compare.printed_lines, compare.logged_lines)
+    return any(_far_lines(lines(reference), lines(patched)) for lines in told)
+
+
+def _far_lines(one: Sequence[numbers.Line], two: Sequence[numbers.Line]) -> bool:
+    """What is next to nothing beside the other numbers is the rest of a difference."""
+    if [len(line) for line in one] != [len(line) for line in two]:
+        return True
+    pairs = [
+        (a.value, b.value)
+        for left, right in zip(one, two, strict=True)
+        for a, b in zip(left, right, strict=True)
+    ]
+    sizes = [abs(a) for a, _ in pairs if math.isfinite(a)]
+    least = _TENTH * fmean(sizes) if sizes else 0.0
+    return any(
+        not numbers.close(a, b, _TENTH) and not abs(a - b) <= _TENTH * least for a, b in pairs
+    )
 
 
 def _alike(one: float, two: float) -> bool:

@@ -62,7 +62,6 @@ from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
 from mpslint.semantics.value import Kind
-from mpslint.semantics.worlds.uncopied import raising_once_ported
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
 _ELEMENTWISE = tuple(f"numpy.{name}" for name in ("isnan", "isinf", "isfinite", "exp", "sqrt"))
@@ -208,14 +207,14 @@ def _once_ported(context: Context, call: ast.Call) -> _Reason | None:
     for CUDA alone."""
     if not context.worlds.may_name_gpu:
         return None
-    for event, test in raising_once_ported(context.worlds):
-        if event.node is call:
-            said = (
-                "raises TypeError once MPS is chosen: nothing is copied to the CPU here, since "
-                f"{context.line(test)} asks for CUDA alone"
-            )
-            return _Reason("on a tensor", test, "asks for CUDA alone", said)
-    return None
+    test = context.worlds.raising_once_ported.get(call)
+    if test is None:
+        return None
+    said = (
+        "raises TypeError once MPS is chosen: nothing is copied to the CPU here, since "
+        f"{context.line(test)} asks for CUDA alone"
+    )
+    return _Reason("on a tensor", test, "asks for CUDA alone", said)
 
 
 def _is_tensor(context: Context, node: ast.expr) -> bool:

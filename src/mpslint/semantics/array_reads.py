@@ -10,7 +10,6 @@ import ast
 import enum
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import MAC, PORTED
 from mpslint.semantics.worlds.values import TENSOR, cases_of, where
 
@@ -29,7 +28,7 @@ def read_of(context: Context, call: ast.Call) -> Read:
     macs = MAC | PORTED
     if not context.worlds.reach(call) & macs:
         return Read.ON_HOST
-    events = [event for event in context.worlds.events(Kind.READ) if event.node is call]
+    events = context.worlds.reads.get(call, ())
     found: set[str | None] = set()
     for event in events:
         for _, atom in cases_of(event.value, event.worlds & macs):

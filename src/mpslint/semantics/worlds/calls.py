@@ -14,12 +14,11 @@ from mpslint.facts.priors import (
     matches,
     wide_of,
 )
-from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
+from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
-from mpslint.semantics.worlds.statements import Statements
 from mpslint.semantics.worlds.values import (
     BOUND,
     CLASS,
@@ -44,7 +43,6 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
-    Tests,
     Value,
     cases_of,
     lift,
@@ -66,7 +64,7 @@ _SKIPS = {
 }
 
 
-class Calls(BuiltinCalls, Statements):
+class Calls(DeferredCalls):
     def call_torch(
         self, name: str, node: ast.Call, args: list[Value], keywords: Env, ref: Atom
     ) -> Value:
@@ -148,7 +146,7 @@ class Calls(BuiltinCalls, Statements):
         if kind == CLASS:
             # A trial below the test of `__name__` is not all that is made of a class.
             trial = self.frame.function is None and self._is_below_main(node)
-            callee.v.made[id(node)] = (ALL, NO_TESTS) if trial else self._here()
+            callee.v.made[id(node)] = (ALL, NO_TESTS) if trial else self.here()
             made = callee.v.methods.get("__init__")
             if made is not None:
                 self.call_function(made, node, args, keywords, bound=True)
@@ -176,14 +174,6 @@ class Calls(BuiltinCalls, Statements):
                 return value
         self.given(node, args, keywords, looks=False)
         return UNK
-
-    def _here(self) -> tuple[int, Tests]:
-        """Where a call is made. A function that names no device and starts a process group by a
-        helper says nothing of what it calls then: others start none."""
-        frame = self.frame
-        if frame.own and frame.function is not None and frame.function.leading:
-            return ALL, NO_TESTS
-        return frame.mask, frame.tests
 
     def _is_below_main(self, node: ast.AST) -> bool:
         main = self.main
@@ -221,27 +211,9 @@ class Calls(BuiltinCalls, Statements):
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
     ) -> Value:
         frame = self.frame
-        arguments = function.node.args
-        names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
-        if function.cls is not None and not function.static:
-            if bound or any(
-                isinstance(item, ast.Name) and item.id == "classmethod"
-                for item in function.node.decorator_list
-            ):
-                names = names[1:]
-        given: Env = dict(zip(names, args, strict=False))
-        given.update(keywords)
-        starred = any(isinstance(item, ast.Starred) for item in node.args)
-        if starred or any(item.arg is None for item in node.keywords):
-            # What is given by position, `**` cannot give.
-            known = keywords if starred else given
-            unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
-            given = {**unknown, **known}
+        given = self.bound_arguments(function, node, args, keywords, bound=bound)
         if function.home is self:
-            function.calls[id(node)] = (*self._here(), given)
-            function.callers.add(frame.function)
-            function.refused |= frame.refused
-            function.gate = function.gate or frame.gate
+            self.called_from(function, node, given)
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
@@ -312,7 +284,9 @@ class Calls(BuiltinCalls, Statements):
         if name in ("io.BytesIO", "io.StringIO"):  # written by this program, a moment ago
             return Atom(MEMORY)
         if name == "functools.partial" and args and node.args:
-            return self._partial(node, args, keywords)
+            return self.partial_call(node, args, keywords)
+        if self.started(name, node, keywords):
+            return UNK
         if name.endswith(".DDPStrategy") and "process_group_backend" in keywords:
             if name.startswith(facts.LIGHTNING):
                 self.emit(Kind.BACKEND, node, value=keywords["process_group_backend"])
@@ -349,18 +323,6 @@ class Calls(BuiltinCalls, Statements):
             self.owned(NVIDIA)
             return args[0] if args else UNK
         self.given(node, args, keywords, looks=False, name=name)
-        return UNK
-
-    def _partial(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
-        """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
-        callee = one(args[0], self.frame.mask)
-        if callee.kind == NAME and callee.v in facts.ANSWERS:
-            return Atom(PARTIAL, (callee, args[1:], keywords))
-        if callee.kind == NAME and str(callee.v).startswith("torch."):
-            self.call(node, callee, args[1:], keywords)
-        elif callee.kind == FUNCTION:
-            callee.v.escaped = True
-            return Atom(PARTIAL, (callee, args[1:], keywords))
         return UNK
 
     def effect_of(self, name: str, node: ast.Call, ref: Atom) -> None:

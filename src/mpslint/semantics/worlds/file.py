@@ -16,6 +16,7 @@ from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.twins import TOLD, unmatched
+from mpslint.semantics.worlds.uncopied import raising_once_ported
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
@@ -200,6 +201,19 @@ class Worlds:
         if len(kinds) == 1:
             return self._narrowed(self.by_kind.get(kinds[0], []))
         return self._narrowed([event for event in self.run.log if event.kind in kinds])
+
+    @cached_property
+    def reads(self) -> dict[ast.AST, list[Event]]:
+        """What NumPy reads, by the call."""
+        found: dict[ast.AST, list[Event]] = {}
+        for event in self.events(Kind.READ):
+            found.setdefault(event.node, []).append(event)
+        return found
+
+    @cached_property
+    def raising_once_ported(self) -> dict[ast.AST, ast.expr]:
+        """Calls that give NumPy what only CUDA's arm copies to the CPU, with what asks for CUDA."""
+        return raising_once_ported(self)
 
     def calls(self, names: Collection[str]) -> Iterator[Event]:
         """Calls of these functions of torch, under whatever name, in source order."""

@@ -7,8 +7,8 @@ arm without the copy, also once its tensors are on its GPU.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC, PORTED
@@ -32,43 +32,56 @@ def uncopied_reads(worlds: Worlds) -> Iterator[Event]:
                 yield event
 
 
-def raising_once_ported(worlds: Worlds) -> Iterator[tuple[Event, ast.expr]]:
-    """Those of them that raise once a Mac's GPU is chosen, with the test that asks for CUDA alone:
-    another choice than that test puts the tensor there."""
+def raising_once_ported(worlds: Worlds) -> dict[ast.AST, ast.expr]:
+    """Those of them that raise once a Mac's GPU is chosen, by their call, with the test that asks
+    for CUDA alone: another choice than that test puts the tensor there."""
     run = worlds.run
+    found: dict[ast.AST, ast.expr] = {}
+    placements: _Placements | None = None
     for event in uncopied_reads(worlds):
         asking = event.tests & run.cuda_tests
         if not asking or not event.tests.isdisjoint(run.mps_tests | run.device_tests):
             continue
-        if _places(worlds, asking) or not _is_placed(worlds, event, asking):
-            continue
-        yield event, min(asking, key=lambda test: (test.lineno, test.col_offset))
+        placements = placements or _Placements.of(worlds)
+        if not asking.isdisjoint(placements.deciding):
+            continue  # Where such a test fails, what is read stays on the CPU.
+        if placements.reach(event, asking, run.cuda_tests):
+            test = min(asking, key=lambda test: (test.lineno, test.col_offset))
+            found.setdefault(event.node, test)
+    return found
 
 
-def _places(worlds: Worlds, asking: Tests) -> bool:
-    """Whether a test of these also decides where something goes: where it fails, that stays on the
-    CPU."""
-    for event in worlds.events(Kind.MOVED, Kind.TYPED, Kind.PLACED):
-        if not event.on_mac and not event.tests.isdisjoint(asking):
-            return True
-        for _, atom in cases_of(event.value, event.worlds & PORTED):
-            if atom.kind == DEVICE and not atom.tests.isdisjoint(asking):
-                return True
-    return False
+class _Placements(NamedTuple):
+    """What a file brings to devices, put together once for all of its reads."""
 
+    deciding: Tests
+    """The tests that decide where something goes."""
+    chosen: dict[object, set[Tests]]
+    """By function: what chose each device that a Mac brings things to there."""
 
-def _is_placed(worlds: Worlds, event: Event, asking: Tests) -> bool:
-    """Whether what is read will be on the GPU: its place hangs on another test, or its function
-    brings things to a device that another test, or somebody else, chooses."""
-    for _, atom in cases_of(event.value, event.worlds & MAC):
-        if atom.kind == TENSOR and where(atom) == "cpu" and atom.tests & worlds.run.cuda_tests:
-            return True
-    return any(
-        atom.kind == DEVICE and where(atom) in ("mps", "?") and atom.tests.isdisjoint(asking)
-        for other in worlds.events(Kind.PLACED)
-        if other.function is event.function and other.once_ported and other.on_mac
-        for _, atom in cases_of(other.value, other.worlds & PORTED)
-    )
+    @classmethod
+    def of(cls, worlds: Worlds) -> _Placements:
+        deciding: set[ast.expr] = set()
+        chosen: dict[object, set[Tests]] = {}
+        for event in worlds.events(Kind.MOVED, Kind.TYPED, Kind.PLACED):
+            if not event.on_mac:
+                deciding |= event.tests
+            brings = event.kind is Kind.PLACED and event.once_ported and event.on_mac
+            for _, atom in cases_of(event.value, event.worlds & PORTED):
+                if atom.kind == DEVICE:
+                    deciding |= atom.tests
+                    if brings and where(atom) in ("mps", "?"):
+                        chosen.setdefault(event.function, set()).add(atom.tests)
+        return cls(frozenset(deciding), chosen)
+
+    def reach(self, event: Event, asking: Tests, cuda_tests: Container[ast.expr]) -> bool:
+        """Whether what is read will be on the GPU: its place hangs on another test, or its function
+        brings things to a device that another test, or somebody else, chooses."""
+        for _, atom in cases_of(event.value, event.worlds & MAC):
+            if atom.kind == TENSOR and where(atom) == "cpu":
+                if any(test in cuda_tests for test in atom.tests):
+                    return True
+        return any(tests.isdisjoint(asking) for tests in self.chosen.get(event.function, ()))
 
 
 def _is_copied(event: Event) -> bool:

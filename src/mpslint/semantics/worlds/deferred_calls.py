@@ -1,0 +1,120 @@
+"""Functions that are called later, with arguments that are given now: `functools.partial(f, x)`,
+`threading.Thread(target=f, args=(x,))`."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.builtin_calls import BuiltinCalls
+from mpslint.semantics.worlds.machines import ALL
+from mpslint.semantics.worlds.state import Env, Function
+from mpslint.semantics.worlds.statements import Statements
+from mpslint.semantics.worlds.values import (
+    BOUND,
+    FUNCTION,
+    MAPPING,
+    NAME,
+    NO_TESTS,
+    PARTIAL,
+    SEQUENCE,
+    UNK,
+    Atom,
+    Tests,
+    Value,
+    one,
+)
+
+_STARTED = ("threading.Thread", "threading.Timer", "multiprocessing.Process")
+"""Classes of the standard library (torch.multiprocessing has the last as well) that run `target`,
+of a timer `function`, with `args` and `kwargs`."""
+
+
+class DeferredCalls(BuiltinCalls, Statements):
+    def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
+        raise NotImplementedError
+
+    def partial_call(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
+        """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
+        callee = one(args[0], self.frame.mask)
+        if callee.kind == NAME and callee.v in facts.ANSWERS:
+            return Atom(PARTIAL, (callee, args[1:], keywords))
+        if callee.kind == NAME and str(callee.v).startswith("torch."):
+            self.call(node, callee, args[1:], keywords)
+        elif callee.kind in (FUNCTION, BOUND):
+            self._called_later(callee, node.args[0], node, args[1:], keywords)
+            return Atom(PARTIAL, (callee, args[1:], keywords))
+        return UNK
+
+    def started(self, name: str, node: ast.Call, keywords: Env) -> bool:
+        """Whether a function of the file is started by itself, with the arguments that stand
+        there."""
+        if not name.endswith(_STARTED):
+            return False
+        called = "function" if name.endswith("Timer") else "target"
+        target = one(keywords.get(called, UNK), self.frame.mask)
+        if target.kind not in (FUNCTION, BOUND):
+            return False
+        first = one(keywords.get("args", UNK), self.frame.mask)
+        named = one(keywords.get("kwargs", UNK), self.frame.mask)
+        given = list(first.v) if first.kind == SEQUENCE else []
+        more = dict(named.v) if named.kind == MAPPING else {}
+        for keyword in node.keywords:
+            if keyword.arg == called:
+                self._called_later(target, keyword.value, node, given, more)
+        return True
+
+    def _called_later(
+        self, callee: Atom, named: ast.expr, node: ast.Call, args: list[Value], keywords: Env
+    ) -> None:
+        """That it was named here hands it to nobody else: it is called with what is given here.
+        What it raises ends the run of who calls it then."""
+        function = callee.v
+        if function.home is not self:
+            self.given_away(node, args, keywords)
+            return
+        if isinstance(named, ast.Name) and function.handed:
+            function.handed.pop()
+            function.escaped = bool(function.handed)
+        given = self.bound_arguments(function, node, args, keywords, bound=callee.kind == BOUND)
+        self.called_from(function, node, given)
+        if not function.relevant:
+            for value in (*args, *keywords.values()):
+                self.kept(value, "")
+
+    def here(self) -> tuple[int, Tests]:
+        """Where a call is made. A function that names no device and starts a process group by a
+        helper says nothing of what it calls then: others start none."""
+        frame = self.frame
+        if frame.own and frame.function is not None and frame.function.leading:
+            return ALL, NO_TESTS
+        return frame.mask, frame.tests
+
+    def called_from(self, function: Function, node: ast.Call, given: Env) -> None:
+        """Keeps that a function of this file is called here, and with what."""
+        function.calls[id(node)] = (*self.here(), given)
+        function.callers.add(self.frame.function)
+        function.refused |= self.frame.refused
+        function.gate = function.gate or self.frame.gate
+
+    def bound_arguments(
+        self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
+    ) -> Env:
+        """What the parameters of a function stand for in a call."""
+        arguments = function.node.args
+        names = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+        if function.cls is not None and not function.static:
+            if bound or any(
+                isinstance(item, ast.Name) and item.id == "classmethod"
+                for item in function.node.decorator_list
+            ):
+                names = names[1:]
+        given: Env = dict(zip(names, args, strict=False))
+        given.update(keywords)
+        starred = any(isinstance(item, ast.Starred) for item in node.args)
+        if starred or any(item.arg is None for item in node.keywords):
+            # What is given by position, `**` cannot give.
+            known = keywords if starred else given
+            unknown = dict.fromkeys([*names, *(item.arg for item in arguments.kwonlyargs)], UNK)
+            given = {**unknown, **known}
+        return given

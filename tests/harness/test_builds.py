@@ -138,11 +138,16 @@ def test_a_compiled_kernel_of_the_build_gives_way_to_the_composition(tmp_path: P
 
 
 def test_a_kernel_of_the_build_for_other_layouts_is_not_reached(tmp_path: Path) -> None:
-    call = "x.detach().to_sparse()._values()"
-    said = plain(
-        tmp_path, A_KERNEL_OF_THE_BUILD, "_sparse_coo_tensor_with_dims_and_tensors", call, "cuda"
-    )
+    call = "torch.ops.aten.sparse_sampled_addmm(torch.diag(x).detach().to_sparse(), x, x)"
+    said = plain(tmp_path, A_KERNEL_OF_THE_BUILD, "sparse_sampled_addmm", call, "cuda")
     assert said == "SimulatorLimit\n"
+
+
+def test_a_kernel_of_the_build_for_sparse_tensors_gives_way_to_the_simulated_one(
+    tmp_path: Path,
+) -> None:
+    name, call = "_sparse_coo_tensor_with_dims_and_tensors", "x.detach().to_sparse()._values()"
+    assert plain(tmp_path, A_KERNEL_OF_THE_BUILD, name, call, "cuda") == "gave cuda:0\n"
 
 
 def test_streams_and_events_are_what_torch_before_2_6_asks_them_to_be(

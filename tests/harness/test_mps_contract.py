@@ -89,8 +89,7 @@ REFUSED = {
     "cuda generator": "RuntimeError: Cannot get CUDA generator without ATen_cuda library",
     "load to cuda": "AttributeError: module 'torch.mps' has no attribute 'current_device'",
     "metal shader": "SimulatorLimit: simulated mps: Metal shaders cannot run on this machine",
-    "sparse": "SimulatorLimit: simulated mps:",
-    "sparse moved": "SimulatorLimit: simulated mps:",
+    "compressed sparse": "SimulatorLimit: simulated mps:",
 }
 WITHOUT_KERNEL = {
     "eig": "aten::linalg_eig",
@@ -99,7 +98,7 @@ WITHOUT_KERNEL = {
 ALLOWED = [
     "numpy(force)", "tolist", "0-dim cpu", "index by cpu", "set a row from cpu", "cpu().double()",
     "complex64", "bfloat16", "int64", "adaptive pool, divisible", "svd falls back",
-    "det backward",
+    "det backward", "sparse", "sparse moved",
     "cuda.empty_cache", "cuda.manual_seed_all", "cuda.memory_allocated", "cuda.is_bf16_supported",
 ]  # fmt: skip
 

@@ -137,7 +137,8 @@ CASES = {
     # simulation
     "metal shader": lambda: torch.mps.compile_shader(""),
     "sparse": lambda: torch.eye(2, device=D).to_sparse(),
-    "sparse moved": lambda: torch.eye(2).to_sparse().to(D) + 0,
+    "compressed sparse": lambda: torch.eye(2, device=D).to_sparse_csr(),
+    "sparse moved": lambda: torch.eye(2).to_sparse().to(D) * 2,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -38,9 +38,9 @@ def no_mps_kernel(name: str) -> NotImplementedError:
     )
 
 
-def _no_cuda_kernel(name: str) -> NotImplementedError:
+def _no_cuda_kernel(name: str, key: str = "CUDA") -> NotImplementedError:
     return NotImplementedError(
-        f"Could not run '{name}' with arguments from the 'CUDA' backend. This could be because "
+        f"Could not run '{name}' with arguments from the '{key}' backend. This could be because "
         "the operator doesn't exist for this backend, or was omitted during the selective/custom "
         "build process (if using custom build)."
     )
@@ -84,6 +84,12 @@ def _uses_other_layout(args: Any) -> bool:
     )
 
 
+def _all_in_coordinates(values: Iterable[Any]) -> bool:
+    """Whether there are no other tensors than dense ones and sparse ones in coordinate form."""
+    layouts = {value.layout for value in values if isinstance(value, torch.Tensor)}
+    return torch.sparse_coo in layouts and layouts <= {torch.sparse_coo, torch.strided}
+
+
 def fallback(operator: Any, *args: Any, **kwargs: Any) -> Any:
     """Called for every operator that has no kernel on the simulated device."""
     name = qualified_name(operator)
@@ -101,6 +107,13 @@ def fallback(operator: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def other_layout(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    """Called for every operator on a sparse, quantised or nested tensor of the device."""
+    """Called for every operator without a kernel on a sparse, quantised or nested tensor."""
+    if not SIM.is_mps and _all_in_coordinates([*args, *kwargs.values()]):
+        raise _no_cuda_kernel(qualified_name(operator), "SparseCUDA")
+    return not_simulated(operator, *args, **kwargs)
+
+
+def not_simulated(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Called where a build for the device has a kernel for such tensors and the simulation none."""
     name = qualified_name(operator)
     raise limit(f"{name} needs sparse, quantised or nested tensors, which are not simulated")

@@ -12,7 +12,15 @@ import torch
 
 from .. import absent
 from ..optable import OperatorTable
-from . import attention, collectives, fallback, memory_kernels, substitutes, sync_points
+from . import (
+    attention,
+    collectives,
+    coordinates,
+    fallback,
+    memory_kernels,
+    substitutes,
+    sync_points,
+)
 from .kernel import Details, make_kernel
 from .mps_rules import RULES
 from .state import SIM, limit
@@ -24,8 +32,10 @@ _shadows: dict[tuple[str, str], Any] = {}
 # is the same arithmetic and spares a second forward pass in the backward.
 _COMPOSITE_INSTEAD = {"_fused_rms_norm", "max_pool2d", "max_pool2d_backward"}
 
-# Tensors of these layouts have dispatch keys of their own, for which nothing is registered.
-_OTHER_LAYOUTS = ("Sparse", "SparseCsr", "Quantized", "NestedTensor")
+# Tensors of these layouts have dispatch keys of their own; of them only sparse ones in coordinate
+# form are simulated.
+_COORDINATES = "Sparse"
+_OTHER_LAYOUTS = (_COORDINATES, "SparseCsr", "Quantized", "NestedTensor")
 
 # Not kernels of the real backends, but what their composites are computed with here.
 _NEEDED = {
@@ -170,6 +180,24 @@ def _other_keys() -> list[str]:
     return found
 
 
+def _give_coordinates(table: OperatorTable) -> set[str]:
+    """Kernels for sparse tensors in coordinate form; returns which operators have one."""
+    if not coordinates.are_there():
+        return set()
+    key = _COORDINATES + SIM.spec.key
+    library = _library("aten", key)
+    _libraries.append(library)
+    computed = table.registered(_COORDINATES + "CPU")
+    given = set()
+    for name in sorted(table.registered(key) & computed):
+        operator = find_operator(name)
+        if operator is not None:
+            kernel = coordinates.kernel_for(operator, name, table.is_checked(name))
+            _give(library, name, kernel, key)
+            given.add(name)
+    return given
+
+
 def install(table: OperatorTable) -> int:
     """Register all kernels; returns how many."""
     registrar = Registrar(table)
@@ -187,8 +215,9 @@ def install(table: OperatorTable) -> int:
             other = _library("_", key)
             _libraries.append(other)
             other.fallback(fallback.other_layout)
+            done = _give_coordinates(table) if key == _COORDINATES + SIM.spec.key else set()
             if SIM.name in absent.BUILT_FOR:
-                _shadow(key, set(), fallback.other_layout)
+                _shadow(key, done, fallback.not_simulated)
         if SIM.name in absent.BUILT_FOR:
             _shadow(SIM.spec.key, registrar.done, fallback.fallback)
     return len(registrar.done)

@@ -8,6 +8,7 @@ torch imports the same memory as a genuine tensor of the other device: right dis
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 import torch
 
@@ -32,6 +33,10 @@ _KDL_CPU = 1
 _strided = torch.strided
 _as_strided = torch.ops.aten.as_strided.default
 CPU_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+SPARSE_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.SparseCPU)
+_coordinates = torch.sparse_coo
+_indices, _values = torch.ops.aten._indices.default, torch.ops.aten._values.default
+_from_parts = torch.ops.aten._sparse_coo_tensor_with_dims_and_tensors.default
 
 # dtypes that need a closer look on the way in; all others take the short path
 _SPECIAL_DTYPES = {torch.complex32, torch.complex64, *contract.MPS_REFUSED_DTYPES}
@@ -79,6 +84,8 @@ def _with_strides_of(source: Tensor, view: Tensor) -> Tensor:
 def to_host(tensor: Tensor) -> Tensor:
     """A CPU tensor over the bytes of a simulated device tensor (below autograd)."""
     if tensor.layout is not _strided:
+        if tensor.layout is _coordinates:
+            return _with_parts(tensor, to_host, torch.device("cpu"))
         raise limit(f"layout {tensor.layout} is not simulated")
     if _complex_seen and (tensor.is_conj() or tensor.is_neg()):
         return _to_host_with_bits(tensor)
@@ -113,6 +120,8 @@ def to_device(tensor: Tensor) -> Tensor:
     simulated.
     """
     if tensor.layout is not _strided:
+        if tensor.layout is _coordinates:
+            return coordinates_on_device(tensor)
         raise limit(f"layout {tensor.layout} is not simulated")
     if tensor.dtype in _SPECIAL_DTYPES:
         tensor = _checked(tensor)
@@ -126,6 +135,29 @@ def to_device(tensor: Tensor) -> Tensor:
         raise limit("the CPU kernel returned a tensor without storage")
     TRACKER.add(view)
     return view
+
+
+def coordinates_on_device(tensor: Tensor) -> Tensor:
+    """The same for a sparse tensor in coordinate form, which is two dense ones."""
+    return _with_parts(tensor, to_device, SIM.device)
+
+
+def _with_parts(tensor: Tensor, moved: Callable[[Tensor], Tensor], device: torch.device) -> Tensor:
+    indices = _indices.redispatch(SPARSE_KEYS, tensor)
+    values = _values.redispatch(SPARSE_KEYS, tensor)
+    made: Tensor = _from_parts.redispatch(
+        SPARSE_KEYS,
+        tensor.sparse_dim(),
+        tensor.dense_dim(),
+        list(tensor.shape),
+        moved(indices),
+        moved(values),
+        dtype=tensor.dtype,
+        layout=_coordinates,
+        device=device,
+        is_coalesced=tensor.is_coalesced(),
+    )
+    return made
 
 
 def _checked(tensor: Tensor) -> Tensor:

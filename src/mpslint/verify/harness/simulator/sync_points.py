@@ -28,6 +28,8 @@ _CUDA: dict[str, SyncPoint] = {
     "bincount": (_SHAPE, 2),
     "histc": ("reads the range", 2),
     "repeat_interleave.Tensor": (_SHAPE, 2),
+    "_to_sparse": (_SHAPE, 1),
+    "_to_sparse.sparse_dim": (_SHAPE, 1),
     "_linalg_svd": ("solver status", 2),
     "_linalg_eigh": ("solver status", 1),
     "_ctc_loss": ("lengths are copied to the device", 3),

@@ -92,6 +92,31 @@ def test_weights_can_be_moved_by_rounding_errors_and_nothing_else_is(
     assert moved.report["device_ops"] == plain.report["device_ops"]
 
 
+LOWERED = """
+import torch
+x = torch.ones(4, 4, device="{device}")
+with torch.autocast("{device}", dtype=torch.bfloat16, enabled={on}):
+    x @ x
+"""
+
+
+@pytest.mark.parametrize(("on", "used"), [(True, ["bfloat16"]), (False, [])])
+@pytest.mark.parametrize("device", ["cuda", "mps", "cpu"])
+def test_a_precision_counts_where_autocast_is_on(
+    quick: Run, device: str, on: bool, used: list[str]
+) -> None:
+    report = quick(LOWERED.format(device=device, on=on), "--device", device).report
+    assert report["lowered"] == used
+
+
+def test_a_scaler_that_scales_is_told(quick: Run) -> None:
+    on_cuda, on_mps = (
+        quick(SCALED.format(device=device), "--device", device).report["lowered"]
+        for device in ("cuda", "mps")
+    )
+    assert (on_cuda, on_mps) == (["GradScaler"], [])
+
+
 DRAWN = """
 import torch
 where = torch.device("{where}")

@@ -78,49 +78,70 @@ def test_a_file_that_is_not_written_is_not_excused_by_rounding() -> None:
     assert "does not" in str(allowed.beyond(running([]), FAR))
 
 
-def test_a_program_that_chooses_its_precision_runs_without_autocast_as_well() -> None:
-    asked: list[tuple[str, ...]] = []
+def using(run: Launch, device: str, *types: str) -> Launch:
+    """The same numbers on another device, with these types below float32."""
+    report = {**(run.report or {}), "lowered": list(types)}
+    return run._replace(device=device, report=report)
 
-    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
-        asked.append(options)
-        return CALM
 
-    found = list(Rounded(again, mixed=True).of(CALM, same_device=False))
-    off = "--full-precision"
-    assert asked == [(off,), (off, "--nudge", "1"), ("--nudge", "1")]
+class Asked:
+    """Runs a program again, and remembers how."""
+
+    def __init__(self, *runs: Launch) -> None:
+        self.runs, self.options = list(runs), list[tuple[str, ...]]()
+
+    def __call__(self, _run: Launch, options: tuple[str, ...]) -> Launch:
+        self.options.append(options)
+        return self.runs[min(len(self.options), len(self.runs)) - 1]
+
+
+OFF, NUDGED = ("--full-precision",), ("--nudge", "1")
+MIXED = using(WILD, "cuda", "bfloat16")
+
+
+def test_a_port_that_does_without_autocast_is_held_against_the_original_without() -> None:
+    asked = Asked(CALM)
+    found = list(Rounded(asked).of(MIXED, using(CALM, "mps")))
+    assert asked.options == [OFF, OFF + NUDGED]
     rounding = ", to within what rounding alone makes of them"
-    said = [", without autocast", f", without autocast{rounding}", rounding]
-    assert [allowed.said for allowed in found] == said
+    assert [allowed.said for allowed in found] == [
+        ", without autocast",
+        f", without autocast{rounding}",
+    ]
+
+
+def test_a_scaler_alone_is_no_autocast() -> None:
+    asked = Asked(CALM)
+    scaled = using(WILD, "cuda", "GradScaler", "float16")
+    assert (
+        next(Rounded(asked).of(scaled, using(CALM, "mps", "GradScaler"))).beyond(CALM, FAR) is None
+    )
+    assert asked.options == [OFF]
 
 
 def test_what_agrees_without_autocast_needs_no_further_run() -> None:
-    asked: list[tuple[str, ...]] = []
-
-    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
-        asked.append(options)
-        return CALM
-
-    first = next(Rounded(again, mixed=True).of(WILD, same_device=False))
+    asked = Asked(CALM)
+    first = next(Rounded(asked).of(MIXED, using(CALM, "mps")))
     assert first.beyond(CALM, FAR) is None
     assert first.beyond(WILD, FAR)
-    assert asked == [("--full-precision",)]
+    assert asked.options == [OFF]
 
 
-def test_on_the_same_device_it_has_no_reason_to_choose_another() -> None:
-    asked: list[tuple[str, ...]] = []
+@pytest.mark.parametrize(
+    "port", [using(CALM, "cuda"), using(CALM, "mps", "bfloat16")], ids=["same device", "as well"]
+)
+def test_who_has_no_reason_to_do_without_is_held_against_the_original_as_it_is(
+    port: Launch,
+) -> None:
+    asked = Asked(CALM)
+    list(Rounded(asked).of(MIXED, port))
+    assert asked.options == [NUDGED]
 
-    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
-        asked.append(options)
-        return CALM
 
-    list(Rounded(again, mixed=True).of(CALM, same_device=True))
-    assert asked == [("--nudge", "1")]
-
-
-@pytest.mark.parametrize("mixed", [False, True])
-def test_where_such_a_run_fails_nothing_is_learned(mixed: bool) -> None:
+@pytest.mark.parametrize("port", [using(CALM, "mps"), using(CALM, "mps", "bfloat16")])
+def test_where_such_a_run_fails_nothing_is_learned(port: Launch) -> None:
     failed: Any = launch("cuda", outcome="error", error={"type": "E", "message": ""})
-    assert not list(Rounded(lambda _run, _options: failed, mixed).of(CALM, same_device=False))
+    assert not list(Rounded(Asked(failed)).of(MIXED, port))
 
 
 def test_the_width_of_a_last_digit_is_a_margin_too() -> None:

@@ -118,24 +118,33 @@ class Margins:
 class Rounded:
     """`run` runs the program of a launch once more, with options of the harness."""
 
-    def __init__(self, run: Callable[[Launch, tuple[str, ...]], Launch], mixed: bool) -> None:
-        self._run, self._mixed = run, mixed
+    def __init__(self, run: Callable[[Launch, tuple[str, ...]], Launch]) -> None:
+        self._run = run
         self._known: dict[tuple[str, tuple[str, ...]], Launch] = {}
 
-    def of(self, reference: Launch | None, same_device: bool) -> Iterator[Margins]:
-        """What is allowed around the numbers of this run; and, on another device than its own,
-        around those that the program gives without autocast, which a port may well do without.
+    def of(self, reference: Launch | None, patched: Launch) -> Iterator[Margins]:
+        """What is allowed around the numbers of this run; on another device than its own a port may
+        well do without autocast, and then around those that the program gives without.
         """
         if reference is None or reference.kind == "real":
             return
-        mixed = self._mixed and reference.device != "cpu" and not same_device
-        full = self._once(reference, _IN_FULL) if mixed else None
+        if does_without(reference, patched):
+            yield from self.in_full(reference)
+        elif (moved := self._once(reference, _NUDGED)) is not None:
+            yield Margins(reference, [moved])
+
+    def in_full(self, reference: Launch) -> Iterator[Margins]:
+        """Around the numbers that it gives without autocast: none, then what rounding makes."""
+        full = self._once(reference, IN_FULL)
         if full is not None:
             yield Margins(full, [], "without autocast")
-            if (moved := self._once(reference, _IN_FULL + _NUDGED)) is not None:
+            if (moved := self._once(reference, IN_FULL + _NUDGED)) is not None:
                 yield Margins(full, [moved], "without autocast")
-        if (moved := self._once(reference, _NUDGED)) is not None:
-            yield Margins(reference, [moved])
+
+    def of_autocast(self, reference: Launch) -> Margins | None:
+        """Around its numbers, as far as autocast moves them."""
+        full = self._once(reference, IN_FULL)
+        return None if full is None else Margins(reference, [full])
 
     def _once(self, reference: Launch, options: tuple[str, ...]) -> Launch | None:
         """A run that ends as the reference does."""
@@ -146,7 +155,25 @@ class Rounded:
         return run if classify(run).ok and run.outcome == reference.outcome else None
 
 
-_NUDGED, _IN_FULL = ("--nudge", "1"), ("--full-precision",)
+_NUDGED, IN_FULL = ("--nudge", "1"), ("--full-precision",)
+
+
+SCALER = "GradScaler"
+
+
+def lowered(launch: Launch) -> set[str]:
+    """The types below float32 that autocast used in a run, and GradScaler."""
+    return set(launch.value("lowered", []))
+
+
+def does_without(reference: Launch, patched: Launch) -> bool:
+    """Whether autocast was used in the one run and not in the other, on another device; a scaler
+    without autocast changes no number.
+    """
+    if (reference.device, reference.kind) == (patched.device, patched.kind):
+        return False
+    used, here = lowered(reference), lowered(patched)
+    return bool(used) and used != here and here <= {SCALER}
 
 
 def margins(one: Sequence[float], others: Sequence[Sequence[float]]) -> list[float]:

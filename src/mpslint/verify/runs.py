@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mpslint.verify.launch import Launch
-from mpslint.verify.report import SKIPPED, Report, Run
+from mpslint.verify.report import SIMULATED, SKIPPED, Report, Run
 from mpslint.verify.request import Request
 from mpslint.verify.verdict import Judgement
 
@@ -39,6 +40,19 @@ def run_of(launch: Launch, judged: Judgement) -> Run:
         left_out=judged.left_out,
         unavailable=launch.outcome == "unavailable",
     )
+
+
+def noted(runs: Sequence[Run], left_out: Iterable[str], unread: Iterable[str]) -> list[str]:
+    """What a reader of a report should know: the devices are simulated, and which files were not
+    copied or not compared.
+    """
+    notes = []
+    if any(run.kind == "simulated" and run.seconds for run in runs):
+        notes.append(SIMULATED)
+    for what, names in {"left out of the copy": [*left_out], "not compared": [*unread]}.items():
+        if names:
+            notes.append(f"{what}: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}")
+    return notes
 
 
 def with_verdict(run: Run, verdict: str, reason: str) -> Run:

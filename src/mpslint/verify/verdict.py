@@ -14,7 +14,8 @@ from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.pace import Pace
 from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
-from mpslint.verify.rounding import Margins
+from mpslint.verify.rounding import Margins, does_without
+from mpslint.verify.same_precision import Beyond
 from mpslint.verify.saved import Unstable, uncomparable
 
 _QUICK = 0.25  # an original that needs less than this share of the limit makes a timeout a failure
@@ -63,8 +64,8 @@ class Basis(NamedTuple):
 
     reference: the original's run (None: it could not run, `refused` says why);
     stability: runs the reference again, called only when numbers differ;
-    margins: how far rounding moves the reference's numbers, asked for only when they differ, on the
-    same device or another;
+    margins: how far rounding moves the reference's numbers, asked for only when they differ;
+    lowered: whether they agree but for autocast, which both use;
     excuse: why numbers may differ on another device than the reference's (None: they may not);
     pace: where the harness ends a run;
     mixed_precision: whether the script uses autocast or a GradScaler;
@@ -78,7 +79,8 @@ class Basis(NamedTuple):
     pace: Pace
     mixed_precision: bool = False
     trains: bool = False
-    margins: Callable[[bool], Iterable[Margins]] = lambda _same_device: ()
+    margins: Callable[[Launch], Iterable[Margins]] = lambda _patched: ()
+    lowered: Callable[[Launch, Beyond], str | None] = lambda _patched, _beyond: None
 
 
 _UNDECIDED = {
@@ -195,6 +197,12 @@ def _numbers(
         if not compare.has_numbers(reference):
             seen.not_compared = "neither gave numbers to compare"
         return None
+    if patched.kind != "real" and does_without(reference, patched):
+        # The run without autocast tells by itself where the numbers are the very same.
+        exact = next(iter(basis.margins(patched)), None)
+        if exact is not None and exact.beyond(patched, tolerance) is None:
+            seen.within = exact.said
+            return None
     stability = basis.stability()
     if not stability.values:
         if far := spread.outside(stability.runs, patched):
@@ -213,16 +221,24 @@ def _numbers(
         if not compare.has_numbers(reference, lines, files, logs):
             seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
+
+    def beyond(allowed: Margins, run: Launch) -> str | None:
+        return allowed.beyond(run, tolerance, lines, logs, files)
+
     said = ""
-    for allowed in basis.margins(same_device) if patched.kind != "real" else ():
-        beyond = allowed.beyond(patched, tolerance, lines, logs, files)
-        if beyond is None:
+    for allowed in basis.margins(patched) if patched.kind != "real" else ():
+        far = beyond(allowed, patched)
+        if far is None:
             seen.left_out += _changing(stability)
             seen.within = allowed.said
             return None
-        said = said or beyond
+        said = said or far
     if same_device:
         return Judgement(FAIL, said or wrong.text)
+    if within := basis.lowered(patched, beyond):
+        seen.left_out += _changing(stability)
+        seen.within = within
+        return None
     if excuse := basis.excuse(patched):
         seen.not_compared = f"numbers not compared: {excuse}"
         return None

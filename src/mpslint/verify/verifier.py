@@ -17,6 +17,7 @@ from mpslint.verify import (
     pace,
     precision,
     progress,
+    same_precision,
     side_by_side,
     verdict,
 )
@@ -28,15 +29,14 @@ from mpslint.verify.report import (
     INCONCLUSIVE,
     PASS,
     RAN,
-    SIMULATED,
     Report,
     Run,
     covering,
     overall,
 )
 from mpslint.verify.request import Request
-from mpslint.verify.rounding import Rounded
-from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
+from mpslint.verify.rounding import IN_FULL, Rounded
+from mpslint.verify.runs import noted, run_of, skipped, unrun, with_verdict
 from mpslint.verify.texts import Texts
 from mpslint.verify.verdict import Basis, Judgement
 from mpslint.verify.workshop import Files, Workshop
@@ -84,8 +84,7 @@ class _Verification:
         self.notes: list[str] = []
         self._real: list[str] | None = None
         self.repeats = Repeats(self._repeat)
-        texts = [self.text, *self.original.values()]
-        self.rounded = Rounded(self._otherwise, any(map(precision.is_mixed, texts)))
+        self.rounded = Rounded(self._otherwise)
 
     def run(self, began: float) -> Report:
         refused = self._set_up()
@@ -227,12 +226,14 @@ class _Verification:
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 
-    def _judge(self, launch: Launch, launches: dict[str, Launch]) -> Judgement:
+    def _judge(
+        self, launch: Launch, launches: dict[str, Launch], files: Files | None = None
+    ) -> Judgement:
         if self.request.has_original:
-            judged = verdict.judge(launch, self._basis(self.reference))
+            judged = verdict.judge(launch, self._basis(self.reference, files))
         else:
             peer = launches.get("cpu") if launch.device != "cpu" else None
-            judged = verdict.judge_alone(launch, peer, self._basis(peer))
+            judged = verdict.judge_alone(launch, peer, self._basis(peer, files))
             if judged.verdict == RAN and launch.device == "cpu" and len(launches) > 1:
                 return Judgement(PASS, "ran; the others are held against it", judged.notes)
         wrong = self.texts.wrong_on(launch.device) if judged.verdict in _GOOD else None
@@ -240,7 +241,7 @@ class _Verification:
             return Judgement(FAIL, early)
         return Judgement(INCONCLUSIVE, wrong, judged.notes) if wrong else judged
 
-    def _basis(self, reference: Launch | None) -> Basis:
+    def _basis(self, reference: Launch | None, files: Files | None = None) -> Basis:
         return Basis(
             reference,
             self.refused,
@@ -249,7 +250,14 @@ class _Verification:
             self.pace,
             precision.is_mixed(self.text),
             self.texts.trains(),
-            lambda same_device: self.rounded.of(reference, same_device),
+            lambda patched: self.rounded.of(reference, patched),
+            lambda run, beyond: same_precision.agrees(
+                reference,
+                run,
+                self.rounded,
+                lambda: self._otherwise(run, IN_FULL, files or self.patched),
+                beyond,
+            ),
         )
 
     def _repeat(self, reference: Launch) -> Launch:
@@ -258,12 +266,11 @@ class _Verification:
             return self._original_on(reference.device, again=True, real=real)
         return self._patched_on(reference.device, self.patched, "script once more", real)
 
-    def _otherwise(self, reference: Launch, options: tuple[str, ...]) -> Launch:
-        """The reference's program in which rounding, or the precision, is another."""
-        files = self.original if self.request.has_original else self.patched
-        device, room = reference.device, self.workshop
-        with progress.told(f"with other rounding on {reference.name}", self.tell):
-            return room.launch(files, device, pace=self.pace, options=options)
+    def _otherwise(self, run: Launch, how: tuple[str, ...], files: Files | None = None) -> Launch:
+        """The program of a run, else the reference's, with another rounding or precision."""
+        files = files or (self.original if self.request.has_original else self.patched)
+        with progress.told(f"with other rounding on {run.name}", self.tell):
+            return self.workshop.launch(files, run.device, pace=self.pace, options=how)
 
     def _excuse(self, patched: Launch) -> str | None:
         plain = (lambda: self._original_on("cpu")) if self.request.has_original else None
@@ -310,7 +317,7 @@ class _Verification:
         for broken in mutant.candidates(self.text):
             files = {**self.patched, self.request.script: broken.text}
             launch = self._patched_on(device, files, f"negative control ({broken.what})")
-            judged = self._judge(launch, {**launches, device: launch})
+            judged = self._judge(launch, {**launches, device: launch}, files)
             if judged.verdict not in _GOOD:
                 return runs, f"a copy that {broken.what} was rejected ({judged.reason})"
         reason = "the check could not tell a broken script from a right one"
@@ -329,14 +336,7 @@ class _Verification:
         judged = overall(accelerators.counted(runs))
         far = extent.of(self.reference or (self.ran[0][0] if self.ran else None))
         verdict_, reason = covering(judged, lines, tuple(left_out), far)
-        notes = list(self.notes)
-        if any(run.kind == "simulated" and run.seconds for run in runs):
-            notes.append(SIMULATED)
-        lists = {"left out of the copy": self.workshop.left_out}
-        lists["not compared"] = tuple(self.workshop.unread)
-        for what, names in lists.items():
-            if names:
-                notes.append(f"{what}: {', '.join(names[:5])}{' ...' if len(names) > 5 else ''}")
+        notes = [*self.notes, *noted(runs, self.workshop.left_out, self.workshop.unread)]
         return Report(
             self.request.script,
             tuple(runs),

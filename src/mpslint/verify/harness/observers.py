@@ -15,6 +15,7 @@ from . import (
     device_calls,
     eager_compile,
     lazy_dynamo,
+    lowered,
     perturbing,
     placement,
     scaled,
@@ -50,6 +51,7 @@ def install(options: Options) -> None:
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     _place_backward_passes()
     scaled.install(_host_view)
+    lowered.install()
     perturbing.install(options, _host_view)
     if options.kind != "real":
         eager_compile.install(options)

@@ -36,8 +36,8 @@ class Recorder(Guarded):
         "_last_totals", "_ops", "_waited", "calls", "clocks", "copies", "digests", "drawn",
         "events", "fallbacks", "forwards",
         "from_children", "importing_torch", "in_part", "limits", "lines_of_children", "losses",
-        "notes", "optimizers", "parameters_on_device", "reached", "self_test", "simulates",
-        "started", "step_rows", "steps", "switches", "syncs", "tell",
+        "lowered", "notes", "optimizers", "parameters_on_device", "reached", "self_test",
+        "simulates", "started", "step_rows", "steps", "switches", "syncs", "tell",
         "trace", "unavailable", "visible_devices",
     )  # fmt: skip
 
@@ -49,6 +49,7 @@ class Recorder(Guarded):
         self._ops = 0
         self._waited = (0, False)  # after which operation, and whether the script asked for it
         self.clocks: list[tuple[int, int, bool]] = []
+        self.lowered: set[str] = set()  # types of autocast that were used, and "GradScaler"
         self.drawn = 0  # random numbers, on the device, from its default generator
         self.steps = 0
         self.forwards = 0

@@ -122,6 +122,7 @@ class ReportWriter:
             "device_calls": recorder.calls,
             "clocks": recorder.clocks,
             "drawn": recorder.drawn,
+            "lowered": sorted(recorder.lowered),
             "stdout_numbers": None,
             "logged": log_lines.LINES,
             "placement": _placement(),

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch.utils.weak import WeakIdKeyDictionary
 
+from .recorder import RECORDER
+
 _by: Any = WeakIdKeyDictionary()
 
 
@@ -25,6 +27,7 @@ def install(host_view: Callable[[torch.Tensor], torch.Tensor]) -> None:
     def remembered(self: Any, outputs: Any) -> Any:
         result = scale(self, outputs)
         if isinstance(result, torch.Tensor) and result is not outputs:
+            RECORDER.lowered.add("GradScaler")
             _by[result] = float(host_view(self._scale))
         return result
 

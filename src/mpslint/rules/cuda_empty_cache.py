@@ -25,9 +25,9 @@ elif torch.backends.mps.is_available():
 Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
 Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
 CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
-function. Functions of a script that nothing calls. The last statement of a program: its memory goes
-with it. A constructor that has moved nothing yet, and a function that only then moves what it made:
-nothing of theirs is on a device.
+function. Functions of a script that nothing calls. The last statement of a program, or of an arm
+of a test behind which nothing runs: its memory goes with it. A constructor that has moved nothing
+yet, and a function that only then moves what it made: nothing of theirs is on a device.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -52,7 +52,6 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.first_use import is_before_first_use
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.unused import has_main
-from mpslint.semantics.value_syntax import is_main_test
 
 
 @rule(
@@ -98,7 +97,7 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
     while not isinstance(statement, ast.Module):
         parent = context.index.parents[statement]
         if isinstance(parent, ast.If):
-            if not is_main_test(parent.test) or parent.body[-1] is not statement:
+            if statement is not parent.body[-1] and statement not in parent.orelse[-1:]:
                 return False
         elif not isinstance(parent, ast.Module):
             return False
@@ -107,7 +106,14 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
             if not all(_is_at_rest(context, item) for item in behind):
                 return False
         statement = parent
-    return has_main(context)
+    return has_main(context) or _reads_arguments(context)
+
+
+def _reads_arguments(context: Context) -> bool:
+    """Whether the file reads the command line as soon as it runs: nobody imports such a program."""
+    return any(
+        context.index.function(call) is None for call in context.index.calls.get("parse_args", ())
+    )
 
 
 def _is_at_rest(context: Context, statement: ast.stmt) -> bool:

@@ -236,7 +236,9 @@ class Worlds:
         for earlier in self.events(Kind.MOVED):
             if earlier.function is not event.function or _place(earlier) >= _place(event):
                 continue
-            if not earlier.caught and not event.worlds & MAC & ~earlier.worlds:
+            if earlier.caught or earlier.moves_nothing:
+                continue
+            if not event.worlds & MAC & ~earlier.worlds:
                 return True
         return False
 

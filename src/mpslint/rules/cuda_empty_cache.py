@@ -27,7 +27,8 @@ Files that know no device and leave it to other modules. Calls behind a test for
 CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
 function. Functions of a script that nothing calls. The last statement of a program, or of an arm
 of a test behind which nothing runs: its memory goes with it. A constructor that has moved nothing
-yet, and a function that only then moves what it made: nothing of theirs is on a device.
+yet, and a function that only then moves what it made: nothing of theirs is on a device. The arm of
+an error whose text tells of something else than missing memory.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -43,6 +44,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.machines import SHORT_OF_MEMORY
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.opening import is_notebook
 from mpslint.patterns.backend_arm import serve_mps
@@ -67,6 +69,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
         if _ends_program(context, event.node) or is_before_first_use(context, event.node):
+            continue
+        if _repairs_something_else(context, event.node):
             continue
         fix = (
             partial(
@@ -107,6 +111,35 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
                 return False
         statement = parent
     return has_main(context) or _reads_arguments(context)
+
+
+def _repairs_something_else(context: Context, call: ast.Call) -> bool:
+    """Whether this stands in the arm of an error whose text is not one of missing memory."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.If) and child in parent.body:
+            texts = _texts_looked_for(parent.test)
+            if texts and not any(word in text for text in texts for word in SHORT_OF_MEMORY):
+                return context.index.enclosing(parent, ast.ExceptHandler) is not None
+        elif isinstance(parent, (*FUNCTIONS, ast.ExceptHandler)):
+            return False
+        child = parent
+    return False
+
+
+def _texts_looked_for(test: ast.expr) -> list[str]:
+    """The texts of `"a" in str(error) or "b" in str(error)`; none, where it asks anything else."""
+    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
+    found = [
+        part.left.value.lower()
+        for part in parts
+        if isinstance(part, ast.Compare)
+        and isinstance(part.ops[0], ast.In)
+        and isinstance(part.left, ast.Constant)
+        and isinstance(part.left.value, str)
+        and isinstance(part.comparators[0], ast.Call)
+    ]
+    return found if len(found) == len(parts) else []
 
 
 def _reads_arguments(context: Context) -> bool:

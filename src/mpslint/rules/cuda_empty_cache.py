@@ -117,8 +117,8 @@ def _repairs_something_else(context: Context, call: ast.Call) -> bool:
     """Whether this stands in the arm of an error whose text is not one of missing memory."""
     child: ast.AST = call
     for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If) and child in parent.body:
-            texts = _texts_looked_for(parent.test)
+        if isinstance(parent, ast.If) and child is not parent.test:
+            texts = _texts_found(context, parent.test, child in parent.body)
             if texts and not any(word in text for text in texts for word in SHORT_OF_MEMORY):
                 return context.index.enclosing(parent, ast.ExceptHandler) is not None
         elif isinstance(parent, (*FUNCTIONS, ast.ExceptHandler)):
@@ -127,19 +127,24 @@ def _repairs_something_else(context: Context, call: ast.Call) -> bool:
     return False
 
 
-def _texts_looked_for(test: ast.expr) -> list[str]:
-    """The texts of `"a" in str(error) or "b" in str(error)`; none, where it asks anything else."""
-    parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or) else [test]
-    found = [
-        part.left.value.lower()
-        for part in parts
-        if isinstance(part, ast.Compare)
-        and isinstance(part.ops[0], ast.In)
-        and isinstance(part.left, ast.Constant)
-        and isinstance(part.left.value, str)
-        and isinstance(part.comparators[0], ast.Call)
-    ]
-    return found if len(found) == len(parts) else []
+def _texts_found(context: Context, test: ast.expr, outcome: bool) -> list[str]:
+    """The texts of which one was found where `"a" in str(error) or "b" in str(error)` comes to
+    `outcome`; none, where it asks anything else."""
+    if isinstance(test, ast.Name):
+        given = context.flow.reaching(test)
+        value = given[0].value if len(given) == 1 and given[0].kind == "assign" else None
+        return _texts_found(context, value, outcome) if value is not None else []
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _texts_found(context, test.operand, not outcome)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if outcome else ast.And):
+        parts = [_texts_found(context, part, outcome) for part in test.values]
+        return [text for part in parts for text in part] if all(parts) else []
+    if not isinstance(test, ast.Compare) or not isinstance(test.comparators[0], ast.Call):
+        return []
+    if not isinstance(test.ops[0], ast.In if outcome else ast.NotIn):
+        return []
+    text = test.left.value if isinstance(test.left, ast.Constant) else None
+    return [text.lower()] if isinstance(text, str) else []
 
 
 def _reads_arguments(context: Context) -> bool:

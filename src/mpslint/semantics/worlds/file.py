@@ -71,6 +71,7 @@ class Worlds:
             uses: list[ast.AST] = [*index.calls.get(name, ())]
             if name in functions:
                 uses += index.names.get(name, ())
+                uses += index.attributes.get(name, ())
             around = [f for use in uses for f in self._around(use)]
             if around:
                 found[name] = list(dict.fromkeys(around))

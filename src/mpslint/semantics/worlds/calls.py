@@ -146,7 +146,7 @@ class Calls(DeferredCalls):
             return self.call_function(callee.v, node, args, keywords, bound=True)
         if kind == CLASS:
             # A trial below the test of `__name__` is not all that is made of a class.
-            trial = self.frame.function is None and self._is_below_main(node)
+            trial = self.frame.function is None and self.is_below_main(node)
             callee.v.made[id(node)] = (ALL, NO_TESTS) if trial else self.here()
             made = callee.v.methods.get("__init__")
             if made is not None:
@@ -176,7 +176,7 @@ class Calls(DeferredCalls):
         self.given(node, args, keywords, looks=False)
         return callee if kind == SKIP else UNK  # `skipUnless(...)(test)`: marked so
 
-    def _is_below_main(self, node: ast.AST) -> bool:
+    def is_below_main(self, node: ast.AST) -> bool:
         main = self.main
         return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 

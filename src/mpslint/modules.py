@@ -151,6 +151,16 @@ class Modules:
         own = os.path.basename(path)
         return [os.path.join(folder, name) for name in self._beside[folder] if name != own]
 
+    def below(self, path: str) -> list[str]:
+        """The modules of the folders beside the file at `path` from which it imports."""
+        folder, words = os.path.dirname(path), self.imported_by(path)
+        folders = [
+            os.path.join(folder, word.decode(errors="replace"))
+            for word in sorted(words)
+            if os.path.isdir(os.path.join(folder, word.decode(errors="replace")))
+        ]
+        return [name for one in folders for name in self.beside(os.path.join(one, ""))]
+
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""
         if path not in self._words:

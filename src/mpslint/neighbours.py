@@ -17,12 +17,9 @@ from mpslint.optional_modules import OptionalModules
 from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
+from mpslint.saved_around import SavedAround
 from mpslint.screening import names_in
-from mpslint.semantics.checkpoint_writers import (
-    all_saved_from_cpu,
-    saves_models_as_they_are,
-    saving_helpers,
-)
+from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     Given,
@@ -52,7 +49,6 @@ _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
 _HELD = (*_MACHINE, b"is_initialized", b"double", b"float64", b"import_module", b"__import__")
-_SAVING = frozenset({b"torch", b"save"})
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 
@@ -70,6 +66,7 @@ class Neighbours:
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
         self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
+        self._saved = SavedAround(self.modules, self.context)
         self._optional = OptionalModules(self.modules, self._runs, self._mentions)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -240,23 +237,9 @@ class Neighbours:
         return any(found) and False not in found
 
     def saves_models(self, context: Context) -> bool:
-        path = os.path.abspath(context.source.path)
-        folder = os.path.dirname(path)
-        beside = (*self.modules.beside(path), *self.modules.beside(folder))
-        self._note((folder, os.path.dirname(folder), *beside))
-        helpers = {
-            name
-            for other in beside
-            if self.modules.words(other) >= _SAVING and (saving := self.context(other))
-            for name in saving_helpers(saving)
-        }
-        wanted = {b"save", *map(_bytes, helpers)}
-        return saves_models_as_they_are(context, helpers) or any(
-            training.placement.file_uses_devices and saves_models_as_they_are(training, helpers)
-            for other in beside
-            if not wanted.isdisjoint(self.modules.words(other))
-            and (training := self.context(other))
-        )
+        saves, files = self._saved.models(context)
+        self._note(files)
+        return saves
 
     def develops(self, path: str, package: str) -> bool:
         found, looked = self.modules.made_around(self._absolute(path), package)

@@ -38,6 +38,19 @@ def test_a_file_that_saves_models_as_they_lie_on_the_device_reads_what_cuda_wrot
     assert confidence(LOAD + SAVE) is Confidence.CERTAIN
 
 
+FILLED = """
+def keep(nets, path):
+    for name in nets:
+        state = {}
+        state["net"] = nets[name].state_dict()
+        torch.save(state, path + name)
+"""
+
+
+def test_a_table_that_is_filled_key_by_key_with_states_is_a_checkpoint() -> None:
+    assert confidence(LOAD + FILLED) is Confidence.CERTAIN
+
+
 @pytest.mark.parametrize("beside", ["", DATA])
 def test_who_writes_the_checkpoints_elsewhere_is_not_known(beside: str) -> None:
     assert confidence(LOAD + beside) is Confidence.INFERRED
@@ -97,6 +110,48 @@ def test_a_program_beside_it_that_never_leaves_the_cpu_tells_nothing(tmp_path: P
     source = SourceFile(str(path), path.read_bytes())
     (found,) = lint(source, settings, elsewhere=Neighbours(settings))
     assert found.confidence is Confidence.INFERRED
+
+
+BELOW = """
+import torch
+from {0} import trained
+
+model = torch.nn.Linear(2, 2).cuda()
+{1}
+"""
+SAVER = """
+import torch
+
+def trained(model, path):
+    torch.save({"net": model.state_dict()}, path)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "used", "expected"),
+    [
+        ("lib.saver", "trained(model, path)", Confidence.CERTAIN),
+        ("lib.copies", "trained(model, path)", Confidence.INFERRED),
+        ("lib.saver", "", Confidence.INFERRED),
+        ("lib.other", "trained(model, path)", Confidence.INFERRED),
+    ],
+    ids=["asked to", "with another that copies", "imported alone", "of the same name"],
+)
+def test_a_program_beside_it_has_what_it_trained_saved_by_a_module_in_a_folder_below(
+    tmp_path: Path, module: str, used: str, expected: Confidence
+) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "saver.py").write_text(SAVER)
+    copies = SAVER + "\ndef kept(model, path):\n    torch.save(model.cpu().state_dict(), path)\n"
+    (tmp_path / "lib" / "copies.py").write_text(copies)
+    (tmp_path / "lib" / "other.py").write_text("def trained(model, path): ...")
+    (tmp_path / "train.py").write_text(BELOW.format(module, used))
+    path = tmp_path / "program.py"
+    path.write_text("from lib import shown\n" + LOAD)
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    assert found.confidence is expected
 
 
 HELPER = """

@@ -25,7 +25,8 @@ know MPS or another accelerator; refusals that name NVIDIA, or stand in front of
 NCCL.
 
 ## Fix safety
-Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say.
+Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say. The
+devices that are written out below (hardcoded-cuda-device) are selected in the same fix.
 
 ## References
 - PyTorch: docs/source/notes/mps.rst
@@ -37,6 +38,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
+from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -59,5 +61,5 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
             applicability=Applicability.UNSAFE if fixable else None,
-            fix=partial(admit_mps, context, test) if fixable else None,
+            fix=partial(open_refusal, context, test) if fixable else None,
         )

@@ -38,7 +38,7 @@ reaching.
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
 other use becomes the device at hand, or one that is selected after the imports. Unsafe behind an
-assertion of CUDA, which has to let MPS in as well. Code that spreads
+assertion of CUDA, which lets MPS in by the same fix. Code that spreads
 over several CUDA indices is reported, not rewritten; so are the settings of a file that never names
 torch.
 
@@ -49,21 +49,21 @@ torch.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Level, Severity
+from mpslint.patterns.behind_refusal import device_behind, is_replaceable, literal_slot
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.patterns.literal import replace_literal
 from mpslint.patterns.promises import literal_level
 from mpslint.rules.registry import Rule, rule
 from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
-from mpslint.semantics.devices import Literal, Slot
+from mpslint.semantics.devices import Slot
 from mpslint.semantics.leftovers import is_never_default
-from mpslint.semantics.worlds.choices import Written, devices_of, written
-from mpslint.semantics.worlds.events import Event, Kind
-from mpslint.semantics.worlds.refused import refusal_before
+from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -110,33 +110,20 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             f"{name} is a CUDA device: raises AssertionError where there is no CUDA",
             labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
         )
-    for event in context.worlds.without_twin:
-        if event.kind is not Kind.PLACED or event.on_mac:
-            continue
-        refusal = refusal_before(context.worlds, event)
-        if refusal is None and not event.arm:
-            continue  # Behind an early exit that exit is what is wrong.
-        for node in devices_of(event):
-            literal = literals.get(node)
-            slot = context.devices.slot(node) if literal is not None else None
-            yield _gated(context, rule, event, node, slot, refusal)
+    for behind in behind_cuda(context.worlds):
+        yield _gated(context, rule, behind)
 
 
-def _gated(
-    context: Context,
-    rule: Rule,
-    event: Event,
-    node: ast.expr,
-    slot: Slot | None,
-    refusal: ast.expr | None,
-) -> Finding:
-    gate = context.chains.gate(node) if slot is not None else None
-    literal = next((item for item in context.devices.literals if item.node is node), None)
-    if refusal is not None and literal is not None and slot is not None:
-        if literal_level(context, literal, slot) is None:
-            literal = None
-    else:
-        literal = None
+def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:
+    node, event, refusal = behind
+    level: Level = None
+    fix: Callable[[], Fix | None] | None = None
+    slot = literal_slot(context, node)
+    if refusal is not None:
+        if is_replaceable(context, node):
+            level, fix = Applicability.UNSAFE, partial(device_behind, context, behind)
+    elif slot is not None and context.chains.gate(node) is not None:
+        level, fix = partial(gates_level, context), partial(open_gates, context)
     return context.finding(
         rule,
         node,
@@ -144,24 +131,12 @@ def _gated(
         if refusal is not None
         else "a Mac's GPU is never used: things are moved only where CUDA is",
         severity=Severity.IGNORES,
-        labels=context.decided(event),
-        applicability=Applicability.UNSAFE
-        if literal is not None
-        else partial(gates_level, context)
-        if gate is not None
-        else None,
-        fix=partial(_replace_unsafely, context, literal, slot)
-        if literal is not None and slot is not None
-        else partial(open_gates, context)
-        if gate is not None
-        else None,
+        labels=(context.label(refusal, "refuses to run without CUDA"),)
+        if refusal is not None
+        else context.decided(event),
+        applicability=level,
+        fix=fix,
     )
-
-
-def _replace_unsafely(context: Context, literal: Literal, slot: Slot) -> Fix | None:
-    """Only together with the refusal's own fix, which is unsafe, does the device decide."""
-    fix = replace_literal(context, literal, slot)
-    return fix._replace(applicability=Applicability.UNSAFE) if fix is not None else None
 
 
 def _labels(context: Context, found: Written) -> tuple[Label, ...]:

@@ -25,11 +25,13 @@ this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy
 same place earlier in the same function (`torch.jit.save` as well, and Lightning's
 `best_model_path` once `fit` has run), or in a cell of a notebook. What this file, or one beside
 it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
-functions of a script that nothing in it calls.
+functions of a script that nothing in it calls. What stands in an arm for CUDA (of a test by which
+`.cuda()` is called) where the other arm loads the same file to the CPU.
 
 ## Confidence
-Where no code of the same file, nor of a program beside it or in the folder above, saves a model as
-it lies on its device (itself, or by a helper that saves what it is given), the finding is inferred:
+Where no code of the same file, nor of a program beside it, in the folder above or in a folder below
+that it imports from, saves a model as it lies on its device (itself, or by a helper that saves what
+it is given, or the state of it), the finding is inferred:
 the file may come from a machine without CUDA, as most published weights do; not in a function that
 takes a `map_location` and does not hand it on. These findings are
 opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
@@ -60,7 +62,12 @@ from mpslint.semantics.checkpoint_writers import (
     saves_models_as_they_are,
     source_of,
 )
-from mpslint.semantics.checkpoints import is_sharded, loads_checkpoint, storage_move
+from mpslint.semantics.checkpoints import (
+    has_arm_for_the_cpu,
+    is_sharded,
+    loads_checkpoint,
+    storage_move,
+)
 from mpslint.semantics.context import Context
 from mpslint.semantics.paths import is_test
 from mpslint.semantics.unused import never_runs
@@ -156,6 +163,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
         return _PUBLISHED not in context.source.data
     return loads_checkpoint(context, call) and not (
         is_sharded(context, call)
+        or has_arm_for_the_cpu(context, call)
         or saved_by_this_run(context, call)
         or saved_from_cpu(context, call)
     )

@@ -12,6 +12,7 @@ from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
 
 _COPIES = (
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move"),
@@ -132,9 +133,31 @@ def saves_models_as_they_are(context: Context, helpers: Iterable[str] = ()) -> b
 def saving_helpers(context: Context) -> set[str]:
     """Functions of the file that save something and copy nothing to the CPU:
     `def save_checkpoint(state, path)`."""
-    copying = {context.index.function(copy) for copy in _copies(context)}
-    around = {context.index.function(saved) for saved in context.calls_of("torch.save")}
-    return {function.name for function in around - copying if function is not None}
+    return {
+        function.name for function in _saving(context) - _copying(context) if function is not None
+    }
+
+
+def saves_from_cpu(context: Context) -> bool:
+    """Whether a function of the file that saves something copies to the CPU as well."""
+    return any(function is not None for function in _saving(context) & _copying(context))
+
+
+def _saving(context: Context) -> set[FunctionNode | None]:
+    return {context.index.function(saved) for saved in context.calls_of("torch.save")}
+
+
+def _copying(context: Context) -> set[FunctionNode | None]:
+    return {context.index.function(copy) for copy in _copies(context)}
+
+
+def savers_of_states(context: Context) -> set[str]:
+    """Functions of the file that save the states of models, and copy nothing to the CPU."""
+    return saving_helpers(context) & {
+        function.name
+        for saved in _of_models(context)
+        if (function := context.index.function(saved)) is not None
+    }
 
 
 def _has_state(context: Context, kept: ast.expr) -> bool:
@@ -175,6 +198,7 @@ def _owners_of(context: Context, kept: ast.expr) -> set[str]:
     parts: list[ast.expr] = [kept]
     if isinstance(kept, ast.Name):
         parts += [b.value for b in context.flow.reaching(kept) if b.value is not None]
+        parts += _put_into(context, kept)
     return {
         ast.unparse(item.func.value)
         for part in parts
@@ -183,6 +207,19 @@ def _owners_of(context: Context, kept: ast.expr) -> set[str]:
         and isinstance(item.func, ast.Attribute)
         and item.func.attr == "state_dict"
     }
+
+
+def _put_into(context: Context, table: ast.Name) -> Iterator[ast.expr]:
+    """What the function around puts under keys of a table: `table[key] = net.state_dict()`."""
+    for use in context.index.names.get(table.id, ()):
+        item = context.index.parents[use]
+        if not isinstance(item, ast.Subscript) or item.value is not use:
+            continue
+        if context.index.function(use) is not context.index.function(table):
+            continue
+        statement = context.index.parents[item]
+        if isinstance(statement, ast.Assign) and item in statement.targets:
+            yield statement.value
 
 
 def all_saved_from_cpu(context: Context, file_name: str) -> bool | None:

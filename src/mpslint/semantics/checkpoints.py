@@ -59,6 +59,65 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
     )
 
 
+def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
+    """Whether it stands in an arm for CUDA (of a test by which things are moved there), and the
+    other arm reads the same file onto the CPU: that arm is for who has no CUDA."""
+    source = source_of(call)
+    place = ast.unparse(source) if source is not None else ""
+    return any(
+        isinstance(test, ast.If | ast.IfExp)
+        and _is_onto_cpu(other)
+        and (given := source_of(other)) is not None
+        and ast.unparse(given) == place
+        and _arm(context, test, other) == -_arm(context, test, call) != 0
+        and _moves_to_cuda(context, test, _arm(context, test, call))
+        for other in context.calls_of("torch.load")
+        if other is not call
+        for test in context.index.ancestors(call)
+    )
+
+
+def _moves_to_cuda(context: Context, test: ast.If | ast.IfExp, arm: int) -> bool:
+    """Whether somewhere in the file `.cuda()` is called in the same arm of the same question."""
+    asked, sign = _question(test.test)
+    return any(
+        isinstance(other, ast.If | ast.IfExp)
+        and (asks := _question(other.test))[0] == asked
+        and asks[1] * _arm(context, other, move) == sign * arm
+        for move in context.index.calls.get("cuda", ())
+        for other in context.index.ancestors(move)
+    )
+
+
+def _question(test: ast.expr) -> tuple[str, int]:
+    """What is asked, and -1 where it is asked for its contrary."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return ast.unparse(test.operand), -1
+    return ast.unparse(test), 1
+
+
+def _arm(context: Context, test: ast.If | ast.IfExp, node: ast.AST) -> int:
+    """In which arm of the test it stands: 1 where it is true, -1 where not, 0 in neither."""
+    arms = (test.body, test.orelse)
+    for number, arm in zip((1, -1), arms, strict=True):
+        parts: list[ast.AST] = list(arm) if isinstance(arm, list) else [arm]
+        if any(context.index.within(node, part) for part in parts):
+            return number
+    return 0
+
+
+def _is_onto_cpu(call: ast.Call) -> bool:
+    given = next((k.value for k in call.keywords if k.arg == "map_location"), None)
+    if given is None and len(call.args) > 1:
+        given = call.args[1]
+    if isinstance(given, ast.Lambda):  # `lambda storage, location: storage`
+        first = given.args.args[0].arg if given.args.args else None
+        return isinstance(given.body, ast.Name) and given.body.id == first
+    if isinstance(given, ast.Call) and len(given.args) == 1:
+        given = given.args[0]
+    return isinstance(given, ast.Constant) and given.value == "cpu"
+
+
 def storage_move(given: ast.expr) -> ast.Call | None:
     """The `storage.cuda()` of a `map_location` like `lambda storage, location: storage.cuda()`.
 

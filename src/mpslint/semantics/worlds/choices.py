@@ -10,7 +10,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Function
 from mpslint.semantics.worlds.uncopied import uncopied_reads
@@ -39,6 +39,15 @@ class Written(NamedTuple):
     event: Event
     default: bool
     """Somebody may choose another."""
+
+
+class Behind(NamedTuple):
+    """A CUDA device that is written out where only CUDA comes."""
+
+    node: ast.expr
+    event: Event
+    refusal: ast.expr | None
+    """What ends a run without CUDA before; None: an arm keeps others away."""
 
 
 class Choice(NamedTuple):
@@ -74,6 +83,37 @@ def written(worlds: Worlds) -> Iterator[Written]:
                     seen.add(node)
                     use = event.use if event.kind is Kind.PLACED else None
                     yield Written(node, use, event, atom.maybe)
+
+
+def behind_cuda(worlds: Worlds) -> Iterator[Behind]:
+    """CUDA devices to which a Mac comes once what keeps it away asks for MPS, each once."""
+    seen: set[ast.expr] = set()
+    for event in (*worlds.without_twin, *worlds.events(Kind.KEPT)):
+        if event.kind not in (Kind.PLACED, Kind.KEPT) or event.on_mac:
+            continue
+        refusal = refusal_before(worlds, event)
+        if event.kind is Kind.KEPT and (refusal is None or event.function is None):
+            continue  # Who reads the names of a program that refuses as a whole is not known.
+        if refusal is None and not event.arm:
+            continue  # Behind an early exit that exit is what is wrong.
+        if event.kind is Kind.KEPT and not _is_handed_on(worlds, event):
+            continue
+        for node in devices_of(event):
+            if node not in seen:
+                seen.add(node)
+                yield Behind(node, event, refusal)
+
+
+def _is_handed_on(worlds: Worlds, event: Event) -> bool:
+    """Whether what is kept will place something, in this file or in another."""
+    if event.caught or event.name == "choices":
+        return False
+    if worlds.run.is_script and isinstance(event.use, ast.Module):
+        return False
+    return any(
+        atom.kind == DEVICE and atom.v == "cuda" and _goes_somewhere(worlds, event, atom)
+        for _, atom in cases_of(event.value, event.worlds)
+    )
 
 
 def _within(node: ast.expr, call: ast.AST) -> bool:
@@ -118,6 +158,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
+        if event.kind is Kind.KEPT and _is_number(event):
+            continue  # Nothing is placed with it here.
         tests, devices = _deciding(event)
         if not tests.isdisjoint(run.mps_tests):
             continue  # Somebody asks for MPS, and has decided.
@@ -135,6 +177,15 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
             continue
         seen |= tests
         yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
+
+
+def _is_number(event: Event) -> bool:
+    """The number of the current GPU, or another number (or none) where there is no CUDA."""
+    atoms = [atom for _, atom in cases_of(event.value, event.worlds)]
+    numbers = [atom for atom in atoms if atom.kind == CONST and not isinstance(atom.v, str)]
+    return bool(numbers) and any(
+        atom.kind == DEVICE and atom.node is None and not atom.made for atom in atoms
+    )
 
 
 def _deciding(event: Event) -> tuple[set[ast.expr], list[ast.expr]]:

@@ -84,6 +84,8 @@ class Placing(Core):
             return
         mask = self.frame.mask
         first = one(value, mask)
+        if value.__class__ is Cases and all(atom is first for _, atom in cases_of(value, mask)):
+            value = first  # Only worlds that do not come here have something else.
         if first.kind == SEQUENCE and value.__class__ is Atom:
             for item in first.v:
                 self.kept(item, "", node)

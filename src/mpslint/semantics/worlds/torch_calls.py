@@ -11,7 +11,7 @@ from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
-from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA
+from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.state import Env
@@ -169,7 +169,9 @@ class TorchCalls(Makers, Calls):
             self.owned(NVIDIA)
             return UNK
         if short == "current_device":
-            return Atom(DEVICE, "?", None, maybe=True)
+            # A number, and a device wherever one goes; it raises where there is no CUDA.
+            other = Atom(DEVICE, "?", None, maybe=True)
+            return pack([(NVIDIA | PORTED, device("cuda", maybe=True)), (MAC | CPU, other)])
         fact = cuda_names().get(short)
         if fact is not None and fact.outcome == "answers":
             return ON_HOST

@@ -1,0 +1,85 @@
+"""Who saves models, or the states of models, around a file that loads one: the modules beside it,
+those of the folder above, and those of the folders below that it imports from.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.checkpoint_writers import (
+    savers_of_states,
+    saves_from_cpu,
+    saves_models_as_they_are,
+    saving_helpers,
+)
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+    from mpslint.semantics.context import Context
+
+_SAVING = frozenset({b"torch", b"save"})
+
+
+class SavedAround:
+    def __init__(self, modules: Modules, context: Callable[[str], Context | None]) -> None:
+        self._modules = modules
+        self._context = context
+
+    def models(self, context: Context) -> tuple[bool, tuple[str, ...]]:
+        """Whether a program around the file saves models as they lie on its device, itself or by
+        what it imports; and the files and folders that this rests on."""
+        path = os.path.abspath(context.source.path)
+        folder = os.path.dirname(path)
+        beside = (*self._modules.beside(path), *self._modules.beside(folder))
+        below = tuple(self._modules.below(path))
+        folders = {folder, os.path.dirname(folder), *map(os.path.dirname, below)}
+        found = self._any_saves(context, beside, tuple(x for x in below if not self._copies(x)))
+        return found, (*sorted(folders), *beside, *below)
+
+    def _copies(self, path: str) -> bool:
+        """Whether a library's module saves something from the CPU: then that is how its models
+        are saved, and what else it saves are optimizers and states of a run."""
+        return (
+            self._modules.words(path) >= _SAVING
+            and (saving := self._context(path)) is not None
+            and saves_from_cpu(saving)
+        )
+
+    def _any_saves(self, context: Context, beside: tuple[str, ...], below: tuple[str, ...]) -> bool:
+        around = [other for other in (*beside, *below) if self._modules.words(other) >= _SAVING]
+        helpers: dict[str, set[str]] = {}
+        savers: dict[str, set[str]] = {}
+        for other in around:
+            if saving := self._context(other):
+                helpers[other] = saving_helpers(saving)
+                savers[other] = savers_of_states(saving)
+        for training in self._programs(context, (*beside, *below), helpers):
+            imported = self._modules.imported_by(os.path.abspath(training.source.path))
+            # What lies beside may be handed on by the package; many names are used again below.
+            known = [x for x in helpers if x in beside or _stem(x) in imported]
+            if saves_models_as_they_are(training, {n for x in known for n in helpers[x]}):
+                return True
+            theirs = {n for x in known if _stem(x) in imported for n in savers[x]}
+            if training is not context and not theirs.isdisjoint(training.index.calls):
+                return True
+        return False
+
+    def _programs(
+        self, context: Context, around: tuple[str, ...], helpers: dict[str, set[str]]
+    ) -> Iterator[Context]:
+        """The file itself, and what works with devices around it and may have something saved."""
+        yield context
+        wanted = {b"save", *(n.encode("utf-8", "replace") for x in helpers.values() for n in x)}
+        for other in around:
+            if wanted.isdisjoint(self._modules.words(other)):
+                continue
+            training = self._context(other)
+            if training is not None and training.placement.file_uses_devices:
+                yield training
+
+
+def _stem(path: str) -> bytes:
+    """What a module is imported by: `saver` of `utils/saver.py`."""
+    return os.path.splitext(os.path.basename(path))[0].encode("utf-8", "replace")

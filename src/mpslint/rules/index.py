@@ -41,7 +41,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS210', 'unguarded-mps-api', 'unguarded_mps_api', 3, 3, True, False, (b'mps',), (), (), False, '`torch.mps.*` raises where MPS is not there.', 1),
     ('MPS211', 'accelerator-api-version', 'accelerator_api_version', 3, None, True, False, (b'accelerator',), (), (), False, 'A `torch.accelerator` call is broken on MPS in part of the supported torch releases.', 1),
     ('MPS212', 'accelerator-unguarded-cpu', 'accelerator_unguarded_cpu', 3, 3, True, False, (b'accelerator',), (), (), False, '`torch.accelerator.*` raises on machines without an accelerator.', 1),
-    ('MPS213', 'cuda-only-import', 'cuda_only_import', 3, None, True, False, (b'flash_attn', b'xformers', b'apex', b'triton', b'cupy', b'pynvml', b'tensorrt', b'transformer_engine', b'nvidia.dali', b'flashinfer'), (), (), False, 'A package without a Metal backend is imported when the module is.', 1),
+    ('MPS213', 'cuda-only-import', 'cuda_only_import', 3, None, True, False, (b'flash_attn', b'xformers', b'apex', b'triton', b'cupy', b'tensorrt', b'transformer_engine', b'nvidia.dali', b'flashinfer'), (), (), False, 'A package without a Metal backend is imported when the module is.', 1),
     ('MPS214', 'nccl-backend', 'nccl_backend', 3, 3, False, False, (b'nccl',), (), (), False, 'The NCCL backend does not exist on macOS.', 1),
     ('MPS215', 'data-parallel', 'data_parallel', 2, None, False, False, (b'DataParallel',), (), (), False, '`DataParallel` has one Apple GPU to use: it adds nothing but `.module`.', 1),
     ('MPS217', 'cuda-oom-except', 'cuda_oom_except', 2, None, False, False, (b'OutOfMemoryError',), (), (), False, '`except torch.cuda.OutOfMemoryError` may miss the MPS out-of-memory error.', 1),

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 NOBODY_SPAWNED = "no process is spawned"
+EMPTY_BATCHES = "a DataLoader refuses batches of 0"
+_LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _DEPTH = 2
 _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
 """Divide the layers of a model by the number of devices that they are given."""
@@ -24,6 +26,8 @@ def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str 
         return harm
     parent = context.index.parents[count]
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
+        if _sizes_batches(context, parent):
+            return EMPTY_BATCHES
         parent = context.index.parents[parent]  # 0 times anything is 0 as well
     elif isinstance(parent, ast.IfExp | ast.BoolOp):
         parent = context.index.parents[parent]  # unless somebody gives the number
@@ -83,6 +87,8 @@ def _asks(context: Context, use: ast.Name) -> bool:
 
 def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     parent = context.index.parents[node]
+    if _sizes_batches(context, node):
+        return EMPTY_BATCHES
     if isinstance(parent, ast.BinOp) and parent.right is node:
         if isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv) and not _in_its_loop(
             context, node
@@ -100,6 +106,20 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
     return None
+
+
+def _sizes_batches(context: Context, node: ast.expr) -> bool:
+    """Whether it is the size of the batches of torch's own loader."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.keyword):
+        call = context.index.parents[parent]
+        if parent.arg != "batch_size" or not isinstance(call, ast.Call):
+            return False
+    else:
+        call = parent
+        if not isinstance(call, ast.Call) or call.args[1:2] != [node]:
+            return False
+    return context.resolve(call.func) in _LOADERS
 
 
 def _harm_of_no_devices(context: Context, use: ast.AST) -> str | None:

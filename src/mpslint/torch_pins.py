@@ -85,8 +85,8 @@ def is_root(names: set[str]) -> bool:
 
 
 def ends_project(names: set[str]) -> bool:
-    """Whether nothing above belongs to the project. A package that is built by itself may still
-    be a part of one (`setup.py` of its compiled operators), and has its torch where it names none."""
+    """Whether nothing above belongs to the project. A package that is built by itself may still be
+    a part of one (`setup.py` of its compiled operators), and has its torch where it names none."""
     return ".git" in names
 
 

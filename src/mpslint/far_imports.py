@@ -6,7 +6,7 @@ module's dotted name is taken for it, where there is one alone.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from mpslint.imported_runs import imported_modules
 from mpslint.left_behind import MOST_MODULES
@@ -24,27 +24,38 @@ class FarImports:
         self._text_of = text_of
         self._led_to = led_to
         self._ending: dict[str, list[str]] = {}
+        self._named: dict[str, list[str]] = {}
+        self._led: dict[str, list[str]] = {}
         for path in files:
             stem = os.path.splitext(os.path.basename(path))[0]
             self._ending.setdefault(stem, []).append(path)
 
     def led_to(self, path: str) -> list[str]:
-        found = dict.fromkeys(self._led_to(path))
+        found = dict.fromkeys(self._near(path))
         todo = [path, *found]
         while todo and len(found) < MOST_MODULES:
             for other in self._named_by(todo.pop(0)):
                 if other != path and other not in found:
-                    more = [one for one in self._led_to(other) if one not in found]
+                    more = [one for one in self._near(other) if one not in found]
                     found.update(dict.fromkeys([other, *more]))
                     todo += [other, *more]
         return [one for one in found if one != path]
 
+    def _near(self, path: str) -> list[str]:
+        if path not in self._led:
+            self._led[path] = list(self._led_to(path))
+        return self._led[path]
+
     def _named_by(self, path: str) -> list[str]:
-        found = []
-        for module in imported_modules(self._text_of(path)):
+        if path not in self._named:
+            self._named[path] = list(self._ending_as(imported_modules(self._text_of(path))))
+        return self._named[path]
+
+    def _ending_as(self, modules: Iterable[str]) -> Iterator[str]:
+        for module in modules:
             parts = module.split(".")
             if len(parts) > 1 and parts[0]:
                 ending = os.sep + os.path.join(*parts) + ".py"
                 same = [one for one in self._ending.get(parts[-1], ()) if one.endswith(ending)]
-                found += same if len(same) == 1 else []
-        return found
+                if len(same) == 1:
+                    yield same[0]

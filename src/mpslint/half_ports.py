@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import matches
 from mpslint.judging import Trace
-from mpslint.kernel_imports import kernel_imports
+from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
+from mpslint.semantics.parallel_batches import SPEAKING_OF_MODES, WRAPPING, left_to_wrapper
+from mpslint.ways import Name, Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +35,6 @@ _OWN = "is in what is for CUDA by its name"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
-Name = tuple[str, str, str]
-"""A part of a project: its file, its class and its function; both are empty for the module."""
 
 
 class Left(NamedTuple):
@@ -62,8 +61,9 @@ class Ported(NamedTuple):
     """A file as it becomes."""
 
     before: ast.Module | None
-    """Its tree as it was, in whose rows the fixes are told."""
+    """Its tree as it was, in whose rows the fixes are told; None: it stays as it is."""
     after: ast.Module | None
+    """Its tree as it becomes; None: as it is."""
     opened: Sequence[Opened]
     left: Sequence[Left]
 
@@ -136,11 +136,10 @@ class HalfPorts:
         self._led_to = led_to
         self._starting = list(starting)
         self._imports_on = imports_on
-        self._parts: dict[str, list[Part]] = {}
-        self._programs: dict[str, list[Part]] = {}
-        self._leading: dict[str, list[str]] = {}
-        self._defined: dict[str, frozenset[str]] = {}
-        self._naming: dict[str, frozenset[str]] = {}
+        self._parts: dict[str, _Parts] = {}
+        self._leading: dict[str, dict[str, None]] = {}
+        self._wrapped: set[str] | None = None
+        self._reached = Ways(self._parts_of, self._led)
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
 
@@ -148,15 +147,19 @@ class HalfPorts:
         """By file the fixes that had better not be made, each with what is left on its way."""
         doubted: dict[str, dict[tuple[str, int], str]] = {}
         open_: list[tuple[str, Name, Opened]] = []
+        concerned = self._concerned()
         for path, file in self._files.items():
+            if path not in concerned:
+                continue
             for left in (
                 *file.left,
                 *self._left_to_wrapper(path),
                 *self._left_to_kernels(path),
                 *self._left_by_name(path),
             ):
-                self._left.setdefault(self._name(path, file.after, left.row), []).append(left)
-            open_ += [(path, self._name(path, file.before, one.row), one) for one in file.opened]
+                self._left.setdefault(self._name(path, left.row), []).append(left)
+            for one in file.opened:
+                open_.append((path, self._name_before(path, one.row), one))
         before = -1
         while self._left and len(open_) != before:
             before, rest = len(open_), open_
@@ -171,21 +174,39 @@ class HalfPorts:
                 self._left.setdefault(name, []).append(here)
         return doubted
 
+    def _concerned(self) -> set[str]:
+        """The files on the way of a fix that brings tensors to MPS: those that its file leads to,
+        and those that programs lead to which come there."""
+        found: set[str] = set()
+        opening = {path for path, file in self._files.items() if file.opened}
+        for path in opening:
+            found.update((path, *self._led(path)))
+        for path in self._starting:
+            led = self._led(path)
+            if path in opening or not opening.isdisjoint(led):
+                found.update((path, *led))
+        return found
+
     def _left_to_wrapper(self, path: str) -> Iterator[Left]:
         """What only `DataParallel` has moved, where the program has one."""
-        tree = self._tree(path)
-        calls = list(left_to_wrapper(tree)) if tree is not None else []
-        if calls and any(
-            WRAPPING in self._text_of(user) and (user == path or path in self._led(user))
-            for user in self._starting
-        ):
-            for call in calls:
+        if not any(word in self._text_of(path) for word in SPEAKING_OF_MODES):
+            return
+        if path in self._with_wrapper():
+            tree = self._tree(path)
+            for call in left_to_wrapper(tree) if tree is not None else ():
                 line = f"line {call.lineno}"
                 yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
 
+    def _with_wrapper(self) -> set[str]:
+        """The files that programs with `DataParallel` are made of."""
+        if self._wrapped is None:
+            users = [path for path in self._starting if WRAPPING in self._text_of(path)]
+            self._wrapped = set(users).union(*map(self._led, users))
+        return self._wrapped
+
     def _left_to_kernels(self, path: str) -> Iterator[Left]:
         """The kernels that its functions ask for when they are called."""
-        tree = self._tree(path)
+        tree = self._tree(path) if imports_inside(self._text_of(path)) else None
         if tree is None:
             return
         for node in kernel_imports(tree, lambda module: self._imports_on(path, module)):
@@ -210,19 +231,22 @@ class HalfPorts:
         left = self._left_on(self._way_from(name))
         if left is not None:
             return left
-        found = []
+        # Its callers' tensors stay where they were, and would meet those on MPS.
+        beside = self._callers(name) if one.ran else frozenset()
+        found: list[Left | None] = []
         for program in self._programs_that_run(name):
             way = self._way_from(program)
-            if one.ran:
-                # Its callers' tensors stay where they were, and would meet those on MPS.
-                callers = [
-                    other for other in way if other in self._left and name in self._way_from(other)
-                ]
-                beside = self._left_on(callers)
-                if beside is not None:
-                    return beside
-            found.append(self._left_on(way))
+            if not beside.isdisjoint(way):
+                return self._left_on(other for other in way if other in beside)
+            left = self._left_on(way)
+            if left is None and not beside:
+                return None
+            found.append(left)
         return found[0] if found and None not in found else None
+
+    def _callers(self, name: Name) -> frozenset[Name]:
+        """What is left in parts that lead to this one."""
+        return frozenset(other for other in self._left if name in self._way_from(other))
 
     def _left_on(self, way: Iterable[Name]) -> Left | None:
         return next((left for other in way for left in self._left.get(other, ())), None)
@@ -234,96 +258,68 @@ class HalfPorts:
             own = [one for one in self._parts_of(path) if _is_same(one, name)]
             own += [one for one in self._programs_of(path) if not name[1] and not name[2]]
             names = frozenset({owner} - {""}).union(*(one.names for one in own))
-            self._ways[name] = {name: None, **self._reached_from(path, names)}
+            self._ways[name] = {name: None, **self._reached.reached(path, names)}
         return self._ways[name]
 
-    def _reached_from(self, path: str, names: frozenset[str]) -> dict[Name, None]:
-        """The parts that code of a file may run that uses these names. A name means what its own
-        file gives it."""
-        files = (path, *self._led(path))
-        known: dict[str, set[str]] = {other: set() for other in files}
-        waiting = {other: self._parts_of(other) for other in files}
-        found: dict[Name, None] = {}
-        new = [(path, names)]
-        changed = set(files)
-        while new:
-            used: dict[str, set[str]] = {}
-            for user, used_there in new:
-                used.setdefault(user, set()).update(used_there)
-            foreign = set().union(*(names - self._defined_in(user) for user, names in used.items()))
-            for other in files:
-                more = self._names_of_parts(other) & (foreign | used.get(other, set()))
-                if not more <= known[other]:
-                    known[other] |= more
-                    changed.add(other)
-            new = []
-            for other in files:
-                if other in changed:
-                    rest = []
-                    for part in waiting[other]:
-                        if part.is_run(known[other]):
-                            found[other, part.owner, part.name] = None
-                            new.append((other, part.names))
-                        else:
-                            rest.append(part)
-                    waiting[other] = rest
-            changed = set()
-        return found
-
-    def _names_of_parts(self, path: str) -> frozenset[str]:
-        """The names by which parts of a file are run."""
-        if path not in self._naming:
-            found = self._parts_of(path)
-            self._naming[path] = frozenset(name for one in found for name in (one.owner, one.name))
-        return self._naming[path]
-
-    def _defined_in(self, path: str) -> frozenset[str]:
-        if path not in self._defined:
-            self._defined[path] = frozenset(
-                one.owner or one.name for one in self._parts_of(path)
-            ) - {""}
-        return self._defined[path]
-
-    def _programs_that_run(self, name: Name) -> list[Name]:
+    def _programs_that_run(self, name: Name) -> Iterator[Name]:
         """What is started to come there: scripts, and the tests of a file that nobody imports."""
-        found = []
         for path in self._starting:
             if path == name[0] or name[0] in self._led(path):
                 starts = [(path, "", "")] if self._programs_of(path) else []
                 tests = filter(_is_test, self._parts_of(path))
                 starts += [(path, one.owner, one.name) for one in tests]
-                found += [start for start in starts if name in self._way_from(start)]
-        return found
+                yield from (start for start in starts if name in self._way_from(start))
 
-    def _led(self, path: str) -> list[str]:
+    def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:
-            self._leading[path] = list(self._led_to(path))
+            self._leading[path] = dict.fromkeys(self._led_to(path))
         return self._leading[path]
 
     def _tree(self, path: str) -> ast.Module | None:
         file = self._files.get(path)
-        return file.after if file is not None else self._tree_of(path)
+        return file.after if file is not None and file.after is not None else self._tree_of(path)
 
-    def _parts_of(self, path: str) -> list[Part]:
+    def _of(self, path: str) -> _Parts:
+        """What a file is made of: it is put together once, for its tree is not kept."""
         if path not in self._parts:
-            tree = self._tree(path)
-            found = parts(tree) if tree is not None else []
-            # Of a table's rows one is chosen, and the others are not on its way.
-            self._parts[path] = [one for one in found if not one.is_table]
+            self._parts[path] = _Parts.of(self._tree(path))
         return self._parts[path]
 
-    def _programs_of(self, path: str) -> list[Part]:
-        if path not in self._programs:
-            tree = self._tree(path)
-            found = programs(tree) if tree is not None else []
-            self._programs[path] = [one for one in found if not one.is_table]
-        return self._programs[path]
+    def _parts_of(self, path: str) -> list[Part]:
+        return self._of(path).parts
 
-    def _name(self, path: str, tree: ast.Module | None, row: int) -> Name:
-        for one in parts(tree) if tree is not None else ():
-            if one.first <= row <= one.last:
-                return path, one.owner, one.name
-        return path, "", ""
+    def _programs_of(self, path: str) -> list[Part]:
+        return self._of(path).programs
+
+    def _name(self, path: str, row: int) -> Name:
+        return _name_at(path, row, self._of(path).all)
+
+    def _name_before(self, path: str, row: int) -> Name:
+        """The part that has a row of the file as it was."""
+        before = self._files[path].before
+        return self._name(path, row) if before is None else _name_at(path, row, parts(before))
+
+
+class _Parts(NamedTuple):
+    """What a file is made of. Of a table's rows one is chosen, and the others are on no way."""
+
+    all: list[Part]
+    parts: list[Part]
+    programs: list[Part]
+
+    @classmethod
+    def of(cls, tree: ast.Module | None) -> _Parts:
+        if tree is None:
+            return cls([], [], [])
+        found, started = parts(tree), programs(tree)
+        return cls(found, *([one for one in some if not one.is_table] for some in (found, started)))
+
+
+def _name_at(path: str, row: int, found: Iterable[Part]) -> Name:
+    for one in found:
+        if one.first <= row <= one.last:
+            return path, one.owner, one.name
+    return path, "", ""
 
 
 def _is_test(part: Part) -> bool:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import MACS
 
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
+# Fact: Python's grammar, where an import stands that is no line of its own at the top of a file.
+_INSIDE = re.compile(rb"^[^\S\n]+(?:from|import)\b|[:;\\\r]\s*(?:from|import)\b", re.M)
+
+
+def imports_inside(text: bytes) -> bool:
+    """Whether functions of a file may import something."""
+    return _INSIDE.search(text) is not None
 
 
 def kernel_imports(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, below, children
 from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
@@ -107,12 +107,17 @@ class Part(NamedTuple):
     is_table: bool = False
     """A table of things of which somebody will choose one."""
 
+    @property
+    def is_run_unnamed(self) -> bool:
+        """Whether it runs where its class, or its module, does, without anybody who names it."""
+        by_python = self.name.startswith("__") or self.name in _RUN_BY_OTHERS
+        return not self.name or (bool(self.owner) and by_python)
+
     def is_run(self, names: set[str]) -> bool:
         """Whether somebody who uses these names may run it."""
         if self.owner and self.owner not in names:
             return False
-        by_python = self.name.startswith("__") or self.name in _RUN_BY_OTHERS
-        return not self.name or self.name in names or (bool(self.owner) and by_python)
+        return self.name in names or self.is_run_unnamed
 
 
 def places(context: Context) -> Iterator[Place]:
@@ -172,7 +177,7 @@ def _loose(statement: ast.stmt) -> Part:
     name, is_table = "", False
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         value = statement.value
-        if not any(isinstance(node, ast.Call) for node in ast.walk(value)):
+        if not any(isinstance(node, ast.Call) for node in below(value)):
             name = statement.targets[0].id
             is_table = isinstance(value, ast.Dict | ast.List | ast.Tuple | ast.Set)
     last = statement.end_lineno or statement.lineno
@@ -211,17 +216,22 @@ def _is_program(statement: ast.stmt) -> bool:
 def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that code uses; also those in strings, by which others are looked up."""
     found: set[str] = set()
-    for top in nodes:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name):
-                found.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                found.add(node.attr)
-            elif isinstance(node, ast.alias) and node.asname is not None:
-                found.add(node.name.rpartition(".")[2])
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if node.value.isidentifier():
-                    found.add(node.value)
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is ast.Name:
+            found.add(node.id)  # type: ignore[attr-defined]
+        elif kind is ast.Attribute:
+            found.add(node.attr)  # type: ignore[attr-defined]
+            stack.append(node.value)  # type: ignore[attr-defined]
+        elif isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and node.value.isidentifier():
+                found.add(node.value)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {one.name.rpartition(".")[2] for one in node.names if one.asname is not None}
+        else:
+            stack += children(node)
     return frozenset(found)
 
 

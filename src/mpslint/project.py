@@ -49,9 +49,9 @@ class Project(Neighbours):
     def holds_back(self, path: str) -> str:
         return self._surroundings.hold_back(path)
 
-    def led_to(self, path: str, text: str) -> frozenset[str]:
-        """The modules that a file of this text leads to, by absolute path."""
-        return frozenset(self._runs.led_to(os.path.abspath(path), text)[0])
+    def led_to(self, path: str, text: str) -> list[str]:
+        """The modules that a file of this text leads to, by absolute path, nearest first."""
+        return self._runs.led_to(os.path.abspath(path), text)[0]
 
     # the helper module
 

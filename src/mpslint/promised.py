@@ -18,7 +18,6 @@ from mpslint.opening import is_notebook
 from mpslint.project import Project
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable, Sequence
 
     from mpslint.discovery import Target
@@ -92,12 +91,12 @@ def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
     def text_of(path: str) -> bytes:
         return project.modules.text(path) or b""
 
-    def led_to(path: str) -> frozenset[str]:
+    def led_to(path: str) -> list[str]:
         return project.led_to(path, text_of(path).decode("utf-8", "replace"))
 
     by_path = {os.path.abspath(file.path): file for file in files if not is_notebook(file.path)}
     asked = {
-        path: _ported(path, file.findings, project.modules.tree(path))
+        path: _ported(path, file.findings)
         for path, file in by_path.items()
         if file.findings or b".cuda(" in text_of(path)
     }
@@ -114,7 +113,7 @@ def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
             by_path[path].findings[number].doubt(reason)
 
 
-def _ported(path: str, findings: Sequence[Finding], tree: ast.Module | None) -> Ported:
+def _ported(path: str, findings: Sequence[Finding]) -> Ported:
     opened, left = [], []
     # A test without a fix of its own is rewritten with what stands below it.
     asked = {label.row for one in findings if _is_opened(one) for label in one.labels}
@@ -125,7 +124,7 @@ def _ported(path: str, findings: Sequence[Finding], tree: ast.Module | None) -> 
             continue
         elif one.applicability is not None or one.row not in asked:
             left.append(left_in(path, one))
-    return Ported(tree, tree, opened, left)
+    return Ported(None, None, opened, left)
 
 
 def _module(path: str) -> bytes:

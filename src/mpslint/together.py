@@ -226,15 +226,12 @@ class Together:
         def text_of(path: str) -> bytes:
             return project.modules.text(path) or b""
 
-        def led_to(path: str) -> frozenset[str]:
+        def led_to(path: str) -> list[str]:
             return project.led_to(path, text_of(path).decode("utf-8", "replace"))
 
         starting = [*map(os.path.abspath, self._untouched), *files]
         found = HalfPorts(
-            {
-                path: one._replace(after=one.after or project.modules.tree(path))
-                for path, one in files.items()
-            },
+            files,
             project.modules.tree,
             text_of,
             FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
@@ -272,7 +269,7 @@ class Together:
     def _led_by(self, job: Job) -> tuple[str, frozenset[str]]:
         """A file, and all files of a program that starts with it."""
         project, path = self._project_of(job.settings, {}), os.path.abspath(job.path)
-        return path, project.led_to(path, job.data.decode("utf-8", "replace")) | {path}
+        return path, frozenset((*project.led_to(path, job.data.decode("utf-8", "replace")), path))
 
     def _left_alone_with(
         self, path: str, project: Project, against: Sequence[Objection]

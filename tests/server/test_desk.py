@@ -23,6 +23,8 @@ class Slow:
     """An analyst that begins each analysis, and looks whether to go on only when released."""
 
     def __init__(self) -> None:
+        self.seconds = 0.0
+        """What it says that an analysis takes."""
         self.began = threading.Semaphore(0)
         self.released = threading.Semaphore(0)
         self.checked: list[tuple[str, int]] = []
@@ -32,7 +34,7 @@ class Slow:
         assert self.released.acquire(timeout=60)
         pause()
         self.checked.append((snapshot.uri, snapshot.parts[None].version))
-        return Analysis(snapshot)
+        return Analysis(snapshot, seconds=self.seconds)
 
     def holds(self, analysis: Analysis) -> bool:
         return True
@@ -106,6 +108,34 @@ def test_of_many_changes_during_an_analysis_the_last_one_is_published() -> None:
             await asyncio.sleep(0.001)
         assert slow.checked == [(URI, 29)]
         assert [one.snapshot.parts[None].version for one in published] == [29]
+
+    at_desk(scenario)
+
+
+@pytest.mark.parametrize("in_a_row", [1, 2, 3])
+def test_a_change_by_itself_is_answered_at_once_and_several_in_a_row_when_they_pause(
+    in_a_row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slept, sleep = list[float](), asyncio.sleep
+
+    async def noted(seconds: float) -> None:
+        slept.append(seconds)
+        await sleep(0)
+
+    async def scenario(
+        desk: Desk, documents: Documents, slow: Slow, published: list[Analysis]
+    ) -> None:
+        slow.seconds = 1000
+        slow.released.release(2)
+        await desk.analysis(URI)
+        monkeypatch.setattr("mpslint.server.desk.asyncio.sleep", noted)
+        for version in range(2, 2 + in_a_row):
+            change(documents, version)
+            desk.touched(URI)
+        while not published:
+            await sleep(0.001)
+        assert len(slept) == (in_a_row > 1)
+        assert slow.checked == [(URI, 1), (URI, 1 + in_a_row)]
 
     at_desk(scenario)
 

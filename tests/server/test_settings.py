@@ -97,6 +97,41 @@ def test_what_the_editor_says_when_it_starts_holds(project: Path, options: Any) 
     assert in_editor(scenario, [project], options=options) == []
 
 
+@pytest.mark.parametrize("empty", [None, {}, [], {"mpslint": []}, {"settings": []}])
+def test_settings_without_a_word_are_no_settings_however_an_editor_writes_an_empty_table(
+    project: Path, empty: Any
+) -> None:
+    uri = uri_of(project / "train.py")
+
+    async def scenario(editor: Editor) -> tuple[list[str], list[str]]:
+        editor.open(uri, CUDA_ONLY)
+        return codes(await editor.diagnostics(uri)), editor.messages
+
+    settings = {None: empty, uri_of(project): empty}
+    found = in_editor(scenario, [project], tells_settings(), options=empty, settings=settings)
+    assert found == (["MPS201"], [])
+
+
+@pytest.mark.parametrize("empty", [{}, []])
+def test_pushed_settings_without_a_word_take_back_what_was_pushed_before(
+    project: Path, empty: Any
+) -> None:
+    uri = uri_of(project / "train.py")
+
+    async def scenario(editor: Editor) -> list[str]:
+        editor.open(uri, CUDA_ONLY)
+        await editor.diagnostics(uri)
+        for told in ({"ignore": ["MPS201"]}, empty):
+            editor.workspace_did_change_configuration(
+                types.DidChangeConfigurationParams({"mpslint": told})
+            )
+            off = bool(told)
+            await editor.until(lambda off=off: bool(editor.told[uri].diagnostics) != off)
+        return editor.messages
+
+    assert in_editor(scenario, [project]) == []
+
+
 def test_the_editor_may_name_a_settings_file_for_every_file(project: Path) -> None:
     (project / "strict.toml").write_text("ignore = ['MPS201']\n")
     uri = uri_of(project / "train.py")

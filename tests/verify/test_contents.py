@@ -15,7 +15,7 @@ import numpy
 import pytest
 import torch
 
-from mpslint.verify import contents, saved
+from mpslint.verify import compare, contents, saved
 
 WEIGHTS = {"layer": {"weight": [[0.5, 1.5]] * 12, "bias": 0.25}, "epoch": 3}
 
@@ -111,6 +111,47 @@ def test_a_checkpoint_moved_to_the_cpu_first_is_the_same(tmp_path: Path) -> None
     plain = dict(torch.load(tmp_path / "weights"))
     torch.save(plain, tmp_path / "weights")
     assert saved.difference(one, saved.collect(str(tmp_path), {}), 0.0) is None
+
+
+def checkpoint(model: torch.nn.Module, save: Any, path: Path) -> contents.Saved:
+    save({"model": model.state_dict(), "device_rng": torch.zeros(2)}, path / "weights")
+    return saved.read(str(path / "weights"))
+
+
+def two_layers() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 1))
+
+
+class Wrapper(torch.nn.Module):
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+
+@pytest.mark.parametrize("save", [torch.save, save_pickled, save_as_before])
+def test_a_checkpoint_has_its_tensors_under_the_names_of_the_original(
+    tmp_path: Path, save: Any
+) -> None:
+    plain = checkpoint(two_layers(), save, tmp_path)
+    wrapped = checkpoint(Wrapper(two_layers()), save, tmp_path)
+    for same_device in (0.0, compare.SAME_DEVICE):
+        found = saved.difference({"weights": plain}, {"weights": wrapped}, same_device)
+        assert found == "weights holds no 0.bias, as the original's does"
+
+
+def test_on_another_device_a_model_need_not_be_wrapped(tmp_path: Path) -> None:
+    wrapped = checkpoint(Wrapper(two_layers()), torch.save, tmp_path)
+    plain = checkpoint(two_layers(), torch.save, tmp_path)
+    assert saved.difference({"weights": wrapped}, {"weights": plain}, 1e-5) is None
+
+
+def test_what_a_script_itself_calls_a_tensor_may_be_another_word(tmp_path: Path) -> None:
+    found = []
+    for word in ("cuda_rng", "device_rng"):
+        torch.save({**two_layers().state_dict(), word: torch.zeros(2)}, tmp_path / "weights")
+        found.append(saved.collect(str(tmp_path), {}))
+    assert saved.difference(*found, 0.0) is None
 
 
 class Runs:

@@ -53,9 +53,18 @@ def test_a_number_that_is_written_down_is_no_choice() -> None:
         ("model = load(dtype='bfloat16')", "bfloat16"),
         ("with torch.autocast('cuda'):\n    pass", "autocast"),
         ("with torch.autocast('cuda', enabled=False):\n    pass", None),
+        ("y = x.double().half()", "half"),
+        ("def shift(x, half):\n    return x - half", None),
+        ("half = 1.96 * sigma\nlow, high = mean - half, mean + half", None),
     ],
 )
 def test_a_precision_is_chosen_by_code_and_not_by_words_about_it(
     text: str, word: str | None
 ) -> None:
-    assert precision.chosen(text.encode()) == word
+    choice = precision.chosen(text.encode())
+    assert (choice and choice.word) == word
+
+
+def test_more_precision_than_mps_has_is_told_from_less_than_float32() -> None:
+    found = [precision.chosen(text) for text in (b"x.double()", b"x.half()")]
+    assert [choice.high for choice in found if choice] == [True, False]

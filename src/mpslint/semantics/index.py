@@ -54,6 +54,31 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
 
 
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes that stand in a node: of names, constants, imports and operators there are none."""
+    kind = type(node)
+    fields = _children.get(kind)
+    if fields is None:
+        fields = _children[kind] = _child_fields(kind)
+    found: list[ast.AST] = []
+    for field in fields:
+        child = getattr(node, field, None)
+        if child.__class__ is list:
+            found += [item for item in child if isinstance(item, ast.AST)]
+        elif isinstance(child, ast.AST):
+            found.append(child)
+    return found
+
+
+def below(top: ast.AST) -> Iterator[ast.AST]:
+    """A node and all that stand in it, in no particular order."""
+    stack = [top]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += children(node)
+
+
 def _part(statement: ast.stmt, known: Known, changed: Container[ast.stmt]) -> Index:
     """What is known of a statement alone; of a class, of its methods as well."""
     part = known.get(statement)

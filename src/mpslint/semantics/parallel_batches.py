@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from mpslint.semantics.index import FUNCTIONS
 
 WRAPPING = b"DataParallel("
-_MODES = frozenset({"train", "eval"})
+SPEAKING_OF_MODES = (b"train", b"eval")
+"""Words of a file in which there may be such calls."""
+_MODES = frozenset(word.decode() for word in SPEAKING_OF_MODES)
 """What only a module is told, among the things that a batch is given to."""
 _MOVES = frozenset({"to", "cuda"})
 

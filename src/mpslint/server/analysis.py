@@ -30,6 +30,7 @@ from mpslint.rules.registry import all_rules
 from mpslint.screening import speaks_of_torch
 from mpslint.server.baselines import Baselines
 from mpslint.server.fixes import fixes_of
+from mpslint.server.recalling import Recalled
 from mpslint.server.reparsing import Tree
 from mpslint.source import SourceFile
 
@@ -125,6 +126,7 @@ class Analyst:
         self._projects: dict[Settings, _Warm] = {}
         self._baselines = Baselines()
         self._trees: dict[str, Tree] = {}
+        self._recalled = Recalled()
         self._made: _Made | None = None
         self._numbers = itertools.count(1)
 
@@ -139,6 +141,7 @@ class Analyst:
         """Something was saved: what fixes take from the project as a whole is read anew."""
         self._projects = {}
         self._baselines.forget()
+        self._recalled.forget()
 
     def holds(self, analysis: Analysis) -> bool:
         """Whether nothing on disk that an analysis rests on has changed."""
@@ -151,6 +154,9 @@ class Analyst:
         began, path = time.perf_counter(), snapshot.path
         try:
             settings = self._workspace.settings(path)
+            recalled = self._recalled.of(snapshot, settings)
+            if recalled is not None and self.holds(recalled):
+                return recalled._replace(number=next(self._numbers))
             result = Analysis(snapshot, settings, configured=self._workspace.sources(path))
             if settings is not None and _ours(snapshot):
                 result = self._checked(result, settings, pause)
@@ -158,7 +164,9 @@ class Analyst:
             configured = self._workspace.sources(path)
             return Analysis(snapshot, refused=str(error), configured=configured)
         seconds = time.perf_counter() - began
-        return result._replace(seconds=seconds, number=next(self._numbers))
+        result = result._replace(seconds=seconds, number=next(self._numbers))
+        self._recalled.keep(result)
+        return result
 
     def _checked(self, blank: Analysis, settings: Settings, pause: Pause) -> Analysis:
         path = blank.snapshot.path

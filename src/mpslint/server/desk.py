@@ -1,9 +1,9 @@
 """Who is served when: the newest text first, and nothing that nobody waits for any more.
 
-After a change the desk waits until the typing pauses for a fraction of what the last analysis of
-that file took, so that a quick one is not held up and a slow one not begun in vain; one whose text
-changes ends before its next rule. Checks after a change elsewhere on disk come after all that
-somebody waits for.
+A change by itself is looked at at once. Where several come in a row, each within a fraction of what
+the last analysis of that file took, the desk waits until they pause for as long, so that none is
+begun in vain; one whose text changes ends before its next rule. Checks after a change elsewhere on
+disk come after all that somebody waits for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from mpslint.server.documents import Documents, Snapshot
 
 _FRACTION, _LONGEST = 0.2, 0.2
-"""How much of the time of an analysis is waited for, and how many seconds at most."""
+"""Changes that come within so much of the time of an analysis, at most so many seconds, are of one
+row, and answered together."""
 _Result = TypeVar("_Result")
 _log = logging.getLogger(__name__)
 
@@ -50,6 +52,8 @@ class Desk:
         self._known: dict[str, Analysis] = {}
         self._running: dict[str, _Running] = {}
         self._timers: dict[str, asyncio.Task[None]] = {}
+        self._touched: dict[str, float] = {}
+        """When a text changed last."""
         self._waiting, self._left = 0, asyncio.Event()
         """How many answers somebody waits for; whether somebody has stopped waiting."""
         self._later: dict[str, None] = {}
@@ -83,11 +87,15 @@ class Desk:
             return await asyncio.shield(running.future)
 
     def touched(self, uri: str) -> None:
-        """A text has changed: publish what is then found, once the typing pauses."""
+        """A text has changed: publish what is then found, of a change by itself at once, of several
+        in a row when they pause."""
         timer = self._timers.pop(uri, None)
         if timer is not None:
             timer.cancel()
-        task = asyncio.ensure_future(self._after_quiet(uri))
+        now = asyncio.get_running_loop().time()
+        since = now - self._touched.get(uri, -math.inf)
+        self._touched[uri] = now
+        task = asyncio.ensure_future(self._after_quiet(uri, since))
         self._timers[uri] = task
         task.add_done_callback(lambda done: self._ended(uri, done))
 
@@ -116,6 +124,7 @@ class Desk:
             timer.cancel()
         self._known.pop(uri, None)
         self._later.pop(uri, None)
+        self._touched.pop(uri, None)
 
     def close(self) -> None:
         """End what runs, and begin nothing more."""
@@ -152,10 +161,10 @@ class Desk:
         if analysis.snapshot.stamp == self._documents.stamp(uri):
             self._known[uri] = analysis
 
-    async def _after_quiet(self, uri: str) -> None:
+    async def _after_quiet(self, uri: str, since: float) -> None:
         known = self._known.get(uri)
-        if known is not None:
-            await asyncio.sleep(min(_FRACTION * known.seconds, _LONGEST))
+        if known is not None and since < (quiet := min(_FRACTION * known.seconds, _LONGEST)):
+            await asyncio.sleep(quiet)
         await self._publish_current(uri)
 
     async def _publish_current(self, uri: str) -> None:

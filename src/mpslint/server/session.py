@@ -15,7 +15,14 @@ from mpslint.server.analysis import Analyst
 from mpslint.server.desk import Desk
 from mpslint.server.diagnostics import diagnostics_of
 from mpslint.server.documents import Documents
-from mpslint.server.workspace import SECTION, Options, Workspace, options_from
+from mpslint.server.workspace import (
+    SECTION,
+    Options,
+    Workspace,
+    is_table,
+    options_from,
+    says_something,
+)
 
 if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
@@ -88,7 +95,7 @@ class Session:
             except Exception as error:
                 self.log(f"the editor does not tell its settings: {error}")
             else:
-                said = [told if _says_something(told) else self._said for told in answers]
+                said = [told if says_something(told) else self._said for told in answers]
         if self._take_options(said):
             self.renew()
 
@@ -194,8 +201,4 @@ class Session:
 
 def _about_us(pushed: Any) -> bool:
     """Whether settings that an editor pushed, perhaps all of them, are ours."""
-    return isinstance(pushed, dict) and isinstance(pushed.get(SECTION), dict)
-
-
-def _says_something(told: Any) -> bool:
-    return told is not None and told != {}
+    return isinstance(pushed, dict) and is_table(pushed.get(SECTION))

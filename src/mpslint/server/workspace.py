@@ -38,14 +38,24 @@ class Options(NamedTuple):
     """Settings that go over the file's, as options of the command line do."""
 
 
+def is_table(told: Any) -> bool:
+    """Whether that can be a table. In Lua, in which settings of neovim are written, an empty one is
+    an empty list as well, and is sent as such."""
+    return isinstance(told, dict) or told == []
+
+
+def says_something(told: Any) -> bool:
+    return told not in (None, {}, [])
+
+
 def options_from(said: Any, folder: str) -> Options:
     """The options in what an editor sent: the section `mpslint` of its settings, or what stands in
     it. Raises `BadSettings`."""
-    if said is None:
-        return Options()
     for name in (SECTION, "settings"):
-        if isinstance(said, dict) and isinstance(said.get(name), dict):
+        if isinstance(said, dict) and is_table(said.get(name)):
             said = said[name]
+    if not says_something(said):
+        return Options()
     where = "editor settings"
     if not isinstance(said, dict):
         raise BadSettings(f"{where}: {SECTION} must be a table, not {said!r:.60}")

@@ -10,19 +10,21 @@ import ast
 import difflib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mpslint.verify.harness.probes import owners, regions
 from mpslint.verify.launch import Launch
 
 AGREED, RAN, DID_NOT_RUN = "ran and agreed", "ran", "did not run"
+NAMED = "for a device that is named"  # see `named_devices`
 
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 class ChangedLine(NamedTuple):
-    """state: of AGREED, RAN, DID_NOT_RUN; devices: those on which it ran."""
+    """state: of AGREED, RAN, DID_NOT_RUN, NAMED; devices: those on which it ran."""
 
     file: str
     line: int
@@ -103,9 +105,12 @@ def _dumped(part: Any) -> str:
 
 
 def judged(
-    asked: Mapping[str, Iterable[int]], ran: Iterable[tuple[Launch, bool]]
+    asked: Mapping[str, Iterable[int]],
+    ran: Iterable[tuple[Launch, bool]],
+    named: Mapping[str, Collection[int]] = MappingProxyType({}),
 ) -> tuple[ChangedLine, ...]:
-    """`ran`: the patched script's runs, and whether the numbers of each agreed with the original's.
+    """`ran`: the patched script's runs, and whether the numbers of each agreed with the original's;
+    `named`: rows that take a device as somebody names it.
 
     A line for one machine only (a branch for MPS) has run when it ran there.
     """
@@ -118,6 +123,7 @@ def judged(
         for row in rows:
             where = reached.get((file, row), [])
             agreed = any(same for _, same in where)
-            state = AGREED if agreed else RAN if where else DID_NOT_RUN
+            missing = NAMED if row in named.get(file, ()) else DID_NOT_RUN
+            state = AGREED if agreed else RAN if where else missing
             found.append(ChangedLine(file, row, state, tuple(name for name, _ in where)))
     return tuple(found)

@@ -4,20 +4,20 @@ script's.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from mpslint.verify import extent, numbers, saved
 from mpslint.verify.launch import Launch
 from mpslint.verify.pace import Pace
 
-# The same program text on the same simulated device must agree to the last bit; the margin is for
-# sums that a
-# thread pool adds up in another order. Other devices decompose a few operators differently.
-SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = 1e-6, 1e-5, 2e-2
+# Other devices decompose a few operators differently.
+SAME_DEVICE, OTHER_DEVICE, REAL_DEVICE = numbers.SAME_DEVICE, 1e-5, 2e-2
 _LOSSES, _STEPS = 200, 50  # later on, differences of rounding have grown, on another device
-_UPDATE = 3e-4  # relative difference of the parameters' change in one step, on another device
+UPDATE = 3e-4  # relative difference of the parameters' change in one step, on another device
+
+
+Reading = Callable[[Launch], Sequence[numbers.Line]]
 
 
 class Difference(NamedTuple):
@@ -108,7 +108,7 @@ def _same_update(
     for key in ("l2", "sum"):
         one, two, size = a1[key] - a0[key], b1[key] - b0[key], abs(a1[key])
         noise = size * tol * 1e-2
-        if abs(one - two) > max(abs(one) * _UPDATE, noise):
+        if abs(one - two) > max(abs(one) * UPDATE, noise):
             return False
     return True
 
@@ -127,22 +127,28 @@ def logged(
     reference: Launch, patched: Launch, tolerance: float, unstable: Collection[numbers.Spot] = ()
 ) -> Difference | None:
     """The same for what is logged."""
-    one, two = _logged(reference), _logged(patched)
+    one, two = logged_lines(reference), logged_lines(patched)
     return _other_line("log", numbers.different_line(one, two, tolerance, unstable))
 
 
-def _logged(launch: Launch) -> list[numbers.Line]:
+def printed_lines(launch: Launch) -> list[numbers.Line]:
+    """The numbers that a run printed; none where not all of them were kept."""
+    return [] if launch.ended.cut else numbers.of(launch.ended.stdout)
+
+
+def logged_lines(launch: Launch) -> list[numbers.Line]:
+    """The numbers that a run logged."""
     return numbers.of("\n".join(map(str, launch.value("logged", []))))
 
 
 def _other_line(verb: str, found: tuple[numbers.Line, numbers.Line] | None) -> Difference | None:
     if found is None:
         return None
-    left, right = _shown(*found)
+    left, right = shown(*found)
     return Difference(True, f"it {verb}s {right} where the original {verb}s {left}")
 
 
-def _shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
+def shown(left: numbers.Line, right: numbers.Line) -> tuple[str, str]:
     """The numbers of two lines around the first ones that differ."""
     unequal = (i for i, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1])
     start = max(next(unequal, min(len(left), len(right))) - 1, 0)
@@ -158,7 +164,7 @@ def unstable_lines(reference: Launch, again: Launch) -> set[numbers.Spot]:
 
 
 def unstable_logs(reference: Launch, again: Launch) -> set[numbers.Spot]:
-    return numbers.unstable(_logged(reference), _logged(again))
+    return numbers.unstable(logged_lines(reference), logged_lines(again))
 
 
 def files(
@@ -184,20 +190,21 @@ def has_numbers(
     """
     if reference.value("losses", []) or reference.value("params_digest", []):
         return True
-    printed_lines = [] if reference.ended.cut else numbers.of(reference.ended.stdout)
-    if numbers.spared(_logged(reference), logs):
+    if numbers.spared(logged_lines(reference), logs):
         return True
-    return numbers.spared(printed_lines, lines) or saved.has_numbers(reference.saved, files)
+    return numbers.spared(printed_lines(reference), lines) or saved.has_numbers(
+        reference.saved, files
+    )
 
 
 def amount(reference: Launch) -> str:
     """What there was to compare, counted, in words."""
-    lines = [] if reference.ended.cut else numbers.of(reference.ended.stdout)
+    lines = printed_lines(reference)
     counts = {
         "loss": len(reference.value("losses", [])),
         "state of the weights": len(reference.value("params_digest", [])),
         "printed number": sum(map(len, lines)),
-        "logged number": sum(map(len, _logged(reference))),
+        "logged number": sum(map(len, logged_lines(reference))),
         "file": sum(saved.has_numbers({path: file}) for path, file in reference.saved.items()),
     }
     many = {"loss": "losses", "state of the weights": "states of the weights"}
@@ -207,53 +214,3 @@ def amount(reference: Launch) -> str:
         if count
     ]
     return ", ".join(said)
-
-
-def device_calls(reference: Launch, patched: Launch) -> tuple[Difference | None, str | None]:
-    """The device oracle: calls that the original makes and the patched script does not, or in
-    another order.
-
-    Additional waits (a clock that now reads after the device is done) and copies to the host are
-    told, not held against it: what is then computed there instead shows in the numbers and in the
-    work that is left for the device.
-    """
-    one = [_call(row) for row in reference.value("device_calls", [])]
-    two = [_call(row) for row in patched.value("device_calls", [])]
-    if one == two:
-        return None, None
-    if _is_subsequence(one, two):
-        added = _added(one, two)
-        if all(name.endswith("synchronize") for name in added):
-            return None, f"the patched script waits for the device {len(added)} more times"
-        if all(name == _BACK for name in added):
-            return None, f"the patched script copies {len(added)} more tensors to the host"
-        return Difference(
-            False, f"it makes a device call that the original does not: {added[0]}"
-        ), None
-    pairs = itertools.zip_longest(one, two, fillvalue="nothing")
-    number, (left, right) = next((i, p) for i, p in enumerate(pairs, 1) if p[0] != p[1])
-    return Difference(False, f"device call {number} is {right}, the original's {left}"), None
-
-
-_BACK = "move(cpu)"
-
-
-def _call(row: Sequence[str]) -> str:
-    name, *arguments = row
-    text = ", ".join(arguments)
-    return f"{name}({text})" if text else name
-
-
-def _is_subsequence(one: list[str], two: list[str]) -> bool:
-    rest = iter(two)
-    return all(call in rest for call in one)
-
-
-def _added(one: list[str], two: list[str]) -> list[str]:
-    added, position = [], 0
-    for call in two:
-        if position < len(one) and one[position] == call:
-            position += 1
-        else:
-            added.append(call)
-    return added

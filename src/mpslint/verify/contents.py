@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from mpslint.verify import findings, numbers, pickles, pictures, storages
-from mpslint.verify.findings import Blob, Found
+from mpslint.verify.findings import Blob, Found, Named
 from mpslint.verify.pictures import Picture
 from mpslint.verify.storages import Summary
 
@@ -51,10 +51,11 @@ class Text(NamedTuple):
 
 
 class Mixed(NamedTuple):
-    """A file of numbers and of arrays."""
+    """A file of numbers and of arrays. paths: what tensors in it are called, module by module."""
 
     lines: tuple[numbers.Line, ...]
     parts: Mapping[str, Part]
+    paths: frozenset[str] = frozenset()
 
 
 class Shown(NamedTuple):
@@ -140,16 +141,19 @@ def _text(data: bytes) -> str | None:
 def _mixed(found: Iterable[Found], depth: int) -> Mixed:
     lines: list[numbers.Line] = []
     parts: dict[str, Part] = {}
+    paths: set[str] = set()
     for number, one in enumerate(found):
         if isinstance(one, str):
             lines += numbers.of(one)
+        elif isinstance(one, Named):
+            paths.add(one.path)
         elif isinstance(one, Blob):
             parts[str(number)] = part(one.data, one.kind)
         elif depth < _DEEPEST:
             inner = read(one, depth + 1)
             for name, held in parts_of(inner).items():
                 parts[f"{number}/{name}"] = held
-    return Mixed(tuple(lines), parts)
+    return Mixed(tuple(lines), parts, frozenset(paths))
 
 
 def parts_of(file: Saved) -> Mapping[str, Part]:
@@ -162,6 +166,11 @@ def parts_of(file: Saved) -> Mapping[str, Part]:
 def lines_of(file: Saved) -> tuple[numbers.Line, ...]:
     """The numbers of a file that stand by themselves."""
     return file.lines if isinstance(file, Text | Mixed) else ()
+
+
+def paths_of(file: Saved) -> frozenset[str]:
+    """What tensors of a file are called, module by module."""
+    return file.paths if isinstance(file, Mixed) else frozenset()
 
 
 def _read_archive(data: bytes, depth: int) -> Saved:
@@ -192,17 +201,24 @@ def _read_archive(data: bytes, depth: int) -> Saved:
                 lines += lines_of(inner)
                 parts.update({f"{full}/{key}": one for key, one in parts_of(inner).items()})
     if structure and len(structure) <= _MOST_PICKLED:
-        lines += _beside_tensors(structure)
+        return _structured(parts, structure, lines)
     return Mixed(tuple(lines), parts) if lines else parts
 
 
-def _beside_tensors(structure: bytes) -> list[numbers.Line]:
-    """The real numbers of a checkpoint that are no tensors; what it is built of names devices."""
+def _structured(
+    parts: Mapping[str, Part], structure: bytes, before: Iterable[numbers.Line] = ()
+) -> Saved:
+    """A checkpoint: its storages, what they are called, and its real numbers that are no tensors;
+    what it is built of names devices.
+    """
     try:
         found = findings.in_pickle(structure, whole=False)
     except pickles.NotRead:
-        return []
-    return [line for one in found if isinstance(one, str) for line in numbers.of(one)]
+        found = []
+    lines = [line for one in found if isinstance(one, str) for line in numbers.of(one)]
+    paths = frozenset(one.path for one in found if isinstance(one, Named))
+    lines = [*before, *lines]
+    return Mixed(tuple(lines), parts, paths) if lines or paths else parts
 
 
 def _old_checkpoint(data: bytes) -> Saved:
@@ -227,8 +243,7 @@ def _old_checkpoint(data: bytes) -> Saved:
             break
         size = int.from_bytes(stream.read(8), "little") * storages.width(kind)
         parts[f"data/{numbered[key]}"] = part(stream.read(min(size, len(data))), kind)
-    lines = _beside_tensors(pickled[3])
-    return Mixed(tuple(lines), parts) if lines else parts
+    return _structured(parts, pickled[3])
 
 
 def _safetensors(data: bytes) -> Mapping[str, Part] | None:

@@ -6,13 +6,14 @@ import math
 import struct
 from array import array
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from mpslint.verify import pickles, storages
 from mpslint.verify.pickles import Made, Table
 
 _MANY = 16  # numbers in a row are an array
 _DEEPEST = 60
+_TENSOR = "_rebuild_"  # Source: torch/_utils.py; all functions that make a tensor anew
 
 
 class Blob(NamedTuple):
@@ -22,8 +23,14 @@ class Blob(NamedTuple):
     data: bytes
 
 
-Found = str | Blob | bytes
-"""A line of text about one number; an array; a file within the file."""
+class Named(NamedTuple):
+    """What a tensor is called by the path of modules that leads to it, as in a state dict."""
+
+    path: str
+
+
+Found = str | Blob | bytes | Named
+"""A line of text about one number; an array; a file within the file; the name of a tensor."""
 
 
 def of(value: Any, whole: bool = True) -> Iterator[Found]:
@@ -52,6 +59,8 @@ class _Walk:
             yield from self._made(value, keys, depth + 1)
         elif isinstance(value, Table):
             for key, inner in zip(value[::2], value[1::2], strict=False):
+                if _is_path(key) and isinstance(inner, Made) and inner.name.startswith(_TENSOR):
+                    yield Named(key)
                 yield from self.look(inner, f"{keys} {_word(key)}", depth + 1)
         elif (numbers := _array(value)) is not None:
             yield Blob("d", numbers.tobytes())
@@ -72,6 +81,11 @@ class _Walk:
                 yield from self.look(argument, keys, depth)
         yield from self.look(made.items, keys, depth)
         yield from self.look(made.state, keys, depth)
+
+
+def _is_path(key: Any) -> TypeGuard[str]:
+    """Other keys are the script's own words, for a device too, and may well be others."""
+    return isinstance(key, str) and "." in key
 
 
 def _word(key: Any) -> str:

@@ -21,6 +21,10 @@ _NUMBER = re.compile(
 )
 
 
+SAME_DEVICE = 1e-6
+"""The same program text on the same simulated device must agree to the last bit; the margin is for
+sums that a thread pool adds up in another order."""
+
 _DIGITS = re.compile(r"\d+")  # a name's own are no result
 
 
@@ -110,7 +114,8 @@ def first_difference(one: Sequence[float], two: Sequence[float], tolerance: floa
     return min(len(one), len(two)) if len(one) != len(two) else None
 
 
-def _same(one: Printed, two: Printed, tolerance: float) -> bool:
+def same(one: Printed, two: Printed, tolerance: float) -> bool:
+    """Whether both may be one number, as it was printed."""
     if close(one.value, two.value, tolerance):
         return True
     # Two values on either side of a rounding border print one unit apart; one that ends in zeros
@@ -134,7 +139,7 @@ def _differ(index: int, left: Line, right: Line, tolerance: float, skip: Collect
     if len(left) != len(right):
         return True
     return any(
-        (index, at) not in skip and not _same(a, b, tolerance)
+        (index, at) not in skip and not same(a, b, tolerance)
         for at, (a, b) in enumerate(zip(left, right, strict=True))
     )
 

@@ -7,17 +7,33 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
-_CHOICES = {
-    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16", "float64", "double",
-    "complex128", "allow_tf32", "set_float32_matmul_precision",
+_LOW = {
+    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16", "allow_tf32",
+    "set_float32_matmul_precision",
 }  # fmt: skip
+_HIGH = {"float64", "double", "complex128"}
 _MIXED = {"autocast", "GradScaler"}
 
 
-def chosen(text: bytes) -> str | None:
-    """The first word with which a program chooses its precision."""
-    return next((word for word in _words(text) if word in _CHOICES), None)
+class Choice(NamedTuple):
+    """high: more of it than mps has, of which float32 is the nearest; else less than float32."""
+
+    word: str
+    high: bool
+
+
+def chosen(text: bytes) -> Choice | None:
+    """How a program chooses its precision: the first word with which it takes less than float32,
+    else the first with which it takes more.
+    """
+    words = list(_words(text))
+    for choices, high in ((_LOW, False), (_HIGH, True)):
+        for word in words:
+            if word in choices:
+                return Choice(word, high)
+    return None
 
 
 def is_mixed(text: bytes) -> bool:
@@ -31,6 +47,7 @@ def _words(text: bytes) -> Iterator[str]:
     except (SyntaxError, ValueError, RecursionError):
         return
     left_out: set[int] = set()
+    own = {name for node in ast.walk(tree) if (name := _bound(node))}
     for node in ast.walk(tree):
         if id(node) in left_out:
             continue
@@ -41,8 +58,15 @@ def _words(text: bytes) -> Iterator[str]:
             yield from _texts(node)
         if isinstance(node, ast.Attribute):
             yield node.attr
-        elif isinstance(node, ast.Name):
+        elif isinstance(node, ast.Name) and node.id not in own:
             yield node.id
+
+
+def _bound(node: ast.AST) -> str | None:
+    """A name that the program gives to something of its own: `half = width / 2`."""
+    if isinstance(node, ast.arg):
+        return node.arg
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else None
 
 
 def _texts(call: ast.Call) -> Iterator[str]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.printable import printable
-from mpslint.verify.changed_lines import AGREED, DID_NOT_RUN, ChangedLine
+from mpslint.verify.changed_lines import AGREED, DID_NOT_RUN, NAMED, ChangedLine
+from mpslint.verify.changed_lines import RAN as RAN_THERE
 
 PASS, FAIL, INCONCLUSIVE, SKIPPED = "pass", "fail", "inconclusive", "skipped"
 RAN = "ran"  # as the original did, but no number was compared
@@ -121,7 +122,7 @@ class Report:
             lines += [f"  {'':<{width}}  {'':<12}  note: {note}" for note in run.notes]
             lines += [f"  {'':<{width}}  {'':<12}  {text}" for text in _costs(run)]
         if self.lines:
-            ran = sum(line.state != DID_NOT_RUN for line in self.lines)
+            ran = sum(line.state in (AGREED, RAN_THERE) for line in self.lines)
             agreed = sum(line.state == AGREED for line in self.lines)
             lines.append(f"  changed lines: {len(self.lines)}; {ran} ran, {agreed} and agreed")
         if self.control:
@@ -163,10 +164,14 @@ def covering(
     if verdict not in (PASS, RAN):
         return judged
     missing = [line for line in lines if line.state == DID_NOT_RUN]
+    named = [line for line in lines if line.state == NAMED]
     said = [text for text in (extent, reason) if text]
+    if named:
+        said.append(f"no device was named, which {_places(named)} would take")
     if missing:
         verdict = PARTIAL
-        counted = f"{len(lines) - len(missing)} of {len(lines)} changed lines ran"
+        left = len(lines) - len(missing) - len(named)
+        counted = f"{left} of {len(lines)} changed lines ran"
         said.insert(0, f"{counted}; did not run: {_places(missing)}")
     if left_out:
         more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""

@@ -23,6 +23,7 @@ from mpslint.verify.contents import (
     Unread,
     lines_of,
     parts_of,
+    paths_of,
 )
 from mpslint.verify.numbers import Spot
 
@@ -166,7 +167,35 @@ def _differs(
         return None if same else f"{path} is another picture than the original's"
     if numbers.different_line(lines_of(one), lines_of(two), tolerance, spots) is not None:
         return f"{path} holds other numbers than the original's"
+    if found := called_otherwise(one, two, tolerance):
+        return f"{path} {found}"
     return _other_tensors(path, parts_of(one), parts_of(two), tolerance)
+
+
+_WRAPPED = ("module.", "_orig_mod.")  # by DataParallel and its like, and by torch.compile
+
+
+def called_otherwise(one: Saved, two: Saved, tolerance: float) -> str | None:
+    """Whoever loads a checkpoint asks for its tensors by name. On another device, by the tolerance,
+    a model need not be wrapped.
+    """
+    before, after = set(paths_of(one)), set(paths_of(two))
+    if tolerance > numbers.SAME_DEVICE:
+        before, after = _unwrapped(before), _unwrapped(after)
+    if lost := sorted(before - after):
+        return f"holds no {lost[0]}, as the original's does"
+    if new := sorted(after - before):
+        return f"holds {new[0]}, which the original's does not"
+    return None
+
+
+def _unwrapped(paths: Collection[str]) -> set[str]:
+    bare = set()
+    for path in paths:
+        while path.startswith(_WRAPPED):
+            path = path.partition(".")[2]
+        bare.add(path)
+    return {path for path in bare if "." in path}
 
 
 def _other_tensors(

@@ -6,7 +6,7 @@ import ast
 import os
 import re
 
-from mpslint.verify import changed_lines, chosen_index
+from mpslint.verify import changed_lines, chosen_index, named_devices
 from mpslint.verify.request import Request
 
 # PyTorch takes the index and hands out mps:0, so no run can show that the name is wrong.
@@ -30,6 +30,10 @@ class Texts:
     def changed(self) -> dict[str, list[int]]:
         """Which lines of which files are not those of the original."""
         return changed_lines.of_files(_real(self.original), self._after())
+
+    def named(self) -> dict[str, set[int]]:
+        """Which lines of which files take a device as somebody names it."""
+        return {path: named_devices.rows(text) for path, text in self._after().items()}
 
     def _after(self) -> dict[str, bytes]:
         after = _real(self.patched)

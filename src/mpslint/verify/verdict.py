@@ -4,16 +4,17 @@ sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mpslint.verify import compare, placed, spread
+from mpslint.verify import compare, device_oracle, placed, spread
 from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.pace import Pace
 from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
+from mpslint.verify.rounding import Margins
 from mpslint.verify.saved import Unstable, uncomparable
 
 _QUICK = 0.25  # an original that needs less than this share of the limit makes a timeout a failure
@@ -30,11 +31,13 @@ class Judgement(NamedTuple):
 
 @dataclass
 class _Seen:
-    """What a comparison has come upon so far; `not_compared`: why no number could be."""
+    """What a comparison has come upon so far; `not_compared`: why no number could
+    be; `within`: how much they may differ, where that is more than the usual."""
 
     notes: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     not_compared: str = ""
+    within: str = ""
 
 
 class Stability(NamedTuple):
@@ -60,6 +63,8 @@ class Basis(NamedTuple):
 
     reference: the original's run (None: it could not run, `refused` says why);
     stability: runs the reference again, called only when numbers differ;
+    margins: how far rounding moves the reference's numbers, asked for only when they differ, on the
+    same device or another;
     excuse: why numbers may differ on another device than the reference's (None: they may not);
     pace: where the harness ends a run;
     mixed_precision: whether the script uses autocast or a GradScaler;
@@ -73,6 +78,7 @@ class Basis(NamedTuple):
     pace: Pace
     mixed_precision: bool = False
     trains: bool = False
+    margins: Callable[[bool], Iterable[Margins]] = lambda _same_device: ()
 
 
 _UNDECIDED = {
@@ -150,12 +156,19 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(INCONCLUSIVE, partial)
     same_device = (patched.device, patched.kind) == (reference.device, reference.kind)
     if same_device and patched.device == "cuda":
-        wrong, added = compare.device_calls(reference, patched)
+        wrong, added = device_oracle.unlike(reference, patched)
         if wrong:
-            return Judgement(FAIL, f"on a CUDA machine {wrong.text}")
+            return Judgement(FAIL, f"on a CUDA machine {wrong}")
         seen.notes += [added] if added else []
+    if early := device_oracle.reads_early(reference, patched):
+        return Judgement(FAIL, early)
     decided = _numbers(patched, reference, basis, same_device, seen)
     decided = decided or _printed_too_much(patched, reference, seen)
+    cut = basis.pace.cut_by_clock(reference) or basis.pace.cut_by_clock(patched)
+    on_cuda = same_device and (patched.device, patched.kind) == ("cuda", "simulated")
+    if on_cuda and not decided and not cut:
+        drawn = device_oracle.draws_elsewhere(reference, patched)
+        decided = Judgement(INCONCLUSIVE, f"on a CUDA machine it {drawn}") if drawn else None
     return decided or _what_agreed(reference, patched, seen)
 
 
@@ -200,14 +213,22 @@ def _numbers(
         if not compare.has_numbers(reference, lines, files, logs):
             seen.not_compared = "numbers not compared: the original's own change from run to run"
         return None
+    said = ""
+    for allowed in basis.margins(same_device) if patched.kind != "real" else ():
+        beyond = allowed.beyond(patched, tolerance, lines, logs, files)
+        if beyond is None:
+            seen.left_out += _changing(stability)
+            seen.within = allowed.said
+            return None
+        said = said or beyond
     if same_device:
-        return Judgement(FAIL, wrong.text)
+        return Judgement(FAIL, said or wrong.text)
     if excuse := basis.excuse(patched):
         seen.not_compared = f"numbers not compared: {excuse}"
         return None
     return Judgement(
         INCONCLUSIVE,
-        f"{wrong.text} on {reference.name}; the cause was not found",
+        f"{said or wrong.text} on {reference.name}; the cause was not found",
         tuple(seen.notes),
     )
 
@@ -245,7 +266,9 @@ def _what_agreed(reference: Launch, patched: Launch, seen: _Seen) -> Judgement:
         return Judgement(RAN, reason, notes)
     but = f", but for {', '.join(seen.left_out)}" if seen.left_out else ""
     compared = compare.amount(reference)
-    reason = f"{done}, same numbers as the original on {reference.name} ({compared}){but}"
+    reason = (
+        f"{done}, same numbers as the original on {reference.name} ({compared}){seen.within}{but}"
+    )
     return Judgement(PASS, reason, notes, tuple(seen.left_out))
 
 

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from mpslint.verify import (
     accelerators,
     changed_lines,
-    compare,
     compiling,
+    device_oracle,
+    excuses,
     extent,
     interpreter,
     mutant,
@@ -23,6 +24,7 @@ from mpslint.verify.launch import Launch
 from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
 from mpslint.verify.repeats import Repeats
 from mpslint.verify.report import (
+    FAIL,
     INCONCLUSIVE,
     PASS,
     RAN,
@@ -33,6 +35,7 @@ from mpslint.verify.report import (
     overall,
 )
 from mpslint.verify.request import Request
+from mpslint.verify.rounding import Rounded
 from mpslint.verify.runs import run_of, skipped, unrun, with_verdict
 from mpslint.verify.texts import Texts
 from mpslint.verify.verdict import Basis, Judgement
@@ -81,6 +84,8 @@ class _Verification:
         self.notes: list[str] = []
         self._real: list[str] | None = None
         self.repeats = Repeats(self._repeat)
+        texts = [self.text, *self.original.values()]
+        self.rounded = Rounded(self._otherwise, any(map(precision.is_mixed, texts)))
 
     def run(self, began: float) -> Report:
         refused = self._set_up()
@@ -231,6 +236,8 @@ class _Verification:
             if judged.verdict == RAN and launch.device == "cpu" and len(launches) > 1:
                 return Judgement(PASS, "ran; the others are held against it", judged.notes)
         wrong = self.texts.wrong_on(launch.device) if judged.verdict in _GOOD else None
+        if judged.verdict in _GOOD and (early := device_oracle.early_on(launches, launch)):
+            return Judgement(FAIL, early)
         return Judgement(INCONCLUSIVE, wrong, judged.notes) if wrong else judged
 
     def _basis(self, reference: Launch | None) -> Basis:
@@ -242,6 +249,7 @@ class _Verification:
             self.pace,
             precision.is_mixed(self.text),
             self.texts.trains(),
+            lambda same_device: self.rounded.of(reference, same_device),
         )
 
     def _repeat(self, reference: Launch) -> Launch:
@@ -250,23 +258,16 @@ class _Verification:
             return self._original_on(reference.device, again=True, real=real)
         return self._patched_on(reference.device, self.patched, "script once more", real)
 
+    def _otherwise(self, reference: Launch, options: tuple[str, ...]) -> Launch:
+        """The reference's program in which rounding, or the precision, is another."""
+        files = self.original if self.request.has_original else self.patched
+        device, room = reference.device, self.workshop
+        with progress.told(f"with other rounding on {reference.name}", self.tell):
+            return room.launch(files, device, pace=self.pace, options=options)
+
     def _excuse(self, patched: Launch) -> str | None:
-        """Why the numbers may differ from the reference's although the rewrite is right."""
-        if "real" in (patched.kind, self.reference.kind if self.reference else ""):
-            return "a real device draws other random numbers and rounds otherwise"
-        if found := precision.chosen(self.text):
-            return f"the script chooses its precision ({found})"
-        reference = self.reference
-        if reference is None or not self.request.has_original or reference.device == "cpu":
-            return None
-        plain = self._original_on("cpu")
-        if not classify(plain).ok:
-            return None
-        if patched.device == "cpu":
-            same = compare.values(plain, patched, compare.SAME_DEVICE) is None
-            return "they are those of the original on the CPU" if same else None
-        differ = compare.values(reference, plain, compare.OTHER_DEVICE)
-        return "the original's differ between cuda and cpu, too" if differ else None
+        plain = (lambda: self._original_on("cpu")) if self.request.has_original else None
+        return excuses.found(patched, self.reference, self.text, plain)
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
         self.ran.append((launch, judged.verdict == PASS))
@@ -321,7 +322,7 @@ class _Verification:
         return weak, "failed: a broken copy passed as well"
 
     def _report(self, runs: list[Run], began: float, control: str = "") -> Report:
-        lines = changed_lines.judged(self.changed, self.ran)
+        lines = changed_lines.judged(self.changed, self.ran, self.texts.named())
         left_out = dict.fromkeys(
             [*(text for run in runs for text in run.left_out), *self.workshop.unread]
         )

@@ -10,7 +10,17 @@ from typing import Any
 
 import torch
 
-from . import device_calls, eager_compile, lazy_dynamo, placement, spawning, stopping
+from . import (
+    clocks,
+    device_calls,
+    eager_compile,
+    lazy_dynamo,
+    perturbing,
+    placement,
+    scaled,
+    spawning,
+    stopping,
+)
 from .frames import waiting_for_autograd
 from .options import Options
 from .recorder import MAX_LOSSES, RECORDER, is_looked_at
@@ -39,12 +49,15 @@ def install(options: Options) -> None:
     torch.nn.Module.__call__ = _counting_call(torch.nn.Module.__call__)  # type: ignore[method-assign]
     torch.Tensor.backward = _recording_backward(torch.Tensor.backward)  # type: ignore[method-assign]
     _place_backward_passes()
+    scaled.install(_host_view)
+    perturbing.install(options, _host_view)
     if options.kind != "real":
         eager_compile.install(options)
         lazy_dynamo.install()
     if options.kind == "simulated" and options.device == "mps" and not options.spawn:
         spawning.install()
     device_calls.install(options.device)
+    clocks.install()
 
 
 def _parameters(optimizer: torch.optim.Optimizer) -> Iterator[torch.Tensor]:
@@ -145,7 +158,7 @@ def _recording_backward(backward: Callable[..., None]) -> Callable[..., None]:
         if len(RECORDER.losses) < MAX_LOSSES and self.numel() == 1:
             # complex, functorch and meta tensors have no float value
             with torch.no_grad(), contextlib.suppress(RuntimeError, TypeError):
-                RECORDER.loss(float(_host_view(self).reshape(())))
+                RECORDER.loss(float(_host_view(self).reshape(())) / scaled.by(self))
         return backward(self, *args, **kwargs)
 
     return recorded

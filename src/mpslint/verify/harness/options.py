@@ -31,6 +31,8 @@ class Options(NamedTuple):
     forwards: int = 0
     patience: float = 0.0
     sample: int = 0
+    nudge: int = 0
+    full_precision: bool = False
     project: str | None = None
     script: str = ""
     args: list[str] = []  # noqa: RUF012 - a NamedTuple default that is never changed
@@ -98,6 +100,13 @@ def parse(argv: list[str]) -> Options:
     parser.add_argument(
         "--sample", type=_count, default=0, help="go through long loops in part: N rounds (0: all)"
     )
+    parser.add_argument(
+        "--nudge",
+        type=_count,
+        default=0,
+        help="move weights by rounding errors, that way (0: not)",
+    )
+    parser.add_argument("--full-precision", action="store_true", help="without autocast")
     parser.add_argument("--project", metavar="DIR", help="whose loops those are")
     parser.add_argument("script")
     parser.add_argument("args", nargs=argparse.REMAINDER)

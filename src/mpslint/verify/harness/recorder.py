@@ -17,6 +17,7 @@ MAX_CALLS = 2000
 MAX_EVENTS = 100_000
 MAX_STEPS = 500
 MAX_PARTS = 200
+MAX_CLOCKS = 10_000
 
 _in_order = threading.RLock()  # what threads add and tell must come in one order
 
@@ -32,7 +33,8 @@ class Recorder(Guarded):
     """Counters of one process; every method may be called from any thread."""
 
     __slots__ = (
-        "_last_totals", "_ops", "calls", "copies", "digests", "events", "fallbacks", "forwards",
+        "_last_totals", "_ops", "_waited", "calls", "clocks", "copies", "digests", "drawn",
+        "events", "fallbacks", "forwards",
         "from_children", "importing_torch", "in_part", "limits", "lines_of_children", "losses",
         "notes", "optimizers", "parameters_on_device", "reached", "self_test", "simulates",
         "started", "step_rows", "steps", "switches", "syncs", "tell",
@@ -45,6 +47,9 @@ class Recorder(Guarded):
         self.trace = False
         self.importing_torch = False
         self._ops = 0
+        self._waited = (0, False)  # after which operation, and whether the script asked for it
+        self.clocks: list[tuple[int, int, bool]] = []
+        self.drawn = 0  # random numbers, on the device, from its default generator
         self.steps = 0
         self.forwards = 0
         self.switches = 0
@@ -86,8 +91,17 @@ class Recorder(Guarded):
         """The host waited for the device ``count`` times."""
         file, line = place or user_location()
         self.syncs[(file, line, name)] += count
+        on_purpose = name.endswith("synchronize")
+        self._waited = (self._ops, on_purpose or (self._ops, True) == self._waited)
         if self.trace:
             self.event("sync", name, (file, line))
+
+    def clock_was_read(self) -> None:
+        """How many operations there were, after which of them something waited for the device, and
+        whether the script did so on purpose.
+        """
+        if len(self.clocks) < MAX_CLOCKS:
+            self.clocks.append((self._ops, *self._waited))
 
     def copy(self, direction: str, size: int, place: Location | None = None) -> None:
         """``size`` bytes were copied; ``direction`` is ``h2d``, ``d2h`` or ``d2d``."""
@@ -150,8 +164,10 @@ class Recorder(Guarded):
             self.tell(record)
 
     def call(self, name: str, argument: str = "") -> None:
-        """User code called a device API or chose a device."""
-        if len(self.calls) < MAX_CALLS:
+        """User code called a device API or chose a device. Moves, of which there are many, leave
+        room for the rest.
+        """
+        if len(self.calls) < (MAX_CALLS if name == "move" else 2 * MAX_CALLS):
             self.calls.append([name, argument])
 
     def event(
@@ -215,11 +231,12 @@ class Recorder(Guarded):
     def forget(self) -> None:
         """Start counting from nothing (the self-test ran operations of its own)."""
         self._ops = 0
+        self._waited = (0, False)
         self.switches = 0
         for counter in (self.syncs, self.fallbacks, self.limits, self.notes):
             counter.clear()
         self.copies.clear()
-        del self.calls[:], self.events[:]
+        del self.calls[:], self.events[:], self.clocks[:]
 
     def forget_parent(self) -> None:
         """In a forked child: the parent reports what it did itself."""

@@ -120,6 +120,8 @@ class ReportWriter:
             "losses": recorder.losses,
             "params_digest": recorder.digests,
             "device_calls": recorder.calls,
+            "clocks": recorder.clocks,
+            "drawn": recorder.drawn,
             "stdout_numbers": None,
             "logged": log_lines.LINES,
             "placement": _placement(),

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ..recorder import RECORDER
-from . import contract, fast_path, generator, overlap, timeline
+from . import contract, drawing, fast_path, overlap, timeline
 from .host_writes import refuse_writing_to_the_host, write_on_the_host
 from .retag import CPU_KEYS, to_device, to_host
 from .state import SIM
@@ -332,41 +332,12 @@ def counted(inner: Kernel) -> Kernel:
     return kernel
 
 
-def with_generator(plan: Plan, inner: Kernel) -> Kernel:
-    """Give the kernel the right generator, renamed for the CPU while it runs."""
-    position = plan.generator
-    assert position is not None
-    name = plan.names[position]
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        chosen = plan.argument(position, args, kwargs)
-        if chosen is None and generator.shared():
-            return inner(*args, **kwargs)
-        if chosen is None:
-            chosen = generator.default_generator()
-        else:
-            target = kwargs.get("out")
-            if target is None and args and isinstance(args[0], Tensor):
-                target = args[0]
-            kind = target.device.type if isinstance(target, Tensor) else SIM.name
-            if chosen.device.type != kind or kind != SIM.name:
-                raise generator.wrong_generator(kind, chosen.device.type)
-        with generator.AsCpuGenerator(chosen):
-            if position < len(args):
-                args = (*args[:position], chosen, *args[position + 1 :])
-            else:
-                kwargs[name] = chosen
-            return inner(*args, **kwargs)
-
-    return kernel
-
-
 def make_kernel(operator: Any, name: str, details: Details) -> Kernel:
     """The kernel to register for ``operator`` on the simulated device."""
     plan = Plan(operator, name, details)
     kernel = full_kernel(plan)
     if plan.generator is not None:
-        kernel = counted(with_generator(plan, kernel))
+        kernel = counted(drawing.with_generator(plan, kernel))
     elif fast_path.applies(plan):
         kernel = fast_path.make(plan, kernel)
     else:

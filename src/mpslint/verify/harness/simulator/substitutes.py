@@ -202,6 +202,28 @@ def slow_convolution2d(
     return convolution(x, weight, bias, stride, padding, [1, 1], False, [0, 0], 1)
 
 
+def softmax(x: Tensor, dim: int, half_to_float: bool) -> Any:
+    """aten::_softmax; CUDA alone takes half numbers and gives whole ones in one step."""
+    return _aten._softmax.default(x.float() if half_to_float else x, dim, False)
+
+
+def log_softmax(x: Tensor, dim: int, half_to_float: bool) -> Any:
+    """aten::_log_softmax, likewise."""
+    return _aten._log_softmax.default(x.float() if half_to_float else x, dim, False)
+
+
+def softmax_backward(grad: Tensor, output: Tensor, dim: int, input_dtype: torch.dtype) -> Any:
+    """aten::_softmax_backward_data"""
+    found = _aten._softmax_backward_data.default(grad, output, dim, grad.dtype)
+    return found.to(input_dtype)
+
+
+def log_softmax_backward(grad: Tensor, output: Tensor, dim: int, input_dtype: torch.dtype) -> Any:
+    """aten::_log_softmax_backward_data"""
+    found = _aten._log_softmax_backward_data.default(grad, output, dim, grad.dtype)
+    return found.to(input_dtype)
+
+
 def _always(value: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: value
 
@@ -218,6 +240,10 @@ MPS: dict[str, Callable[..., Any]] = {
 }
 CUDA: dict[str, Callable[..., Any]] = {
     "_fused_sdp_choice": _always(0),
+    "_softmax": softmax,
+    "_log_softmax": log_softmax,
+    "_softmax_backward_data": softmax_backward,
+    "_log_softmax_backward_data": log_softmax_backward,
     "_thnn_fused_lstm_cell": lstm_cell,
     "_thnn_fused_lstm_cell_backward_impl": lstm_cell_backward,
     "_thnn_fused_gru_cell": gru_cell,

@@ -1,0 +1,127 @@
+"""How far another device's numbers may be from the original's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mpslint.verify import contents, numbers
+from mpslint.verify.contents import Saved
+from mpslint.verify.launch import Launch
+from mpslint.verify.rounding import Margins, Rounded
+from tests.verify.conftest import ended, launch
+
+FAR = 1e-5
+
+
+def running(
+    losses: list[float], printed: str = "", saved: dict[str, Saved] | None = None
+) -> Launch:
+    run = launch("cuda", losses=losses, params_digest=[], ending=ended(stdout=printed))
+    return run._replace(saved=saved or {})
+
+
+CALM = running([1.0, 0.9, 0.8])
+WILD = running([1.0, 0.9, 0.801])
+
+
+def test_a_number_may_be_as_far_as_rounding_moves_it_times_ten() -> None:
+    allowed = Margins(CALM, [WILD])
+    assert allowed.beyond(running([1.0, 0.9, 0.79]), FAR) is None
+    assert "loss 3" in str(allowed.beyond(running([1.0, 0.9, 0.78]), FAR))
+
+
+def test_what_rounding_does_late_excuses_nothing_early() -> None:
+    assert "loss 2" in str(Margins(CALM, [WILD]).beyond(running([1.0, 0.901, 0.8]), FAR))
+
+
+def test_what_rounding_did_once_holds_from_then_on() -> None:
+    early = running([1.001, 0.9, 0.8])
+    assert Margins(CALM, [early]).beyond(running([1.0, 0.9, 0.801]), FAR) is None
+
+
+def test_no_margin_is_wider_than_a_tenth() -> None:
+    chaos = running([1.0, 0.1, 0.2])
+    assert Margins(CALM, [chaos]).beyond(running([1.0, 0.9, 0.6]), FAR)
+
+
+def test_printed_numbers_have_the_margin_of_their_column() -> None:
+    one, moved = running([], "1 0.50\n2 0.40\n"), running([], "1 0.51\n2 0.40\n")
+    allowed = Margins(one, [moved])
+    assert allowed.beyond(running([], "1 0.50\n2 0.41\n"), FAR) is None
+    assert "prints" in str(allowed.beyond(running([], "1 0.50\n3 0.40\n"), FAR))
+
+
+def test_lines_that_are_not_there_are_not_excused_by_rounding() -> None:
+    one, moved = running([], "0.50\n0.40\n"), running([], "0.51\n0.41\n")
+    assert Margins(one, [moved]).beyond(running([], "0.50\n"), FAR)
+
+
+def stored(*values: float) -> dict[str, Saved]:
+    import struct
+
+    data = struct.pack(f"{len(values)}d", *values)
+    return {"model.pt": {"weight": contents.part(data, "d")}}
+
+
+def test_tensors_may_be_as_far_as_rounding_moves_their_norms() -> None:
+    one, moved = running([], saved=stored(3, 4)), running([], saved=stored(3, 4.01))
+    allowed = Margins(one, [moved])
+    assert allowed.beyond(running([], saved=stored(3.02, 4)), FAR) is None
+    assert "other tensors" in str(allowed.beyond(running([], saved=stored(3, 5)), FAR))
+    assert "other sizes" in str(allowed.beyond(running([], saved=stored(3, 4, 0)), FAR))
+
+
+def test_a_file_that_is_not_written_is_not_excused_by_rounding() -> None:
+    allowed = Margins(running([], saved=stored(3, 4)), [running([], saved=stored(3, 4.01))])
+    assert "does not" in str(allowed.beyond(running([]), FAR))
+
+
+def test_a_program_that_chooses_its_precision_runs_without_autocast_as_well() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
+        asked.append(options)
+        return CALM
+
+    found = list(Rounded(again, mixed=True).of(CALM, same_device=False))
+    off = "--full-precision"
+    assert asked == [(off,), (off, "--nudge", "1"), ("--nudge", "1")]
+    rounding = ", to within what rounding alone makes of them"
+    said = [", without autocast", f", without autocast{rounding}", rounding]
+    assert [allowed.said for allowed in found] == said
+
+
+def test_what_agrees_without_autocast_needs_no_further_run() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
+        asked.append(options)
+        return CALM
+
+    first = next(Rounded(again, mixed=True).of(WILD, same_device=False))
+    assert first.beyond(CALM, FAR) is None
+    assert first.beyond(WILD, FAR)
+    assert asked == [("--full-precision",)]
+
+
+def test_on_the_same_device_it_has_no_reason_to_choose_another() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def again(_run: Launch, options: tuple[str, ...]) -> Launch:
+        asked.append(options)
+        return CALM
+
+    list(Rounded(again, mixed=True).of(CALM, same_device=True))
+    assert asked == [("--nudge", "1")]
+
+
+@pytest.mark.parametrize("mixed", [False, True])
+def test_where_such_a_run_fails_nothing_is_learned(mixed: bool) -> None:
+    failed: Any = launch("cuda", outcome="error", error={"type": "E", "message": ""})
+    assert not list(Rounded(lambda _run, _options: failed, mixed).of(CALM, same_device=False))
+
+
+def test_the_width_of_a_last_digit_is_a_margin_too() -> None:
+    assert numbers.same(numbers.Printed(0.12, 0.01), numbers.Printed(0.13, 0.01), FAR)

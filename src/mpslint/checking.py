@@ -12,15 +12,19 @@ from mpslint.screening import speaks_of_torch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mpslint.model import Finding
     from mpslint.neighbours import Neighbours
     from mpslint.out_of_reach import OutOfReach
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
     Around = dict[Settings, Neighbours | OutOfReach]
     """What is known around the files of each settings; it lasts as long as a run."""
 
 _Result = TypeVar("_Result")
+OLD_NAME = "MPS414"
+"""The rule that tells of files that no Python of today parses for one word."""
 
 
 def guarded(path: str, check: Callable[[], _Result]) -> _Result | FileResult:
@@ -72,7 +76,18 @@ def check_bytes(
     tree = source.parse() if named else None
     elsewhere = neighbours_of(around, settings) if around is not None else None
     findings = located(source, lint(source, settings, tree, elsewhere=elsewhere))
-    return FileResult(path, findings, warning=unread(source))
+    return FileResult(path, findings, warning=unread(source) or _kept_silent(source, findings))
+
+
+def _kept_silent(source: SourceFile, findings: tuple[Finding, ...]) -> str | None:
+    """That Python cannot parse the file, where the rule that says so is off."""
+    from mpslint.old_names import places
+
+    old = places(source.text)
+    if not old or any(finding.code == OLD_NAME for finding in findings):
+        return None
+    row, column = source.position(old[0])
+    return f"{source.path}:{row}:{column}: `async` is a keyword since Python 3.7"
 
 
 def neighbours_of(around: Around, settings: Settings) -> Elsewhere:

@@ -7,6 +7,9 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mpslint.semantics.worlds.interpreter import Interpreter
+from mpslint.semantics.worlds.machines import ALL, CPU, MAC
+
 _FOR_CUDA = "CUDAExtension"
 _FOR_ANY = ("CppExtension", "Extension")
 
@@ -21,21 +24,63 @@ def built_for_cuda(script: bytes) -> frozenset[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(script)
+        chosen = frozenset(_chosen(tree, script))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    return frozenset(_names(tree, (_FOR_CUDA,))) - frozenset(_names(tree, _FOR_ANY))
+    return (frozenset(_names(tree, (_FOR_CUDA,))) | chosen) - frozenset(_names(tree, _FOR_ANY))
 
 
 def _names(tree: ast.Module, makers: tuple[str, ...]) -> Iterator[str]:
     for call in ast.walk(tree):
-        if not isinstance(call, ast.Call):
+        if isinstance(call, ast.Call) and _last(call.func) in makers:
+            yield from _name(call)
+
+
+def _name(call: ast.Call) -> Iterator[str]:
+    given = next((k.value for k in call.keywords if k.arg == "name"), None)
+    if given is None and call.args:
+        given = call.args[0]
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        yield given.value.rpartition(".")[2]
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
+    """What is built by a maker that was chosen before (`extension = CUDAExtension`), in a place to
+    which nobody comes without CUDA: where the script refuses to go on, or there is no choice."""
+    makers: dict[str, set[str]] = {}
+    for item in ast.walk(tree):
+        if isinstance(item, ast.Assign):
+            for target in item.targets:
+                if isinstance(target, ast.Name):
+                    makers.setdefault(target.id, set()).add(_last(item.value))
+    makers = {name: held for name, held in makers.items() if _FOR_CUDA in held}
+    calls = {
+        item: makers[item.func.id]
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id in makers
+    }
+    if not calls:
+        return
+    interpreter = Interpreter(tree, script, {})
+    interpreter.run()
+    for call, held in calls.items():
+        if held == {_FOR_CUDA} or not _reached(tree, call, interpreter) & (MAC | CPU):
+            yield from _name(call)
+    interpreter.release()
+
+
+def _reached(tree: ast.Module, call: ast.Call, interpreter: Interpreter) -> int:
+    """The worlds that come to the statement in which a call stands."""
+    found, least = ALL, float("inf")
+    for statement, worlds in interpreter.reach.items():
+        if not isinstance(statement, ast.stmt) or statement.end_lineno is None:
             continue
-        function = call.func
-        last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        if last not in makers:
-            continue
-        given = next((k.value for k in call.keywords if k.arg == "name"), None)
-        if given is None and call.args:
-            given = call.args[0]
-        if isinstance(given, ast.Constant) and isinstance(given.value, str):
-            yield given.value.rpartition(".")[2]
+        size = statement.end_lineno - statement.lineno
+        inside = statement.lineno <= call.lineno <= statement.end_lineno
+        if inside and size <= least:
+            found, least = worlds, size
+    return found

@@ -36,7 +36,7 @@ def check_syntax(path: str, data: bytes) -> None:
         return
     from mpslint.opening import open_source
 
-    open_source(path, data).parse()
+    open_source(path, data).parse(strictly=True)
 
 
 def _compiles(path: str, data: bytes) -> bool:

@@ -159,11 +159,18 @@ class SourceFile:
         match = _NEWLINE.search(self.text)
         return match.group() if match else "\n"
 
-    def parse(self) -> ast.Module:
-        """The stdlib tree. Raises `BadSource` with the row for what this Python cannot parse."""
+    def parse(self, *, strictly: bool = False) -> ast.Module:
+        """The stdlib tree. Raises `BadSource` with the row for what this Python cannot parse.
+
+        Where all that stands against it is `async` as a name, as it was before Python 3.7, the file
+        is read as it was meant; not so `strictly`.
+        """
         try:
             return parsed_text(self.text, self.path)
         except SyntaxError as error:
+            tree = None if strictly else self._as_it_was_meant()
+            if tree is not None:
+                return tree
             raise BadSource(
                 self.path,
                 f"syntax error: {error.msg}",
@@ -174,6 +181,20 @@ class SourceFile:
             raise BadSource(self.path, "nested too deeply to parse; exclude this file") from None
         except ValueError as error:
             raise BadSource(self.path, str(error)) from None
+
+    def _as_it_was_meant(self) -> ast.Module | None:
+        """The tree with `async` as a name; None where that is not what stands against it."""
+        from mpslint.old_names import restore, substituted
+
+        replaced = substituted(self.text)
+        if replaced is None:
+            return None
+        try:
+            tree = parsed_text(replaced[0], self.path)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        restore(tree, replaced[1])
+        return tree
 
     def line(self, row: int) -> str:
         """Line `row` (1-based) without its newline."""

@@ -68,6 +68,44 @@ def test_a_broken_file_does_not_keep_the_others_from_being_checked_and_fixed(
     assert (project / "good.py").read_text() == PORTABLE
 
 
+OLD = (
+    "import torch\n\n\ndef step(model, x):\n    torch.cuda.synchronize()\n"
+    "    return model(x.cuda(async=True))\n"
+)
+
+
+def test_a_file_of_the_time_when_async_was_a_name_is_read_as_it_was_meant(
+    cli: Cli, project: Path
+) -> None:
+    (project / "old.py").write_text(OLD)
+    checked = cli("check", "--select", "MPS201,MPS414", "--output-format", "concise", "old.py")
+    assert [line.split(" ")[:2] for line in checked.out.splitlines()[:2]] == [
+        ["old.py:5:5:", "MPS201"],
+        ["old.py:6:25:", "MPS414"],
+    ]
+    assert "`non_blocking=`" in checked.out
+    assert cli("fix", "old.py").code == 0
+    fixed = (project / "old.py").read_text()
+    compile(fixed, "old.py", "exec")
+    assert ".to(" in fixed
+    assert "non_blocking=True" in fixed
+    assert "torch.cuda.synchronize()\n    return" not in fixed
+
+
+def test_that_python_cannot_read_a_file_is_said_when_the_rule_is_off(
+    cli: Cli, project: Path
+) -> None:
+    (project / "old.py").write_text(OLD)
+    ran = cli("check", "--select", "MPS201", "--output-format", "concise", "old.py")
+    assert ran.out.startswith("old.py:5:5: MPS201")
+    assert "old.py:6:25: `async` is a keyword since Python 3.7" in ran.err
+
+
+def test_a_file_of_that_time_without_torch_stays_a_syntax_error(cli: Cli, project: Path) -> None:
+    (project / "old.py").write_text("def step(x):\n    return x.copy(async=True)\n")
+    one_line(cli("check", "old.py"), "old.py:2:19: syntax error")
+
+
 def test_an_empty_file_is_clean(cli: Cli, project: Path) -> None:
     (project / "empty.py").touch()
     assert cli("check", "empty.py") == (0, "All checks passed!\n", "")

@@ -20,6 +20,11 @@ from mpslint.suppress import comments
 
 REFUSED = [FIXTURES / "notebooks" / name for name in ("broken.ipynb", "version3.ipynb")]
 """Broken on purpose; every other file must open."""
+OLD_NAMES = [
+    FIXTURES / "rules" / "async-argument" / name
+    for name in ("alarm_own_method.py", "alarm_wrapped.py")
+]
+"""These define what has `async` for a name, which no fix can know another for."""
 FILES = sorted(
     path
     for path in FIXTURES.rglob("*")
@@ -58,7 +63,12 @@ def test_what_is_broken_on_purpose_is_refused_by_name(path: Path) -> None:
 def test_fixing_twice_is_fixing_once(path: Path, unsafe: bool) -> None:
     once = fix_source(opened(path), EVERY_RULE, unsafe=unsafe)
     assert (once.error, once.misfits) == (None, ())
-    ast.parse(once.text)
+    if path in OLD_NAMES:
+        with pytest.raises(SyntaxError):
+            ast.parse(once.text)
+        once.source.parse()
+    else:
+        ast.parse(once.text)
     twice = fix_source(once.source, EVERY_RULE, unsafe=unsafe)
     assert (twice.text, twice.applied) == (once.text, ())
 

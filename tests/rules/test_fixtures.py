@@ -104,9 +104,20 @@ def test_a_fix_writes_exactly_this_and_a_second_run_changes_nothing(
     assert not again.applied
 
 
+def of_old_python(path: Path) -> bool:
+    """Whether a fixture has to be one that only Python before 3.7 compiles."""
+    shows = not path.name.startswith("silent_") and ".fixed." not in path.name
+    return path.parent.name == "async-argument" and shows
+
+
 @pytest.mark.parametrize("path", files("*.py"))
 def test_every_fixture_is_a_file_that_python_compiles(path: Path) -> None:
-    compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+    data = path.read_bytes()
+    if of_old_python(path):
+        with pytest.raises(SyntaxError):
+            compile(data, str(path), "exec", dont_inherit=True)
+        data = re.sub(rb"\basync(?= ?=|\))", b"later", data)
+    compile(data, str(path), "exec", dont_inherit=True)
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)

@@ -173,3 +173,24 @@ def test_a_function_that_takes_a_place_and_does_not_hand_it_on_is_not_heard(
     parameter: str, expected: Confidence
 ) -> None:
     assert confidence(HELPER.format(parameter=parameter)) is expected
+
+
+@pytest.mark.parametrize(("name", "told"), [("model.pt", 0), ("best.pt", 1)])
+def test_what_an_imported_helper_wrote_before_is_read_where_it_was_written(
+    tmp_path: Path, name: str, told: int
+) -> None:
+    (tmp_path / "utils.py").write_text(
+        "import os\nimport torch\n\ndef save_checkpoint(model, folder):\n"
+        f'    torch.save(model.state_dict(), os.path.join(folder, "{name}"))\n'
+    )
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import os\nimport torch\nfrom utils import save_checkpoint\n\n"
+        "def train(model, folder):\n"
+        "    model.cuda() if torch.cuda.is_available() else model\n"
+        "    save_checkpoint(model, folder)\n"
+        '    model.load_state_dict(torch.load(os.path.join(folder, "model.pt")))\n'
+    )
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    assert len(lint(source, settings, elsewhere=Neighbours(settings))) == told

@@ -45,3 +45,24 @@ def test_a_program_that_names_it_above_its_test_of_the_name_says_nothing(
     above = "class Mine(Trainer):\n    pass\n\n\n"
     program = above + _PROGRAM.format(model="model")
     assert _codes(cli, project, train=program) == ["MPS102"]
+
+
+_TRIED = (
+    "import torch\n\n\nclass Trainer:\n    def fit(self, x):\n        return x + 1\n\n\n"
+    "if __name__ == '__main__':\n    Trainer().fit(torch.ones(2, device='cuda'))\n"
+)
+
+
+def _tried(cli: Cli, project: Path, user: str) -> list[str]:
+    (project / "trainer.py").write_text(_TRIED)
+    (project / "server.py").write_text(f"{user}from trainer import Trainer\n\nTrainer().fit(1)\n")
+    ran = cli("check", "--output-format", "json", "trainer.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+def test_the_trial_of_a_module_that_only_cuda_uses_is_for_cuda(cli: Cli, project: Path) -> None:
+    assert _tried(cli, project, "import triton_python_backend_utils as utils\n") == []
+
+
+def test_the_trial_of_a_module_that_others_use_is_for_all(cli: Cli, project: Path) -> None:
+    assert _tried(cli, project, "import utils\n") == ["MPS101"]

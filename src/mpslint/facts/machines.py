@@ -227,7 +227,11 @@ BARE_MODULES = _words(
     Flatten Unflatten MaxPool1d MaxPool2d MaxPool3d AvgPool1d AvgPool2d AvgPool3d
     AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d
     Upsample PixelShuffle PixelUnshuffle ZeroPad2d ReflectionPad2d CosineSimilarity
-    PairwiseDistance
+    PairwiseDistance GLU Threshold Softmin Softmax2d Tanhshrink Softsign LogSigmoid Hardshrink
+    Softshrink RReLU FeatureAlphaDropout LPPool1d LPPool2d AdaptiveMaxPool3d UpsamplingNearest2d
+    UpsamplingBilinear2d ChannelShuffle Fold Unfold LocalResponseNorm ZeroPad1d ZeroPad3d
+    ReflectionPad1d ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ConstantPad1d
+    ConstantPad2d ConstantPad3d CircularPad1d MaxUnpool1d MaxUnpool2d MaxUnpool3d
     """
 )
 """Modules of torch.nn without parameters or buffers, if no `weight` is given to them: a move of one
@@ -371,3 +375,6 @@ CUDA_ERRORS = frozenset({"Exception", "BaseException", "AssertionError", "Runtim
 CUDA_MESSAGES = ("CUDA out of memory", "CUDA error", "cuDNN error", "CUBLAS_STATUS", "CUDNN_STATUS")
 """What torch's errors of CUDA begin with, and no error of MPS's: c10/cuda/CUDACachingAllocator.cpp,
 c10/cuda/CUDAException.h, ATen/cuda/Exceptions.h; "MPS backend out of memory" is the other's."""
+SHORT_OF_MEMORY = ("memory", "alloc", "buffer size")
+"""Words of which torch's errors have one where memory is short, in lower case: "MPS backend out of
+memory", "can't allocate memory", CUBLAS_STATUS_ALLOC_FAILED, "Invalid buffer size" (of Metal)."""

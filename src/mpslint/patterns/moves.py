@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix, doubtful
@@ -80,6 +81,20 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     refusals = opened_refusals(context)
     fix = Fix("Move to the selected device", (*found.edits, *edits, *refusals), found.level)
     return doubtful(fix, parting or found.reason)
+
+
+def move_with(context: Context, call: ast.Call, empty: Sequence[ast.Call]) -> Fix | None:
+    """The fix for one `.cuda()`, and with it those of modules without tensors, where these are no
+    less safe: they are wrong nowhere, but would read as if they had been forgotten."""
+    fix = move_to_device(context, call)
+    if fix is None or context.guards.at(call) & CUDA_SETTLED:
+        return fix
+    edits = list(fix.edits)
+    for other in empty:
+        also = move_to_device(context, other)
+        if also is not None and also.applicability >= fix.applicability:
+            edits += [edit for edit in also.edits if edit not in edits]
+    return fix._replace(edits=tuple(edits))
 
 
 def _parting(context: Context, call: ast.Call) -> str:

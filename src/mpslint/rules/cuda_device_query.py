@@ -9,8 +9,8 @@ to spawn.
 
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
-`device_count()` answers 0: a division by it raises `ZeroDivisionError`, a loader takes no batches
-of that size, and nothing is spawned.
+`device_count()` answers 0: a division by it raises `ZeroDivisionError`, nothing is spawned, and a
+`DataLoader` refuses a batch size that is multiplied by it.
 Behind a needless `assert torch.cuda.is_available()` (cuda-required), `set_device` and the count are
 what is in a Mac's way next.
 

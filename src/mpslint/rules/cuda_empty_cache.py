@@ -25,9 +25,10 @@ elif torch.backends.mps.is_available():
 Files and functions that choose between CUDA and the CPU only: nothing of theirs is on MPS yet.
 Files that know no device and leave it to other modules. Calls behind a test for CUDA, in code for
 CUDA only or beside a `.cuda()` that nothing guards, and with `torch.mps.empty_cache()` in the same
-function. Functions of a script that nothing calls. The last statement of a program: its memory goes
-with it. A constructor that has moved nothing yet, and a function that only then moves what it made:
-nothing of theirs is on a device.
+function. Functions of a script that nothing calls. The last statement of a program, or of an arm
+of a test behind which nothing runs: its memory goes with it. A constructor that has moved nothing
+yet, and a function that only then moves what it made: nothing of theirs is on a device. The arm of
+an error whose text tells of something else than missing memory.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
@@ -43,6 +44,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.machines import SHORT_OF_MEMORY
 from mpslint.model import Applicability, Finding, Severity
 from mpslint.opening import is_notebook
 from mpslint.patterns.backend_arm import serve_mps
@@ -52,7 +54,6 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.first_use import is_before_first_use
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.unused import has_main
-from mpslint.semantics.value_syntax import is_main_test
 
 
 @rule(
@@ -68,6 +69,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
         if _ends_program(context, event.node) or is_before_first_use(context, event.node):
+            continue
+        if _repairs_something_else(context, event.node):
             continue
         fix = (
             partial(
@@ -98,7 +101,7 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
     while not isinstance(statement, ast.Module):
         parent = context.index.parents[statement]
         if isinstance(parent, ast.If):
-            if not is_main_test(parent.test) or parent.body[-1] is not statement:
+            if statement is not parent.body[-1] and statement not in parent.orelse[-1:]:
                 return False
         elif not isinstance(parent, ast.Module):
             return False
@@ -107,7 +110,48 @@ def _ends_program(context: Context, call: ast.Call) -> bool:
             if not all(_is_at_rest(context, item) for item in behind):
                 return False
         statement = parent
-    return has_main(context)
+    return has_main(context) or _reads_arguments(context)
+
+
+def _repairs_something_else(context: Context, call: ast.Call) -> bool:
+    """Whether this stands in the arm of an error whose text is not one of missing memory."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.If) and child is not parent.test:
+            texts = _texts_found(context, parent.test, child in parent.body)
+            if texts and not any(word in text for text in texts for word in SHORT_OF_MEMORY):
+                return context.index.enclosing(parent, ast.ExceptHandler) is not None
+        elif isinstance(parent, (*FUNCTIONS, ast.ExceptHandler)):
+            return False
+        child = parent
+    return False
+
+
+def _texts_found(context: Context, test: ast.expr, outcome: bool) -> list[str]:
+    """The texts of which one was found where `"a" in str(error) or "b" in str(error)` comes to
+    `outcome`; none, where it asks anything else."""
+    if isinstance(test, ast.Name):
+        given = context.flow.reaching(test)
+        value = given[0].value if len(given) == 1 and given[0].kind == "assign" else None
+        return _texts_found(context, value, outcome) if value is not None else []
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _texts_found(context, test.operand, not outcome)
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or if outcome else ast.And):
+        parts = [_texts_found(context, part, outcome) for part in test.values]
+        return [text for part in parts for text in part] if all(parts) else []
+    if not isinstance(test, ast.Compare) or not isinstance(test.comparators[0], ast.Call):
+        return []
+    if not isinstance(test.ops[0], ast.In if outcome else ast.NotIn):
+        return []
+    text = test.left.value if isinstance(test.left, ast.Constant) else None
+    return [text.lower()] if isinstance(text, str) else []
+
+
+def _reads_arguments(context: Context) -> bool:
+    """Whether the file reads the command line as soon as it runs: nobody imports such a program."""
+    return any(
+        context.index.function(call) is None for call in context.index.calls.get("parse_args", ())
+    )
 
 
 def _is_at_rest(context: Context, statement: ast.stmt) -> bool:

@@ -26,7 +26,9 @@ that a module moves behind a switch which it compares with the machine (who move
 them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of
 tests, which run on the CPU as well; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
-behind a move that has raised already; and code that is about CUDA by the name of its function,
+behind a move that has raised already; a module that certainly holds neither parameters nor buffers
+(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights): its `.cuda()` goes through its
+tensors, finds none, and raises nowhere; and code that is about CUDA by the name of its function,
 class or file or by the kernels it imports (`def cuda(self)`).
 
 ## Fix safety
@@ -38,7 +40,8 @@ cast comes first, since MPS takes no float64. Moves behind a test for
 CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do not
 meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for several GPUs), the
 CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
-things. Indices written as numbers
+things. Moves of what holds no tensor go along with the first that is reported, so that a port does
+not read as half of one. Indices written as numbers
 are reported, not rewritten.
 
 ## References
@@ -48,11 +51,11 @@ are reported, not rewritten.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.moves import move_level, move_to_device
+from mpslint.patterns.moves import move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -74,12 +77,16 @@ _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it 
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.events(Kind.MOVED):
-        if event.on_mac:
-            if event.caught:
-                yield _finding(context, rule, event, Severity.IGNORES, _CAUGHT)
-            else:
-                yield _finding(context, rule, event, Severity.BREAKS, _RAISES)
+    here = [event for event in context.worlds.events(Kind.MOVED) if event.on_mac]
+    empty = [event.call for event in here if event.moves_nothing]
+    for event in here:
+        if event.moves_nothing:
+            continue
+        if event.caught:
+            yield _finding(context, rule, event, Severity.IGNORES, _CAUGHT)
+        else:
+            yield _finding(context, rule, event, Severity.BREAKS, _RAISES, empty)
+            empty = []
     for event in context.worlds.without_twin:
         if event.kind is not Kind.MOVED or event.on_mac:
             continue
@@ -93,8 +100,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _finding(
-    context: Context, rule: Rule, event: Event, severity: Severity, message: str
+    context: Context,
+    rule: Rule,
+    event: Event,
+    severity: Severity,
+    message: str,
+    empty: Sequence[ast.Call] = (),
 ) -> Finding:
+    """`empty`: moves of what holds no tensor, which its fix rewrites as well."""
     call = event.call
     assert isinstance(call.func, ast.Attribute)
     start, end = context.name_token(call.func)
@@ -106,7 +119,7 @@ def _finding(
         severity=severity,
         labels=context.decided(event),
         applicability=partial(move_level, context, call),
-        fix=partial(move_to_device, context, call),
+        fix=partial(move_with, context, call, empty),
     )
     finding.follows = operand_gate(context, call) is not None
     return finding

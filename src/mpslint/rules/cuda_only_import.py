@@ -2,7 +2,7 @@
 
 ## What it does
 Flags the first import, at module level, of each of flash_attn, xformers, apex, triton, cupy,
-pynvml, tensorrt, transformer_engine, nvidia.dali and flashinfer.
+tensorrt, transformer_engine, nvidia.dali and flashinfer.
 
 ## Why is this bad?
 None of them can be installed, or none does anything, on a Mac: the import raises

@@ -3,7 +3,10 @@
 ## What it does
 Flags copies of a device tensor to the host at every step of a loop that trains. What is copied
 for NumPy or a list (`x.cpu().numpy()`) is a tensor wherever it comes from, and on a device, in a
-program that uses one.
+program that uses one. In any loop that has a model or a loader, also one that only evaluates:
+copies of a batch, or of a part of it, that this turn has moved to the device and nothing has
+changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), and what is copied
+at each turn and read only under a switch that the loop does not change (`if args.save_logits:`).
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -25,9 +28,9 @@ predictions = torch.cat(predictions).cpu()
 
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops; what goes to the next `step(...)` of an environment, where it comes from out of sight;
-`.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be
-on the CPU; loops that wait on purpose at every step.
+loops that need what they copy; what goes to the next `step(...)` of an environment, where it comes
+from out of sight; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors
+known to be on the CPU; loops that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`
@@ -41,6 +44,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.steps import (
@@ -55,6 +59,7 @@ from mpslint.semantics.steps import (
     training,
     trains_on_device,
 )
+from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -66,9 +71,67 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     "host-copy-in-loop",
     severity=Severity.SLOW,
     triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
-    also=TRAINING_WORDS,
+    also=((*TRAINING_WORDS[0], b"for"),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    told = set()
+    for finding in _at_steps(context, rule):
+        told.update({finding.row, *(label.row for label in finding.labels)})
+        yield finding
+    yield from _needless(context, rule, told)
+
+
+def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
+    """Copies that no turn of a loop needs, also where nothing is trained."""
+    why: dict[ast.expr, str] = {}
+    steps = []
+    for call in _that_copy(context):
+        assert isinstance(call.func, ast.Attribute)
+        batch = batch_back(context, call)
+        if batch is not None:
+            why[call] = "what was on the CPU before comes back from the device, which waits,"
+            steps.append(Step(call, call.func.value, batch.loop))
+        elif is_device_tensor(context, call.func.value) or _copied_for_numpy(context, call):
+            found = read_under_switch(context, call)
+            if found is not None:
+                switch = context.source.segment(found[1])
+                why[call] = f"waits for what is read only under `{switch}`"
+                steps.append(Step(call, call.func.value, found[0]))
+    for run in first_of_runs(context, steps):
+        first, _, turns = run[0]
+        assert isinstance(first, ast.Call)
+        assert isinstance(first.func, ast.Attribute)
+        start, end = context.name_token(first.func)
+        if context.source.position(start)[0] in told or only_tests_run(context, first):
+            continue
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"{why[first]} {_at_each_turn(context, turns)}",
+            confidence=Confidence.INFERRED,
+            labels=(context.label(turns, "this loop"), *also_waiting(context, run)),
+        )
+
+
+def _at_each_turn(context: Context, turns: ast.AST) -> str:
+    return f"at each turn of the loop at {context.line(turns)}"
+
+
+def _that_copy(context: Context) -> Iterator[ast.Call]:
+    for method in _METHODS:
+        for call in context.index.calls.get(method, ()):
+            if (
+                isinstance(call.func, ast.Attribute)
+                and _waits(call)
+                and not has_host_copy(call.func.value)
+                and not in_cpu_arm(context, call)
+            ):
+                yield call
+
+
+def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Copies at the steps of training."""
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_copies(context))):
@@ -89,20 +152,14 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 
 def _copies(context: Context) -> Iterator[Step]:
-    for method in _METHODS:
-        for call in context.index.calls.get(method, ()):
-            if not isinstance(call.func, ast.Attribute) or in_cpu_arm(context, call):
-                continue
-            if not _waits(call):
-                continue
-            tensor = call.func.value
-            if has_host_copy(tensor):
-                continue
-            turns = training(context, call)
-            if turns is not None and (
-                is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
-            ):
-                yield Step(call, tensor, turns)
+    for call in _that_copy(context):
+        assert isinstance(call.func, ast.Attribute)
+        tensor = call.func.value
+        turns = training(context, call)
+        if turns is not None and (
+            is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
+        ):
+            yield Step(call, tensor, turns)
 
 
 def _copied_for_numpy(context: Context, call: ast.Call) -> bool:

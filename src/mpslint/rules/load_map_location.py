@@ -22,9 +22,10 @@ model.load_state_dict(torch.load(path, map_location="cpu"))
 only what ends in `load_state_dict`, or is called a model or a checkpoint at the call, or is handed
 on by a helper, may hold CUDA tensors; features, labels, statistics and vocabularies rarely do. What
 this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy of a file) to the
-same place earlier in the same function (`torch.jit.save` as well, and Lightning's
-`best_model_path` once `fit` has run), or in a cell of a notebook. What this file, or one beside
-it, saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
+same place earlier in the same function, or by a helper of the project that this has called
+(`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
+of a loop where an error is repaired, or in a cell of a notebook. What this file, or one beside it,
+saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
 functions of a script that nothing in it calls. What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
 

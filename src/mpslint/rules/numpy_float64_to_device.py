@@ -3,7 +3,8 @@
 ## What it does
 Flags an array that is float64 for certain and comes to a device that may be MPS without a dtype:
 `torch.from_numpy(a).to(device)`, `torch.tensor(a, device=device)`, and a buffer or parameter of a
-module that holds one.
+module that holds one. Arrays that an object keeps are known by what its class assigns to them, and
+what a function is given by the calls of the file: one that hands over float64 is enough.
 
 ## Why is this bad?
 `np.linspace`, `np.zeros`, `np.random.randn` and arrays of Python floats are float64, torch keeps
@@ -25,9 +26,10 @@ A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor
 floats become float32), arrays whose dtype is not known.
 
 ## Fix safety
-Safe: CUDA and the CPU keep float64; a `.float()` that follows comes first instead. None is offered
-where the device is a call that may not be made twice, or for buffers, whose device is not known
-when they are made.
+Safe: CUDA and the CPU keep float64; a `.float()` that follows comes first instead. Unsafe for what
+callers give, unless it is cast to float32 right behind: another caller's dtype may be another. None
+is offered where the device is a call that may not be made twice, or for buffers, whose device is
+not known when they are made.
 
 ## References
 - run: `torch.from_numpy(np.zeros(2)).dtype` and `torch.tensor(np.array([1.5])).dtype` are float64
@@ -39,7 +41,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -78,6 +80,9 @@ def _finding(
     context: Context, rule: Rule, request: Request, start: int, end: int, origin: ast.Call | None
 ) -> Finding:
     level = fix_level(context, request)
+    shared = origin is not None and _is_handed_over(context, origin)
+    if level is not None and shared and not _is_cast_behind(context, request.call):
+        level = Applicability.UNSAFE  # Other calls may hand over other dtypes.
     labels = (context.label(origin, "float64 comes from this array"),) if origin else ()
     return context.finding_at(
         rule,
@@ -87,7 +92,38 @@ def _finding(
         confidence=Confidence.INFERRED,
         labels=labels,
         applicability=level,
-        fix=partial(narrow_on_mps, context, request, "float64") if level is not None else None,
+        fix=partial(_fix, context, request, level, "None" if shared else "")
+        if level is not None
+        else None,
+    )
+
+
+def _fix(context: Context, request: Request, level: Applicability, kept: str) -> Fix | None:
+    fix = narrow_on_mps(context, request, "float64", kept=kept)
+    return fix._replace(applicability=min(level, fix.applicability)) if fix is not None else None
+
+
+def _is_handed_over(context: Context, origin: ast.Call) -> bool:
+    """Whether the array is one that callers give."""
+    array = origin.args[0] if origin.args else None
+    return isinstance(array, ast.Name) and any(
+        binding.kind == "parameter" for binding in context.flow.reaching(array)
+    )
+
+
+def _is_cast_behind(context: Context, call: ast.Call) -> bool:
+    """Whether what was moved, or a part of it, becomes float32 at once: its dtype before is then
+    nobody's business."""
+    node: ast.AST = context.index.parents[call]
+    while isinstance(node, ast.Subscript):
+        node = context.index.parents[node]
+    following = context.index.parents[node]
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr == "float"
+        and isinstance(following, ast.Call)
+        and following.func is node
+        and not following.args
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.value import Kind
+from mpslint.semantics.written_by_helpers import written_by_helpers
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -38,7 +39,10 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
             for step in steps
         ):
             return True
-    return False
+    if source is None:
+        return False
+    file = opened(context, source)
+    return written_by_helpers(context, call, file if file is not None else source)
 
 
 def _best_of_fit(context: Context, source: ast.expr, call: ast.Call) -> bool:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
+from mpslint.semantics.array_sources import ArraySources
 from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
@@ -93,7 +94,8 @@ class Context:
 
     @cached_property
     def dtypes(self) -> DTypes:
-        return DTypes(self.names, self.flow, self.values)
+        sources = ArraySources(self.index, self.names, self.flow, self.guards)
+        return DTypes(self.names, self.flow, self.values, sources)
 
     @cached_property
     def loops(self) -> Loops:

@@ -17,7 +17,6 @@ CUDA_PACKAGES = (
     "apex",
     "triton",
     "cupy",
-    "pynvml",
     "tensorrt",
     "transformer_engine",
     "nvidia.dali",

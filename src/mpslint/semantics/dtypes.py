@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.array_sources import ArraySources
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.names import Names
 from mpslint.semantics.value import Kind
@@ -111,8 +112,9 @@ _KEEPING = _words(
 class DTypes:
     """Dtypes of one file, by their usual names (`float64`, `complex128`, `float8_e4m3fn`)."""
 
-    def __init__(self, names: Names, flow: Flow, values: Values) -> None:
+    def __init__(self, names: Names, flow: Flow, values: Values, sources: ArraySources) -> None:
         self._names = names
+        self._sources = sources
         self._flow = flow
         self._values = values
         self._depth = 0
@@ -162,7 +164,10 @@ class DTypes:
         if isinstance(node, ast.Name):
             return self._of_name(node, arrays=True)
         if isinstance(node, ast.Attribute):
-            return self.array(node.value) if node.attr == "T" else None
+            if node.attr == "T":
+                return self.array(node.value)
+            found = {self.array(item) for item in self._sources.attribute(node)}
+            return found.pop() if len(found) == 1 else None
         if isinstance(node, ast.Subscript):
             # One element of a list of floats, or a scalar, is no array; slices keep the dtype.
             return self.array(node.value) if _keeps_array(node.slice) else None
@@ -325,6 +330,10 @@ class DTypes:
 
     def _of_name(self, node: ast.Name, *, arrays: bool) -> str | None:
         bindings = self._flow.reaching(node)
+        if arrays and any(binding.kind == "parameter" for binding in bindings):
+            # One call that hands over what MPS lacks is enough.
+            given = (self.array(item) for item in self._sources.handed_over(node))
+            return "float64" if "float64" in given else None
         found = set()
         for binding in bindings:
             if binding.kind not in ("assign", "annotate", "walrus"):

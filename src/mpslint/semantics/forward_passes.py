@@ -18,6 +18,7 @@ from mpslint.semantics.loops import Loop, Loops
 from mpslint.semantics.names import Names
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
 
 _ELSEWHERE_RUN = ("is_scripting", "is_tracing", "is_in_onnx_export", "is_exporting")
@@ -64,10 +65,11 @@ class ForwardPasses:
         parameters = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
         looked_at = [node] if isinstance(loop, ast.While) else [node, loop.iter]
         for name in (item for root in looked_at for item in ast.walk(root)):
+            word = last_name(name)
+            if word is not None and matches("host-fields", word):
+                return False
             if not isinstance(name, ast.Name):
                 continue
-            if matches("host-fields", name.id):
-                return False
             if name.id in parameters:
                 if any(map(self._is_on_host, self._given(function, parameters, name.id))):
                     return False

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 NOBODY_SPAWNED = "no process is spawned"
-_DEPTH = 2
+EMPTY_BATCHES = "a DataLoader refuses batches of 0"
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
+_DEPTH = 2
 # Fact: Lightning, `_check_device_config_and_set_final_flags`: no accelerator takes 0 devices.
 _TRAINERS = ("pytorch_lightning.Trainer", "lightning.Trainer", "lightning.pytorch.Trainer")
 _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
@@ -117,12 +118,12 @@ def _asks(context: Context, use: ast.Name) -> bool:
 
 def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     parent = context.index.parents[node]
+    if sizes_batches(context, node):
+        return EMPTY_BATCHES
     if isinstance(parent, ast.BinOp) and parent.right is node:
         divides = isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv)
         if divides and not _is_text(parent.left) and not _in_its_loop(context, node):
             return "raises ZeroDivisionError"
-    if sizes_batches(context, node):
-        return "DataLoader raises ValueError for batches of none"
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
         if next(context.calls_of("torch.cuda.is_available"), None) is not None:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.value import FLAG, NUMBER, STRING, UNKNOWN, Kind, Value
+from mpslint.semantics.value_sequences import mapped
 
 if TYPE_CHECKING:
     from mpslint.semantics.values import Values
@@ -38,4 +39,8 @@ def builtin_call(values: Values, node: ast.Call) -> Value:
     if name in ("tuple", "list") and len(node.args) == 1:
         inner = values.of(node.args[0])
         return inner if inner.kind is Kind.SEQUENCE else UNKNOWN
+    if name == "map" and (each := mapped(node)) is not None:
+        # The parameter of the `lambda` is nobody's yet: what is known is what is done with it.
+        if values.of(each).devices is not None:
+            return Value(Kind.SEQUENCE)
     return UNKNOWN

@@ -24,6 +24,7 @@ from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import is_dtype, keyword, last_name
 from mpslint.semantics.value_tables import (
     FACTORIES,
+    LAYOUT_METHODS,
     LIKE_FACTORIES,
     MODULE_METHODS,
     NEW_FACTORIES,
@@ -271,6 +272,10 @@ class CallValues:
             tensor = base.as_tensor
             if tensor.kind is Kind.TENSOR:
                 return tensor
+        if base.kind is Kind.UNKNOWN and method in LAYOUT_METHODS:
+            # `x.to(device).squeeze(0)`: what was moved and has such a method is no module.
+            if base.devices is not None:
+                return base.as_tensor
         return self._own_method(node, function)
 
     def _to(self, node: ast.Call, base: Value) -> Value:

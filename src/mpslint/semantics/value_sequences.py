@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 MAX_ELEMENTS = 8
 
 
+def mapped(call: ast.Call) -> ast.expr | None:
+    """`x.to(device)` of `map(lambda x: x.to(device), batch)`: what each element is made to be."""
+    if not isinstance(call.func, ast.Name) or call.func.id != "map" or len(call.args) < 2:
+        return None
+    each = call.args[0]
+    return each.body if isinstance(each, ast.Lambda) else None
+
+
 class Sequences:
     """Elements of containers: of displays, of comprehensions, and what `append` adds to a name."""
 
@@ -83,6 +91,8 @@ class Sequences:
             # `tuple(t.to(device) for t in batch)` holds what it is made of.
             if isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list"):
                 return self.element(node.args[0])
+        if isinstance(node, ast.Call) and (each := mapped(node)) is not None:
+            return self._values.of(each)
         return UNKNOWN
 
     def _joined(self, items: list[ast.expr]) -> Value:

@@ -69,6 +69,12 @@ REDUCTIONS = _words(
     """
 )
 """Methods that no module has, and nothing else that is moved to a device."""
+LAYOUT_METHODS = _words(
+    """
+    squeeze contiguous permute transpose reshape view flatten clone long bool expand
+    """
+)
+"""The same, for those that change how numbers lie or are kept."""
 MODULE_METHODS = _words(
     """
     train eval to cuda cpu half float double bfloat16 requires_grad_ apply

@@ -111,8 +111,12 @@ class Branches(Expressions):
         return owned
 
     def _refused(self, node: ast.If, mask: int, tests: Tests, returned: int) -> None:
-        """Tells of Macs that end here in an error, where they would come through once ported."""
+        """Tells of Macs that end here in an error, where they would come through once ported. Where
+        MPS was asked for, somebody has decided that they end."""
         frame = self.frame
+        if (frame.function, frame.arm) in self.asking_mps:
+            self.decided |= tests
+            return
         through = frame.mask
         for worlds, _ in frame.returns[returned:]:
             through |= worlds

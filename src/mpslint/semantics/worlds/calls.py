@@ -62,6 +62,7 @@ _SKIPS = {
     "unittest.skipUnless": False,
     "unittest.case.skipIf": True,
 }
+_SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
 
 class Calls(DeferredCalls):
@@ -145,7 +146,7 @@ class Calls(DeferredCalls):
             return self.call_function(callee.v, node, args, keywords, bound=True)
         if kind == CLASS:
             # A trial below the test of `__name__` is not all that is made of a class.
-            trial = self.frame.function is None and self._is_below_main(node)
+            trial = self.frame.function is None and self.is_below_main(node)
             callee.v.made[id(node)] = (ALL, NO_TESTS) if trial else self.here()
             made = callee.v.methods.get("__init__")
             if made is not None:
@@ -173,9 +174,9 @@ class Calls(DeferredCalls):
                     return tensor(callee.placed[0], callee.placed[1])
                 return value
         self.given(node, args, keywords, looks=False)
-        return UNK
+        return callee if kind == SKIP else UNK  # `skipUnless(...)(test)`: marked so
 
-    def _is_below_main(self, node: ast.AST) -> bool:
+    def is_below_main(self, node: ast.AST) -> bool:
         main = self.main
         return main is not None and main.lineno < node.lineno <= (main.end_lineno or 0)  # type: ignore[attr-defined]
 
@@ -245,6 +246,8 @@ class Calls(DeferredCalls):
             return self.answer(row, node)
         if name in _SKIPS:
             return self._skip(node, _SKIPS[name])
+        if name in _SKIP and self.frame.function is not None:
+            return Atom(SKIP, 0)  # by a decorator, on some machines
         if name in facts.LOOKERS:
             if name == "dict" and keywords and not args:
                 return Atom(MAPPING, dict(keywords))

@@ -149,7 +149,7 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
 def choices(worlds: Worlds) -> Iterator[Choice]:
     """Selections that leave a Mac's GPU out, each once."""
     run = worlds.run
-    seen: set[ast.expr] = set(needless_refusals(worlds))
+    seen: set[ast.expr] = {*needless_refusals(worlds), *run.decided}
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
     # Where a Mac moves the same in another arm, nothing is left that only CUDA moves.
     told = [event for event in told if not _is_left(event)]

@@ -75,10 +75,14 @@ class Core:
     chosen: set[ast.expr]
     """Functions that are chosen in a conditional, by what they do to the device: told there, and
     not where they are called."""
+    names_gloo: bool
+    """Whether the text speaks of the backend for processes without GPUs."""
     own_tests: set[ast.expr]
     """Tests for what no port has: NCCL."""
     asking_mps: set[tuple[object, int]]
     """The functions and conditionals that ask for MPS: somebody has decided there."""
+    decided: set[ast.expr]
+    """Tests beside which MPS was asked for and turned away."""
     mps_tests: set[ast.expr]
     """Tests that are true on a Mac alone."""
     build_tests: set[ast.expr]

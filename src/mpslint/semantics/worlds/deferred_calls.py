@@ -73,7 +73,7 @@ class DeferredCalls(BuiltinCalls, Statements):
         if function.home is not self:
             self.given_away(node, args, keywords)
             return
-        if isinstance(named, ast.Name) and function.handed:
+        if isinstance(named, ast.Name | ast.Attribute) and function.handed:
             function.handed.pop()
             function.escaped = bool(function.handed)
         given = self.bound_arguments(function, node, args, keywords, bound=callee.kind == BOUND)

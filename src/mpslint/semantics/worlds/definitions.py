@@ -7,8 +7,9 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
+from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
 from mpslint.semantics.worlds.values import (
     CLASS,
@@ -17,6 +18,7 @@ from mpslint.semantics.worlds.values import (
     NO_TESTS,
     Atom,
     Tests,
+    Value,
     cases_of,
     left_by_marks,
     one,
@@ -62,6 +64,8 @@ class Definitions(Parametrized):
                 function.prop = True
             elif last == "staticmethod":
                 function.static = True
+        if node.decorator_list:
+            function.mask &= self._through_decorators(node, function)
         if in_class:
             assert frame.cls is not None
             frame.cls.methods[node.name] = function
@@ -79,7 +83,6 @@ class Definitions(Parametrized):
                         item.arg == "autouse" for item in decorator.keywords
                     ):
                         self.automatic.append(function)
-            function.mask &= self._through_own(node, function)
         frame.env[node.name] = Atom(FUNCTION, function)
 
     s_AsyncFunctionDef = s_FunctionDef
@@ -101,21 +104,33 @@ class Definitions(Parametrized):
         name = one(self.named_only(_maker(decorator)), ALL)
         return name.kind != NAME or str(name.v).partition(".")[0] not in _PLAIN_DECORATORS
 
-    def _through_own(self, node: FunctionNode, function: Function) -> int:
-        """The worlds in which decorators of this file call the function that they are given."""
+    def _through_decorators(self, node: FunctionNode, function: Function) -> int:
+        """The worlds in which decorators of the project call the function that they are given. A
+        test of CUDA that they ask for is about CUDA, no port's choice."""
         left = ALL
         for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call):
-                continue  # It makes a decorator first.
-            value = one(self.eval(decorator), ALL)
-            own = value.v if value.kind == FUNCTION and value.v.home is self else None
-            names = own.node.args.args if own is not None and not own.running else []
-            if own is None or not names or not own.relevant:
+            if not self._hands_on(decorator):
                 continue
-            left &= self.called_by(own, names[0].arg, function)
+            recording, self.recording = self.recording, False
+            value = one(self.eval(_maker(decorator)), ALL)
+            given: Env | None = None
+            if value.kind == FUNCTION and isinstance(decorator, ast.Call):
+                args = [self.eval(item) for item in decorator.args]
+                keywords = {k.arg: self.eval(k.value) for k in decorator.keywords if k.arg}
+                given = self.bound_arguments(value.v, decorator, args, keywords, bound=False)
+            self.recording = recording
+            if value.kind == FUNCTION:
+                left &= self.left_by_decorator(value.v, given)
+        if is_test(function) and not left & MAC:
+            left &= ~PORTED
         return left
 
-    def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
+    def left_by_decorator(self, wrapper: Function, given: Env | None) -> int:
+        raise NotImplementedError
+
+    def bound_arguments(
+        self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
+    ) -> Env:
         raise NotImplementedError
 
     def decorated(self, node: FunctionNode | ast.ClassDef) -> tuple[int, Tests, Env]:

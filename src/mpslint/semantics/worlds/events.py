@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass
 
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
-from mpslint.semantics.worlds.values import NO_TESTS, UNK, Tests, Value
+from mpslint.semantics.worlds.values import NO_TESTS, UNK, Tests, Value, is_bare
 
 
 class Kind(enum.Enum):
@@ -79,6 +79,11 @@ class Event:
         """The call that it is; for kinds that stand at one."""
         assert isinstance(self.node, ast.Call)
         return self.node
+
+    @property
+    def moves_nothing(self) -> bool:
+        """A `.cuda()` that finds no tensor: it raises nowhere."""
+        return self.kind is Kind.MOVED and is_bare(self.value)
 
     @property
     def on_mac(self) -> bool:

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
+from mpslint.semantics.worlds.trials import worlds_of_trial
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 from mpslint.semantics.worlds.uncopied import raising_once_ported
 
@@ -71,6 +72,7 @@ class Worlds:
             uses: list[ast.AST] = [*index.calls.get(name, ())]
             if name in functions:
                 uses += index.names.get(name, ())
+                uses += index.attributes.get(name, ())
             around = [f for use in uses for f in self._around(use)]
             if around:
                 found[name] = list(dict.fromkeys(around))
@@ -122,9 +124,17 @@ class Worlds:
         """Takes away the worlds in which nobody calls a function, where only others do. These are
         looked at for functions in which something is asked about that is not CUDA's already."""
         for event in events:
-            if event.worlds & ~NVIDIA and isinstance(event.function, Function):
+            if not event.worlds & ~NVIDIA:
+                continue
+            if isinstance(event.function, Function):
                 event.worlds &= self._used(event.function)
+            elif self.run.is_below_main(event.node):
+                event.worlds &= self._tried
         return events
+
+    @cached_property
+    def _tried(self) -> int:
+        return worlds_of_trial(self._tree, self.run.main, self._project)
 
     def _used(self, function: Function) -> int:
         """The worlds in which somebody calls a function."""
@@ -236,7 +246,9 @@ class Worlds:
         for earlier in self.events(Kind.MOVED):
             if earlier.function is not event.function or _place(earlier) >= _place(event):
                 continue
-            if not earlier.caught and not event.worlds & MAC & ~earlier.worlds:
+            if earlier.caught or earlier.moves_nothing:
+                continue
+            if not event.worlds & MAC & ~earlier.worlds:
                 return True
         return False
 

@@ -87,7 +87,7 @@ class Misplaced(NamedTuple):
 def misplaced(worlds: Worlds) -> Iterator[Misplaced]:
     """What raises since there is no such device; what is caught ends no program."""
     for event in worlds.events(Kind.PLACED, Kind.MOVED, Kind.TYPED):
-        if event.caught:
+        if event.caught or event.moves_nothing:
             continue
         if event.kind is not Kind.PLACED:
             wrong = event.worlds & (MAC | CPU)

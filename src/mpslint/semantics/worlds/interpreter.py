@@ -73,14 +73,13 @@ class Interpreter(Rebinding, Methods):
         self.starred = []
         self.each = {}
         self.slots = {}
-        self.device_tests = set()
-        self.mps_tests = set()
-        self.own_tests = set()
+        self.device_tests, self.cuda_tests = set(), set()
+        self.mps_tests, self.decided = set(), set()
+        self.own_tests, self.names_gloo = set(), b"gloo" in text
         self.chosen = set()
         self.build_tests = set()
         self.asking_mps = set()
         self.seen = set()
-        self.cuda_tests = set()
         self.functions = {}
         self.classes = {}
         self.fixtures = {}

@@ -70,11 +70,15 @@ class Names(Conditions):
                     return UNK
         if value.__class__ is Atom and not self.calling:
             if value.kind == FUNCTION:
-                value.v.escaped = True
-                value.v.handed.append((self.frame.mask, self.frame.tests))
+                self._handed_on(value)
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value
+
+    def _handed_on(self, function: Atom) -> None:
+        """A function is named and not called: somebody else may do so, from here on."""
+        function.v.escaped = True
+        function.v.handed.append((self.frame.mask, self.frame.tests))
 
     def rebound_value(self, name: str, first: Atom) -> Value:
         """What a name of the module holds that functions set later, where these are seen."""
@@ -129,8 +133,11 @@ class Names(Conditions):
             key = self.key(node)
             if key is not None:
                 return Atom(UNKNOWN, symbol=(self.frame.function, key))
-        if not self.calling and value.__class__ is Atom and value.kind == NAME:
-            return self.resolved(value, node)
+        if not self.calling and value.__class__ is Atom:
+            if value.kind == NAME:
+                return self.resolved(value, node)
+            if value.kind in (BOUND, FUNCTION) and value.v.home is self:
+                self._handed_on(value)
         return value
 
     def attribute(self, base: Value, name: str, node: ast.expr) -> Value:

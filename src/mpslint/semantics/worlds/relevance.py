@@ -34,6 +34,7 @@ _WORDS = tuple(
         "synchronize",
         "empty_cache",
         "is_available",
+        "is_initialized",
         "torch.",
         "requires",
         "exit(",

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from mpslint.facts.priors import package_worlds
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
@@ -13,7 +14,7 @@ from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.runners import is_test
-from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.state import Env, Frame, Function, FunctionNode
 from mpslint.semantics.worlds.values import (
     ARRAY,
     CONST,
@@ -23,12 +24,14 @@ from mpslint.semantics.worlds.values import (
     MODULE,
     NO_TESTS,
     NONE,
+    SKIP,
     TENSOR,
     UNK,
     Atom,
     Tests,
     Value,
     cases_of,
+    left_by_marks,
     one,
     pack,
     where,
@@ -38,10 +41,18 @@ _TOLD_APART = frozenset({CONST, DEVICE, TENSOR, MODULE, ARRAY, DTYPE})
 
 MAX_CONTEXTS = 4
 """So many different constant arguments of one function are told apart."""
+_DECORATED = ast.FunctionDef(
+    "decorated",
+    ast.arguments([], [], ast.arg("given"), [], [], ast.arg("named"), []),
+    [ast.Pass()],
+    [],
+)
+"""What a decorator is given to see whether it is run: whatever the arguments."""
 _QUOTES = ("'", '"')
 
 
 class Summaries(Parameters):
+    functions: dict[FunctionNode, Function]
     ends: dict[Function | None, int]
     """The worlds that come to the end of a function, or of the file."""
 
@@ -121,24 +132,52 @@ class Summaries(Parameters):
                 found.append((name, key))
         return tuple(sorted(found, key=lambda item: item[0]))
 
-    def called_by(self, wrapper: Function, parameter: str, function: Function) -> int:
-        """The worlds in which what a decorator gives back calls the function; all, where that is
-        not seen."""
-        before, escaped = dict(function.calls), function.escaped
-        function.calls.clear()
-        callers = set(function.callers)
-        given = {**self.parameters(wrapper, ()), parameter: Atom(FUNCTION, function)}
-        value, _ = self.enter(wrapper, ALL, NO_TESTS, given, recording=False)
-        inner = one(value, ALL)
-        if inner.kind == FUNCTION and inner.v is not function and inner.v.home is self:
-            if not inner.v.running:
-                arguments = self.parameters(inner.v, ())
-                self.enter(inner.v, ALL, NO_TESTS, arguments, recording=False)
-        reached = 0
-        for worlds, _, _ in function.calls.values():
-            reached |= worlds
-        function.calls, function.escaped, function.callers = before, escaped, callers
-        return reached or ALL
+    def left_by_decorator(self, wrapper: Function, given: Env | None) -> int:
+        """The worlds in which what a decorator gives back runs the function that it was given; all,
+        where that is not seen. `given`: the arguments of the call that makes the decorator."""
+        home: Summaries | None = wrapper.home
+        if home is None or not wrapper.relevant or wrapper.running or self.depth >= MAX_DEPTH:
+            return ALL
+        if home is not self:
+            theirs = given and {name: foreign(value, ()) for name, value in given.items()}
+            return foreign_worlds(home.left_by_decorator(wrapper, theirs))
+        # What stands in it is made anew: it keeps what this call was given.
+        nested = [item for item in ast.walk(wrapper.node) if isinstance(item, FUNCTIONS)][1:]
+        before = {item: self.functions.pop(item) for item in nested if item in self.functions}
+        try:
+            return self._left_by(wrapper, given)
+        finally:
+            for item in nested:
+                self.functions.pop(item, None)
+            self.functions.update(before)
+
+    def _left_by(self, wrapper: Function, given: Env | None) -> int:
+        if given is not None:
+            arguments = {**self.parameters(wrapper, ()), **self._left_out(wrapper, given), **given}
+            made, _ = self.enter(wrapper, ALL, NO_TESTS, arguments, recording=False)
+            decorator = one(made, ALL)
+            if decorator.kind != FUNCTION or decorator.v.home is not self:
+                return left_by_marks(made)
+            wrapper = decorator.v
+        taken = wrapper.node.args.args
+        if not taken or wrapper.running:
+            return ALL
+        function = Function(_DECORATED, None, [], ALL, NO_TESTS, self)
+        function.relevant = False
+        arguments = {**self.parameters(wrapper, ()), taken[0].arg: Atom(FUNCTION, function)}
+        value, _ = self.enter(wrapper, ALL, NO_TESTS, arguments, recording=False)
+        left = 0
+        for worlds, atom in cases_of(value, ALL):
+            if atom.kind == SKIP:
+                left |= worlds & atom.v
+            elif atom.kind != FUNCTION or atom.v is function or atom.v.home is not self:
+                left |= worlds
+            elif not atom.v.running:
+                function.calls.clear()
+                self.enter(atom.v, ALL, NO_TESTS, self.parameters(atom.v, ()), recording=False)
+                for called, _, _ in function.calls.values():
+                    left |= worlds & called
+        return left or ALL
 
     def fixture(self, function: Function) -> tuple[Value, int]:
         """What a fixture gives, and the worlds that come back from it and from those that it asks

@@ -31,6 +31,7 @@ from mpslint.semantics.worlds.values import (
     TENSOR,
     TRUE,
     UNK,
+    UNKNOWN,
     Atom,
     Value,
     cases_of,
@@ -114,6 +115,8 @@ class TorchCalls(Makers, Calls):
         if name == "torch.set_default_tensor_type":
             self._default_type(node, args)
             return UNK
+        if name == "torch.distributed.is_initialized" and not self.names_gloo:
+            return self._has_group(node)
         if name == "torch.distributed.init_process_group":
             self._start_group(node, args, keywords)
             return UNK
@@ -273,6 +276,14 @@ class TorchCalls(Makers, Calls):
         if not self.frame.caught:
             self.owned(left)
         self.emit(Kind.BACKEND, node, worlds=here, value=backend)
+
+    def _has_group(self, node: ast.Call) -> Value:
+        """Whether a process group was started. None takes MPS tensors: where nobody speaks of Gloo,
+        which is for the CPU, its processes have a GPU of CUDA's each."""
+        self.own_tests.add(node)
+        mine = frozenset((node,))
+        there, absent = Atom(UNKNOWN, None, None, mine), Atom(CONST, False, None, mine)
+        return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
 
     # operators
 

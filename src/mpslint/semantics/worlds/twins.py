@@ -9,7 +9,7 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import CUDA, MACS, PORTED
 from mpslint.semantics.worlds.state import Function
-from mpslint.semantics.worlds.values import DEVICE, TENSOR, Tests, cases_of, is_bare, where
+from mpslint.semantics.worlds.values import DEVICE, TENSOR, Tests, cases_of, where
 
 TOLD = (
     Kind.EFFECT,
@@ -95,7 +95,7 @@ def _left_alone(
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
-            if event.on_mac or event.caught or is_bare(event.value) or _is_there(event):
+            if event.on_mac or event.caught or event.moves_nothing or _is_there(event):
                 continue
             if _is_moved_next(event):
                 continue

@@ -18,7 +18,7 @@ from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import SPEAKING_OF_MODES, WRAPPING, left_to_wrapper
 from mpslint.ways import Name, Ways
 
@@ -218,9 +218,9 @@ class HalfPorts:
         """What functions and classes move that are CUDA's own by their name, of which no rule
         speaks."""
         tree = self._tree(path) if _MOVE in self._text_of(path) else None
-        for own in ast.walk(tree) if tree is not None else ():
+        for own in statements(tree) if tree is not None else ():
             if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
-                for node in ast.walk(own):
+                for node in walk(own):
                     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                         if node.func.attr == "cuda":
                             text = ast.unparse(node)[:_MAX_TEXT]

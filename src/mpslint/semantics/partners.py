@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import walk
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
-_FOUND, _DEPTH = "partners of what is moved", 4
+_FOUND, _OPERANDS, _DEPTH = "partners of what is moved", "operands on one device", 4
 _OF_TENSORS = {
     "contiguous",
     "dim",
@@ -188,9 +190,17 @@ def _gives(value: ast.expr, call: ast.expr) -> bool:
     return True
 
 
-def _pairs(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _pairs(context: Context, function: FunctionNode) -> list[tuple[ast.expr, ast.expr]]:
     """Operands of the function's own code that have to be on one device."""
-    for node in ast.walk(function):
+    known: dict[FunctionNode, list[tuple[ast.expr, ast.expr]]]
+    known = context.memo.setdefault(_OPERANDS, {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = list(_paired(context, function))
+    return known[function]
+
+
+def _paired(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for node in walk(function):
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mod):
             yield node.left, node.right
         elif isinstance(node, ast.Call):

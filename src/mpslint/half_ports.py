@@ -18,7 +18,7 @@ from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import SPEAKING_OF_MODES, WRAPPING, left_to_wrapper
 from mpslint.ways import Name, Ways
 
@@ -142,6 +142,7 @@ class HalfPorts:
         self._reached = Ways(self._parts_of, self._led)
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
+        self._used: dict[Name, frozenset[str]] = {}
 
     def found(self) -> dict[str, dict[tuple[str, int], str]]:
         """By file the fixes that had better not be made, each with what is left on its way."""
@@ -217,9 +218,9 @@ class HalfPorts:
         """What functions and classes move that are CUDA's own by their name, of which no rule
         speaks."""
         tree = self._tree(path) if _MOVE in self._text_of(path) else None
-        for own in ast.walk(tree) if tree is not None else ():
+        for own in statements(tree) if tree is not None else ():
             if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
-                for node in ast.walk(own):
+                for node in walk(own):
                     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                         if node.func.attr == "cuda":
                             text = ast.unparse(node)[:_MAX_TEXT]
@@ -254,12 +255,28 @@ class HalfPorts:
     def _way_from(self, name: Name) -> dict[Name, None]:
         """The parts that run where this one does, itself among them."""
         if name not in self._ways:
+            way = self._reached.reached(name[0], self._names_used(name))
+            self._ways[name] = {name: None, **way}
+        return self._ways[name]
+
+    def _leads(self, start: Name, name: Name) -> bool:
+        """Whether a part runs where another does: asked of many, of which few do."""
+        if start == name:
+            return True
+        if start in self._ways:
+            return name in self._ways[start]
+        return self._reached.runs(start[0], self._names_used(start), name)
+
+    def _names_used(self, name: Name) -> frozenset[str]:
+        """The names that a part uses."""
+        known = self._used.get(name)
+        if known is None:
             path, owner, _ = name
             own = [one for one in self._parts_of(path) if _is_same(one, name)]
             own += [one for one in self._programs_of(path) if not name[1] and not name[2]]
-            names = frozenset({owner} - {""}).union(*(one.names for one in own))
-            self._ways[name] = {name: None, **self._reached.reached(path, names)}
-        return self._ways[name]
+            known = frozenset({owner} - {""}).union(*(one.names for one in own))
+            self._used[name] = known
+        return known
 
     def _programs_that_run(self, name: Name) -> Iterator[Name]:
         """What is started to come there: scripts, and the tests of a file that nobody imports."""
@@ -268,7 +285,7 @@ class HalfPorts:
                 starts = [(path, "", "")] if self._programs_of(path) else []
                 tests = filter(_is_test, self._parts_of(path))
                 starts += [(path, one.owner, one.name) for one in tests]
-                yield from (start for start in starts if name in self._way_from(start))
+                yield from (start for start in starts if self._leads(start, name))
 
     def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.machines import MACS
 
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
@@ -24,7 +24,7 @@ def kernel_imports(
 ) -> Iterator[ast.Import | ast.ImportFrom]:
     """Imports in functions that raise on each Mac (`imports_on` gives the worlds in which a module
     can be imported), with nothing around that asks for CUDA first or goes on without them."""
-    for function in ast.walk(tree):
+    for function in statements(tree):
         if isinstance(function, FUNCTIONS):
             for node in _certain(function.body):
                 if any(not imports_on(module) & MACS for module in _modules(node)):

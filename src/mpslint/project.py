@@ -136,9 +136,12 @@ def imports_from(context: Context, root: str) -> bool:
         if binding.kind != "import" or not binding.qualified:
             continue
         top = binding.qualified.split(".")[0]
-        if top and (
-            os.path.isfile(os.path.join(root, f"{top}.py"))
-            or os.path.isdir(os.path.join(root, top))
-        ):
+        if top and lies_in(root, top):
             return True
     return False
+
+
+def lies_in(root: str, name: str) -> bool:
+    """Whether a folder holds a module or package of this name."""
+    path = os.path.join(root, name)
+    return os.path.isfile(f"{path}.py") or os.path.isdir(path)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from mpslint import collector
 from mpslint.far_imports import FarImports
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 def as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
     """Lets fixes be unsafe that are left out for the sake of another file."""
+    with collector.off():
+        _as_promised(results, targets)
+
+
+def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
     of = {target.path: target.settings for target in targets}
     shared: dict[Settings, list[FileResult]] = {}
     for result in results:

@@ -7,12 +7,13 @@ it, and used as the setting `helper-module` has it.
 
 from __future__ import annotations
 
+import ast
 import os
 from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.project import imports_from
+from mpslint.project import lies_in
 from mpslint.semantics.context import Context
 
 if TYPE_CHECKING:
@@ -107,7 +108,38 @@ def _imported_as(
         root = os.path.dirname(root)
     if root == own and not _in_package(own):
         return name
-    return name if any(imports_from(other, root) for other in others) else None
+    return name if _is_known_from(context, others, root) else None
+
+
+def _is_known_from(context: Context, others: Iterable[Context], root: str) -> bool:
+    """Whether a program that runs this file has `root` among its import roots, as imports show: its
+    own, those of a file beside it, or one by which another file imports it. A folder of scripts
+    that is entered to run them has nothing of what lies above, an `__init__.py` or none."""
+    path = os.path.abspath(context.source.path)
+    folder = os.path.dirname(path)
+    dotted = os.path.splitext(os.path.relpath(path, root))[0].replace(os.sep, ".")
+    return any(
+        (os.path.dirname(os.path.abspath(other.source.path)) == folder and _starts_at(other, root))
+        or any(f"{name}.".startswith(f"{dotted}.") for name in _imported(other))
+        for other in (context, *others)
+    )
+
+
+def _starts_at(context: Context, root: str) -> bool:
+    """Whether a file imports what only `root` can give it, or by its place in a package."""
+    folder = os.path.dirname(os.path.abspath(context.source.path))
+    if any(item.level for item in context.index.of(ast.ImportFrom)):
+        return _in_package(folder)
+    tops = {name.partition(".")[0] for name in _imported(context)}
+    return any(lies_in(root, top) and not lies_in(folder, top) for top in tops if top)
+
+
+def _imported(context: Context) -> Iterable[str]:
+    return [
+        binding.qualified
+        for _, binding in context.names.every_binding()
+        if binding.kind == "import" and binding.qualified
+    ]
 
 
 def _in_package(folder: str) -> bool:

@@ -28,7 +28,7 @@ _CONDA = "*.y*ml"
 _MOST_YAML = 20
 """A folder with more is one of a program's settings."""
 ROOT = (".git", "pyproject.toml", "setup.py", "setup.cfg", "mpslint.toml")
-"""What only the topmost folder of a project has."""
+"""What only the topmost folder of a project has, or of a package that lies in one."""
 PRESENTING = ("readme",)
 """How the name of a file begins that presents the folder as a project, in any case of letters."""
 _LISTING = "requirement*"
@@ -72,12 +72,22 @@ class Pins:
         if folder not in self._known:
             names = names_in(folder)
             own, above = _pin_in(folder, names), os.path.dirname(folder)
-            if above == folder or any(name in names for name in ROOT):
+            if above == folder or ends_project(names) or (own is not None and is_root(names)):
                 self._known[folder] = own, own is not None
             else:
                 pin, is_whole = self._find(above)
                 self._known[folder] = pin if is_whole else own or pin, is_whole
         return self._known[folder]
+
+
+def is_root(names: set[str]) -> bool:
+    return any(name in names for name in ROOT)
+
+
+def ends_project(names: set[str]) -> bool:
+    """Whether nothing above belongs to the project. A package that is built by itself may still be
+    a part of one (`setup.py` of its compiled operators), and has its torch where it names none."""
+    return ".git" in names
 
 
 def names_in(folder: str) -> set[str]:

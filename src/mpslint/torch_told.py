@@ -11,7 +11,7 @@ import os
 import re
 from fnmatch import fnmatch
 
-from mpslint.torch_pins import COMMANDS, PRESENTING, ROOT, Pin, names_in, text_of
+from mpslint.torch_pins import COMMANDS, PRESENTING, ROOT, Pin, ends_project, names_in, text_of
 from mpslint.torch_shown import Shown
 
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
@@ -59,7 +59,7 @@ class Told:
             own, is_newer = _told_in(folder, names)
             if own is None and not is_newer and _is_project(names):
                 own = self._shown.in_project(folder)
-            is_whole = is_newer or any(name in names for name in ROOT)
+            is_whole = is_newer or ends_project(names)
             if own is None and above != folder and not is_whole:
                 own = self.of(above)
             self._known[folder] = own

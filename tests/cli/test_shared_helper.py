@@ -79,6 +79,37 @@ def test_a_package_that_is_installed_imports_nothing_from_above_it(project: Path
     assert "device.py" not in texts
 
 
+def test_scripts_that_import_from_their_own_folder_get_nothing_from_above_it(
+    project: Path,
+) -> None:
+    (project / "tools").mkdir()
+    (project / "tools" / "__init__.py").write_text("")
+    (project / "tools" / "parts.py").write_text("SIZE = 2\n")
+    (project / "tools" / "show.py").write_text(f"from parts import SIZE\n{SCRIPT}")
+    (project / "data.py").write_text("def load(): ...\n")
+    (project / "train.py").write_text(f"from data import load\n{SCRIPT}")
+    texts = fix(project, "test.py", "demo.py", "tools/measure.py")
+    assert "from device import get_device" in texts["train.py"]
+    for name in ("tools/show.py", "tools/measure.py"):
+        assert "torch.backends.mps.is_available()" in texts[name]
+        assert "get_device" not in texts[name]
+
+
+@pytest.mark.parametrize(
+    ("importer", "line"),
+    [("train.py", "from tools.measure import net"), ("tools/measure.py", "from data import load")],
+)
+def test_a_package_that_starts_at_the_top_shares_its_helper(
+    project: Path, importer: str, line: str
+) -> None:
+    (project / "tools").mkdir()
+    (project / "tools" / "__init__.py").write_text("")
+    (project / "data.py").write_text("def load(): ...\n")
+    (project / importer).write_text(f"{line}\n{SCRIPT}")
+    names = {"train.py", "test.py", "demo.py", "tools/measure.py"} - {importer}
+    assert "from device import get_device" in fix(project, *names)["tools/measure.py"]
+
+
 def test_one_module_is_imported_by_one_name(project: Path) -> None:
     for name in ("src/__init__.py", "src/solver/__init__.py"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)

@@ -144,6 +144,33 @@ def test_an_example_of_a_project_has_the_torch_of_the_project(project: Path) -> 
     assert pin == Pin((2, 6), "pyproject.toml:2")
 
 
+def test_a_package_within_a_project_has_the_torch_of_the_project_where_it_names_none(
+    project: Path,
+) -> None:
+    (project / "README.md").write_text("# Detection\n\n    conda install pytorch=1.5.1\n")
+    operators = project / "models" / "ops"
+    (operators / "functions").mkdir(parents=True)
+    (operators / "setup.py").write_text("setup(name='ops', ext_modules=[])\n")
+    assert Pins().of(str(operators / "functions")) == Pin((1, 5), "README.md:3")
+    (operators / "setup.py").write_text("setup(name='ops', install_requires=['torch>=2.1'])\n")
+    assert Pins().of(str(operators / "functions")) == Pin((2, 1), "setup.py:1")
+
+
+def test_what_lies_above_a_repository_says_nothing_of_it(project: Path) -> None:
+    (project / "requirements.txt").write_text("torch==1.5.1\n")
+    (project / "clone" / ".git").mkdir(parents=True)
+    assert Pins().of(str(project / "clone")) is None
+
+
+def test_the_module_of_torch_is_asked_for_where_importing_torch_does_not_bring_it(
+    tmp_path: Path,
+) -> None:
+    source = SourceFile(str(tmp_path / "chat.py"), b"import torch\n\ntorch.cuda.empty_cache()\n")
+    for oldest, asked in (((2, 0), True), ((2, 1), False)):
+        text = fix_source(source, Settings(pin=Pin(oldest, "requirements.txt:1"))).text
+        assert ("hasattr(torch, 'mps') and torch.backends" in text.replace('"', "'")) == asked
+
+
 def test_the_setting_goes_over_what_the_project_requires(project: Path) -> None:
     said(project, "requirements.txt", "torch==1.7\n")
     assert SettingsFinder().for_folder(str(project)).oldest_torch == (1, 7)

@@ -81,6 +81,16 @@ def test_what_is_told_holds_below_the_projects_topmost_folder(project: Path) -> 
     assert GUARD in fixed(project / "models")
 
 
+def test_what_is_told_holds_in_a_package_that_lies_within_the_project(project: Path) -> None:
+    (project / "README.md").write_text("* PyTorch>=1.5.1, torchvision>=0.6.1\n")
+    operators = project / "models" / "ops"
+    operators.mkdir(parents=True)
+    (operators / "setup.py").write_text("setup(name='ops', ext_modules=[])\n")
+    assert GUARD in fixed(operators)
+    (operators / ".git").mkdir()
+    assert GUARD not in fixed(operators)
+
+
 def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
     (project / "README.md").write_text("Tested with PyTorch 1.10.\n")
     source = SourceFile(

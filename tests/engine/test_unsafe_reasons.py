@@ -57,3 +57,25 @@ def test_an_unsafe_move_says_what_is_in_doubt(text: str, reason: str) -> None:
     unsafe = [fix for fix in fixes if fix.applicability is Applicability.UNSAFE]
     assert unsafe
     assert all(reason in fix.message for fix in unsafe)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from torch.utils.serialization import load_lua", "torch.utils.serialization"),
+        ("from torch.utils import serialization", "torch.utils.serialization"),
+        ("import torch.legacy.nn as lua", "torch.legacy.nn"),
+    ],
+)
+def test_what_needs_modules_that_no_torch_with_mps_has_is_left_on_cuda(
+    line: str, name: str
+) -> None:
+    text = f"import torch\n{line}\n\npred = model.cuda().forward(torch.ones(2))\n"
+    (finding,) = lint(SourceFile("sketch.py", text.encode()), Settings())
+    assert finding.applicability is Applicability.UNSAFE
+    assert finding.reason == f"line 2: no torch that has MPS has {name}"
+    assert Applicability.SAFE in levels(text.replace(line, "from torch.utils import data"))
+
+
+def levels(text: str) -> list[Applicability | None]:
+    return [one.applicability for one in lint(SourceFile("sketch.py", text.encode()), Settings())]

@@ -54,6 +54,28 @@ def test_what_is_nearest_is_told_first() -> None:
     assert reached(found, "a", "f") == [("a", "", "f"), ("b", "", "g"), ("b", "", "h")]
 
 
+def test_whether_a_part_runs_is_asked_without_the_way_and_answered_as_it_is() -> None:
+    found = ways(
+        a="class C:\n    def m(self):\n        f()\n\n\nprint(1)\n",
+        b="def f():\n    g()\n\n\ndef g():\n    pass\n\n\ndef h():\n    pass\n",
+        c="def f():\n    h()\n",
+    )
+    parts_of_all = [("a", "C", "m"), ("a", "", ""), *(("b", "", name) for name in "fgh")]
+    for names in ((), ("C",), ("C", "m"), ("f",), ("h",), ("g", "C")):
+        way = reached(found, "a", *names)
+        for name in (*parts_of_all, ("c", "", "f"), ("d", "", "f")):
+            assert found.runs("a", frozenset(names), name) == (name in way)
+
+
+def test_what_a_file_leads_to_is_told_alone_where_others_led_further_before() -> None:
+    texts = {name: f"def {name}():\n    {name}{name}()\n\n\ndef x():\n    pass\n" for name in "abc"}
+    made = {name: parts(ast.parse(text)) for name, text in texts.items()}
+    found = Ways(made.__getitem__, {"a": "bc", "b": "c", "c": ""}.__getitem__)
+    assert reached(found, "a", "x", "c") == [("a", "", "x"), ("c", "", "c")]
+    assert reached(found, "c", "a", "c") == [("c", "", "c")]
+    assert not found.runs("c", frozenset({"a"}), ("a", "", "a"))
+
+
 def test_a_way_twice_as_long_is_twice_the_work() -> None:
     def calls(length: int) -> int:
         found = ways(a="".join(f"def f{n}():\n    f{n + 1}()\n" for n in reversed(range(length))))

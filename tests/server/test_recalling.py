@@ -106,3 +106,18 @@ def test_only_the_last_texts_are_kept(typed: Typed) -> None:
     typed.looks = 0
     typed.check(FIRST)
     assert typed.looks
+
+
+def test_an_analysis_that_a_fault_of_ours_ended_is_not_told_again(typed: Typed) -> None:
+    third = SECOND + "y = x.cuda()\n"
+
+    def fault() -> None:
+        raise ZeroDivisionError("a fault")
+
+    failed = typed.analyst.check(snapshot(typed.path, third), fault)
+    assert [problem.is_internal for problem in failed.problems] == [True]
+    assert codes(failed) == []
+    again = typed.check(third)
+    assert typed.looks > 0
+    assert not again.problems
+    assert len(again.findings) > len(typed.told[1].findings)

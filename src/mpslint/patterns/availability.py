@@ -9,8 +9,9 @@ from mpslint.model import Applicability
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_BACKENDS_SINCE, _MODULE_SINCE = (1, 12), (2, 0)
-"""First releases with `torch.backends.mps`, and with `torch.mps`."""
+_BACKENDS_SINCE, _MODULE_SINCE = (1, 12), (2, 1)
+"""First releases with `torch.backends.mps`, and whose `import torch` brings `torch.mps` along: 2.0
+has the module, for who imports it."""
 
 
 def cuda_available(torch: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
 from mpslint.patterns.availability import cuda_available
+from mpslint.patterns.early_cast import cast_behind, cast_first
 from mpslint.patterns.selection import Reference, several_gpus, torch_name
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.let_go import makes_source, replaces_source
@@ -101,7 +102,13 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
             arguments.append(f"{keyword.arg}={source.segment(keyword.value)}")
         else:
             return None
-    return (replace_span(source, name_start, end, f"to({', '.join(arguments)})"),)
+    text = f"to({', '.join(arguments)})"
+    cast = cast_behind(context, call)
+    return (
+        cast_first(context, call, cast, text)
+        if cast
+        else replace_span(source, name_start, end, text),
+    )
 
 
 def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Reference) -> str:

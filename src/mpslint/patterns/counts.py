@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.text import replace
+from mpslint.semantics.no_gpus import harm_of_none, sizes_batches, trains_on_none
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_COUNT = "torch.cuda.device_count"
 
 
 def count_at_least_one(context: Context, call: ast.Call) -> Fix | None:
@@ -22,13 +25,32 @@ def count_at_least_one(context: Context, call: ast.Call) -> Fix | None:
 
 
 def count_level(context: Context, call: ast.Call) -> Applicability | None:
-    """Safe where the count is only calculated with; unsafe where it is handed on (to `spawn`)."""
+    """Safe where the count is only calculated with; unsafe where it is handed on (to `spawn`), or
+    where the program counts once more for something of the kind, to which an error would move."""
+    level = _own_level(context, call)
+    if level is not Applicability.SAFE:
+        return level
+    function = context.index.function(call)
+    for other in context.calls_of(_COUNT):
+        if other is not call and context.index.function(other) is function:
+            harmful = harm_of_none(context, other) is not None or trains_on_none(context, other)
+            if harmful and _own_level(context, other) is not Applicability.SAFE:
+                return Applicability.UNSAFE
+    return level
+
+
+def _own_level(context: Context, call: ast.Call) -> Applicability | None:
     uses = _uses(context, call)
     if uses is None or any(name == "max" for name, _ in context.names.every_binding()):
         return None
     if any(_goes_through(context, use) or _names_device(context, use) for use in uses):
         return None
-    calculated = all(isinstance(context.index.parents[use], ast.BinOp) for use in uses)
+    calculated = all(
+        isinstance(context.index.parents[use], ast.BinOp | ast.AugAssign)
+        or sizes_batches(context, use)
+        or _asks_for_several(context, use)
+        for use in uses
+    )
     return Applicability.SAFE if calculated else Applicability.UNSAFE
 
 
@@ -39,6 +61,8 @@ def _uses(context: Context, call: ast.Call) -> list[ast.expr] | None:
         return None
     if not isinstance(statement, ast.Assign):
         return [call]
+    if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Attribute):
+        return _reads(context, statement.targets[0]) or [call]
     if len(statement.targets) != 1 or not isinstance(statement.targets[0], ast.Name):
         return None
     target = statement.targets[0]
@@ -48,6 +72,23 @@ def _uses(context: Context, call: ast.Call) -> list[ast.expr] | None:
         for use in context.index.names[target.id]
         if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is owner
     ]
+
+
+def _asks_for_several(context: Context, use: ast.expr) -> bool:
+    """`count > 1`, which neither 0 nor 1 is."""
+    parent = context.index.parents[use]
+    if not isinstance(parent, ast.Compare) or parent.left is not use or len(parent.ops) != 1:
+        return False
+    other = parent.comparators[0]
+    return (
+        isinstance(parent.ops[0], ast.Gt) and isinstance(other, ast.Constant) and other.value == 1
+    )
+
+
+def _reads(context: Context, target: ast.Attribute) -> list[ast.expr]:
+    """Where something of this name is read, of whatever object it is."""
+    uses = context.index.attributes[target.attr]
+    return [use for use in uses if isinstance(use.ctx, ast.Load)]
 
 
 def _names_device(context: Context, use: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.arguments import add_argument
+from mpslint.patterns.early_cast import cast_behind, cast_first
 from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
@@ -71,8 +72,12 @@ def narrow_on_mps(context: Context, request: Request, wide: str, *, kept: str = 
 
 
 def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix | None:
-    source = context.source
-    device = request.device
+    source, device = context.source, request.device
+    cast = cast_behind(context, request.call) if request.how == "moved" else None
+    if cast is not None:
+        start, end = context.name_token(request.call.func)[0], source.span(request.call)[1]  # type: ignore[arg-type]
+        first = cast_first(context, request.call, cast, source.text[start:end])
+        return Fix("Cast before the move", (first,), Applicability.SAFE)
     if device is None and request.base is not None:
         return _narrow_cast(context, request, wide)
     if device is None:

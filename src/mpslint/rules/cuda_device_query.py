@@ -4,7 +4,8 @@
 Flags `torch.cuda.get_device_name`, `get_device_properties`, `get_device_capability`,
 `current_device`, `set_device`, `with torch.cuda.device(i)`, `utilization`, `get_rng_state`,
 `initial_seed`, `ipc_collect` and their like, where nothing makes sure that CUDA is there; and
-`torch.cuda.device_count()` as a divisor or as the number of processes to spawn.
+`torch.cuda.device_count()` as a divisor, as a factor of a batch size, or as the number of processes
+to spawn.
 
 ## Why is this bad?
 They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`: AttributeError).
@@ -35,10 +36,10 @@ spreads its processes over `f"cuda:{rank}"`.
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
 not where a question that has no fix follows, to which the error would only move; and for a count
-that is only divided by: `max(1, torch.cuda.device_count())`. Unsafe for the number of processes,
-which then is 1, but which may want NCCL, and for `get_device_name` from torch 2.9, which has a
-name for the Apple GPU. The other answers have no counterpart, so the code around them must be
-changed by hand.
+that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for the number of
+processes, which then is 1, but which may want NCCL, where the same function hands a count to a
+trainer that takes no 0 either, and for `get_device_name` from torch 2.9, which has a name for the
+Apple GPU. The other answers have no counterpart, so the code around them must be changed by hand.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`, `_get_device_index`), `torch/backends/mps`

@@ -34,8 +34,10 @@ class or file or by the kernels it imports (`def cuda(self)`).
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
 same move on CUDA; `if x.is_cuda: y = y.cuda()` becomes `y = y.to(x.device)`, as does what is
-computed with a tensor that the function is given (`y.cuda() * x.view(-1)`). Moves behind a test
-for CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do not
+computed with a tensor that the function is given (`y.cuda() * x.view(-1)`) or has at hand
+(`torch.zeros(x.size()).cuda() * x`). In `.cuda().float()` of what NumPy may have made float64 the
+cast comes first, since MPS takes no float64. Moves behind a test for
+CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do not
 meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for several GPUs), the
 CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
 things. Moves of what holds no tensor go along with the first that is reported, so that a port does

@@ -72,7 +72,6 @@ from mpslint.semantics.checkpoints import (
 from mpslint.semantics.context import Context
 from mpslint.semantics.paths import is_test
 from mpslint.semantics.unused import never_runs
-from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.refused import refusal_before
 
 _LOADERS = {
@@ -131,8 +130,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _raises(context: Context, call: ast.Call) -> bool:
     """A Mac comes here, or would if the program did not refuse to run without CUDA."""
     return context.worlds.breaks(call) or any(
-        event.node is call and not event.caught and refusal_before(context.worlds, event)
-        for event in context.worlds.events(Kind.LOADED)
+        not event.caught and refusal_before(context.worlds, event)
+        for event in context.worlds.loads.get(call, ())
     )
 
 

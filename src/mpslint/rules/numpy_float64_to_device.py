@@ -26,9 +26,10 @@ A dtype in the call, `.float()` before it, `a.astype(np.float32)`, `torch.tensor
 floats become float32), arrays whose dtype is not known.
 
 ## Fix safety
-Safe: CUDA and the CPU keep float64. Unsafe for what callers give, unless it is cast to float32
-right behind: another caller's dtype may be another. None is offered where the device is a call that
-may not be made twice, or for buffers, whose device is not known when they are made.
+Safe: CUDA and the CPU keep float64; a `.float()` that follows comes first instead. Unsafe for what
+callers give, unless it is cast to float32 right behind: another caller's dtype may be another. None
+is offered where the device is a call that may not be made twice, or for buffers, whose device is
+not known when they are made.
 
 ## References
 - run: `torch.from_numpy(np.zeros(2)).dtype` and `torch.tensor(np.array([1.5])).dtype` are float64

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
-from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
+from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index, walk
 from mpslint.semantics.loops import Loop, Loops
 from mpslint.semantics.names import Names
 from mpslint.semantics.placement import has_host_copy
@@ -135,7 +135,7 @@ class ForwardPasses:
 
     def _called(self, function: FunctionNode) -> Iterator[tuple[ast.Call, FunctionNode]]:
         """Functions of this file that `function` calls, with their calls."""
-        for call in ast.walk(function):
+        for call in walk(function):
             if isinstance(call, ast.Call):
                 for called in self._functions(call):
                     yield call, called

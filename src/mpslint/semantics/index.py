@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator
 from typing import Any, TypeVar
 
 _children: dict[type, tuple[str, ...]] = {}
+_in_order: dict[type, tuple[str, ...]] = {}
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 SCOPE_NODES = (
@@ -29,6 +30,10 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _FUNCTIONS = frozenset(FUNCTIONS)
+_NO_NODES = frozenset({"ctx", "op", "ops", "type_comment"})
+"""Fields that hold no node that says where it stands."""
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Fields that hold statements, or what holds them."""
 
 N = TypeVar("N", bound=ast.AST)
 
@@ -51,7 +56,7 @@ def _child_fields(kind: type[ast.AST]) -> tuple[str, ...]:
     }
     known = leaves.get(kind)
     fields: tuple[str, ...] = known if known is not None else kind._fields
-    return tuple(reversed([f for f in fields if f not in ("ctx", "ops", "op", "type_comment")]))
+    return tuple(reversed([f for f in fields if f not in _NO_NODES]))
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -77,6 +82,42 @@ def below(top: ast.AST) -> Iterator[ast.AST]:
         node = stack.pop()
         yield node
         stack += children(node)
+
+
+def walk(top: ast.AST) -> Iterator[ast.AST]:
+    """A node and all that stand in it, the outer ones first: what `ast.walk` gives, without
+    operators and contexts."""
+    level = [top]
+    while level:
+        yield from level
+        inner: list[ast.AST] = []
+        for node in level:
+            kind = type(node)
+            if kind is ast.Name or kind is ast.Constant:
+                continue
+            if kind is ast.Attribute:
+                inner.append(node.value)  # type: ignore[attr-defined]
+                continue
+            fields = _in_order.get(kind)
+            if fields is None:
+                fields = _in_order[kind] = tuple(f for f in kind._fields if f not in _NO_NODES)
+            for field in fields:
+                child = getattr(node, field, None)
+                if child.__class__ is list:
+                    inner += [item for item in child if isinstance(item, ast.AST)]
+                elif isinstance(child, ast.AST):
+                    inner.append(child)
+        level = inner
+
+
+def statements(top: ast.AST) -> Iterator[ast.AST]:
+    """The statements in a node, itself and what holds them among them, the outer ones first."""
+    level = [top]
+    while level:
+        yield from level
+        level = [
+            item for node in level for field in _BLOCKS for item in getattr(node, field, ()) or ()
+        ]
 
 
 def _part(statement: ast.stmt, known: Known, changed: Container[ast.stmt]) -> Index:

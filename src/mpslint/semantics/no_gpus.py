@@ -15,6 +15,8 @@ NOBODY_SPAWNED = "no process is spawned"
 EMPTY_BATCHES = "a DataLoader refuses batches of 0"
 _LOADERS = ("torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader")
 _DEPTH = 2
+# Fact: Lightning, `_check_device_config_and_set_final_flags`: no accelerator takes 0 devices.
+_TRAINERS = ("pytorch_lightning.Trainer", "lightning.Trainer", "lightning.pytorch.Trainer")
 _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
 """Divide the layers of a model by the number of devices that they are given."""
 
@@ -26,22 +28,51 @@ def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str 
         return harm
     parent = context.index.parents[count]
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
-        if _sizes_batches(context, parent):
-            return EMPTY_BATCHES
-        parent = context.index.parents[parent]  # 0 times anything is 0 as well
-    elif isinstance(parent, ast.IfExp | ast.BoolOp):
+        return harm_of_none(context, parent, depth)  # 0 times anything is 0 as well
+    if isinstance(parent, ast.IfExp | ast.BoolOp):
         parent = context.index.parents[parent]  # unless somebody gives the number
-    if depth == 0 or not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+    if isinstance(parent, ast.AugAssign) and isinstance(parent.op, ast.Mult):
+        target: ast.expr = parent.target
+    elif isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+    else:
         return None
-    target = parent.targets[0]
+    if depth == 0:
+        return None
     if isinstance(target, ast.Attribute):
-        return _harm_of_attribute(context, target)
-    if not isinstance(target, ast.Name) or len(context.names.bindings(target.id, target)) != 1:
+        return _harm_of_attribute(context, target) or _harm_of_field(context, target, depth - 1)
+    if not isinstance(target, ast.Name) or not _holds_count(context, target, parent):
         return None
     uses = list(_uses(context, target))
     if any(_asks(context, use) for use in uses):
         return None
     return next((h for use in uses if (h := harm_of_none(context, use, depth - 1))), None)
+
+
+def _holds_count(context: Context, target: ast.Name, statement: ast.stmt) -> bool:
+    """Whether a name holds nothing but the count, or a number that was multiplied by it."""
+    if isinstance(statement, ast.AugAssign):
+        return True
+    return len(context.names.bindings(target.id, target)) == 1
+
+
+def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> str | None:
+    """`args.batch_size = args.batch_size * count` where it is read further down, and
+    `self.gpus = count` in the methods of its class."""
+    spelled, end = ast.dump(target.value), context.source.span(target)[1]
+    function, owner = context.index.function(target), context.index.enclosing(target, ast.ClassDef)
+    for use in context.index.attributes[target.attr]:
+        if not isinstance(use.ctx, ast.Load) or ast.dump(use.value) != spelled:
+            continue
+        if context.index.function(use) is function:
+            if context.source.span(use)[0] < end:
+                continue
+        elif owner is None or context.index.enclosing(use, ast.ClassDef) is not owner:
+            continue
+        harm = harm_of_none(context, use, depth)
+        if harm is not None:
+            return harm
+    return None
 
 
 def _harm_of_attribute(context: Context, target: ast.Attribute) -> str | None:
@@ -87,12 +118,11 @@ def _asks(context: Context, use: ast.Name) -> bool:
 
 def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     parent = context.index.parents[node]
-    if _sizes_batches(context, node):
+    if sizes_batches(context, node):
         return EMPTY_BATCHES
     if isinstance(parent, ast.BinOp) and parent.right is node:
-        if isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv) and not _in_its_loop(
-            context, node
-        ):
+        divides = isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv)
+        if divides and not _is_text(parent.left) and not _in_its_loop(context, node):
             return "raises ZeroDivisionError"
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
@@ -108,18 +138,31 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     return None
 
 
-def _sizes_batches(context: Context, node: ast.expr) -> bool:
-    """Whether it is the size of the batches of torch's own loader."""
+def _is_text(node: ast.expr) -> bool:
+    """`"%d GPUs" % count` divides nothing."""
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+    )
+
+
+def trains_on_none(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is the number of devices of one of Lightning's trainers, which refuses 0."""
     parent = context.index.parents[node]
+    if not isinstance(parent, ast.keyword) or parent.arg != "devices":
+        return False
+    call = context.index.parents[parent]
+    return isinstance(call, ast.Call) and context.resolve(call.func) in _TRAINERS
+
+
+def sizes_batches(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is the size of the batches of a loader."""
+    parent = context.index.parents[node]
+    call: ast.AST | None = parent
     if isinstance(parent, ast.keyword):
-        call = context.index.parents[parent]
-        if parent.arg != "batch_size" or not isinstance(call, ast.Call):
-            return False
-    else:
-        call = parent
-        if not isinstance(call, ast.Call) or call.args[1:2] != [node]:
-            return False
-    return context.resolve(call.func) in _LOADERS
+        call = context.index.parents[parent] if parent.arg == "batch_size" else None
+    elif isinstance(parent, ast.Call) and node not in parent.args[1:2]:
+        call = None
+    return isinstance(call, ast.Call) and context.resolve(call.func) in _LOADERS
 
 
 def _harm_of_no_devices(context: Context, use: ast.AST) -> str | None:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import walk
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
-_FOUND, _DEPTH = "partners of what is moved", 4
+_FOUND, _OPERANDS, _DEPTH = "partners of what is moved", "operands on one device", 4
 _OF_TENSORS = {
     "contiguous",
     "dim",
@@ -43,6 +45,56 @@ _WITH = {
 """Methods that raise for tensors of two devices."""
 _FUNCTIONS = {"add", "bmm", "cat", "dot", "matmul", "max", "min", "mm", "mul", "stack", "where"}
 """The same of `torch`."""
+_OF_FIRST = {
+    "abs",
+    "argmax",
+    "argmin",
+    "argsort",
+    "bmm",
+    "clamp",
+    "cumprod",
+    "cumsum",
+    "diff",
+    "exp",
+    "flatten",
+    "gather",
+    "log",
+    "log_softmax",
+    "logsumexp",
+    "masked_select",
+    "matmul",
+    "max",
+    "mean",
+    "median",
+    "min",
+    "mm",
+    "neg",
+    "norm",
+    "permute",
+    "pow",
+    "prod",
+    "relu",
+    "reshape",
+    "roll",
+    "round",
+    "sigmoid",
+    "softmax",
+    "sort",
+    "sqrt",
+    "square",
+    "squeeze",
+    "std",
+    "sum",
+    "tanh",
+    "topk",
+    "transpose",
+    "tril",
+    "triu",
+    "unsqueeze",
+    "var",
+}
+"""Functions of `torch` that want a tensor first, and give one that is where that is."""
+_TORCH = ("torch", "torch.nn.functional")
 _ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
 _NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
 
@@ -62,15 +114,20 @@ def _partner(context: Context, call: ast.expr) -> str | None:
     if function is None:
         return None
     own = _own_names(context, call)
+    shaping = _shaping(call)
     for one, two in _pairs(context, function):
         for mine, other in ((one, two), (two, one)):
-            if _root(mine) not in own and not _gives(mine, call):
+            if not _holds(context, mine, own, call):
                 continue
-            name = _root(other)
-            if name is None or name in own or not _is_tensor(context, function, name):
+            name = _root(context, other)
+            if name is None or name in own:
                 continue
+            if name in shaping and _is_kept(context, function, name, call, other):
+                return name
             given = _parameter(context, call, name)
-            if given is not None and given not in own and _stays(context, function, given):
+            if given is None or given in own or not _stays(context, function, given):
+                continue
+            if any(_is_tensor(context, function, known) for known in (name, given)):
                 return given
     return None
 
@@ -84,6 +141,44 @@ def _own_names(context: Context, call: ast.expr) -> frozenset[str]:
     return frozenset({target.id} if isinstance(target, ast.Name) and _gives(value, call) else ())
 
 
+def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.expr) -> bool:
+    """Whether an operand is where what `call` gives is: `weight * 0.5 * alpha` is."""
+    if isinstance(operand, ast.BinOp):
+        sides = operand.left, operand.right
+        return any(_holds(context, side, own, call) for side in sides)
+    return _root(context, operand) in own or _gives(operand, call)
+
+
+def _shaping(call: ast.expr) -> set[str]:
+    """`x` of `torch.zeros(x.size()).cuda()`, which has a value there and is no number."""
+    return {
+        node.value.id
+        for node in ast.walk(call)
+        if isinstance(node, ast.Attribute) and node.attr in ("size", "shape")
+        if isinstance(node.value, ast.Name)
+    }
+
+
+def _is_kept(
+    context: Context, function: FunctionNode, name: str, call: ast.expr, use: ast.expr
+) -> bool:
+    """Whether a name still has the value that it has at `call` where it is computed with."""
+    scope = context.names.scope_of(call)
+    if context.names.owner(name, call) is not scope or context.names.owner(name, use) is not scope:
+        return False
+    start, end = context.source.span(call)[0], context.source.span(use)[0]
+    if start > end or not _stays(context, function, name):
+        return False
+    return not any(
+        isinstance(held.ctx, ast.Store)
+        and start < context.source.span(context.index.statement(held))[1]
+        and context.source.span(held)[0] < end
+        and not context.index.within(use, context.index.statement(held))
+        for held in context.index.names.get(name, ())
+        if context.index.within(held, function)
+    )
+
+
 def _gives(value: ast.expr, call: ast.expr) -> bool:
     """Whether a value is what the call gives, but for methods that leave it where it is."""
     while value is not call:
@@ -95,9 +190,17 @@ def _gives(value: ast.expr, call: ast.expr) -> bool:
     return True
 
 
-def _pairs(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _pairs(context: Context, function: FunctionNode) -> list[tuple[ast.expr, ast.expr]]:
     """Operands of the function's own code that have to be on one device."""
-    for node in ast.walk(function):
+    known: dict[FunctionNode, list[tuple[ast.expr, ast.expr]]]
+    known = context.memo.setdefault(_OPERANDS, {})  # type: ignore[assignment]
+    if function not in known:
+        known[function] = list(_paired(context, function))
+    return known[function]
+
+
+def _paired(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+    for node in walk(function):
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mod):
             yield node.left, node.right
         elif isinstance(node, ast.Call):
@@ -123,13 +226,15 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
     return []
 
 
-def _root(operand: ast.expr) -> str | None:
+def _root(context: Context, operand: ast.expr) -> str | None:
     """`x` of `-x.view(-1)[0]`, where all of it is on the device of `x`."""
     while not isinstance(operand, ast.Name):
         if isinstance(operand, ast.UnaryOp):
             operand = operand.operand
         elif isinstance(operand, ast.Subscript):
             operand = operand.value
+        elif isinstance(operand, ast.Call) and _wants_tensor(context, operand):
+            operand = operand.args[0]
         elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
             if operand.func.attr in _ELSEWHERE | _NO_TENSORS:
                 return None
@@ -139,8 +244,21 @@ def _root(operand: ast.expr) -> str | None:
     return operand.id
 
 
+def _wants_tensor(context: Context, call: ast.Call) -> bool:
+    """`torch.mean(x, dim=1)`"""
+    module, _, last = (context.resolve(call.func) or "").rpartition(".")
+    return module in _TORCH and last in _OF_FIRST and bool(call.args)
+
+
 def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
-    return bool(_asked(context, function, name) & _OF_TENSORS)
+    if _asked(context, function, name) & _OF_TENSORS:
+        return True
+    for held in context.index.names.get(name, ()):
+        call = context.index.parents[held]
+        if isinstance(call, ast.Call) and call.args[:1] == [held] and _wants_tensor(context, call):
+            if context.index.within(held, function):
+                return True
+    return False
 
 
 def _stays(context: Context, function: FunctionNode, name: str) -> bool:
@@ -163,12 +281,13 @@ def _parameter(context: Context, call: ast.expr, name: str) -> str | None:
     """The parameter that a name is, or that a layer or a function of torch makes it of."""
     for _ in range(_DEPTH):
         bindings = context.names.scope_of(call).bindings.get(name, [])
-        if len(bindings) != 1 or not context.flow.surely_bound(name, call):
+        if len(bindings) != 1:
             return None
         (binding,) = bindings
         if binding.kind == "parameter":
             default = isinstance(binding.value, ast.Constant)
-            return None if default or name in ("self", "cls") else name
+            known = not default and context.flow.surely_bound(name, call)
+            return name if known and name not in ("self", "cls") else None
         source = _made_of(context, binding.value) if binding.kind == "assign" else None
         if source is None or source == name:
             return None
@@ -178,11 +297,11 @@ def _parameter(context: Context, call: ast.expr, name: str) -> str | None:
 
 def _made_of(context: Context, value: ast.expr | None) -> str | None:
     if not isinstance(value, ast.Call) or not value.args:
-        return _root(value) if value is not None else None
+        return _root(context, value) if value is not None else None
     name = context.resolve(value.func) or ""
     if name.startswith("torch.nn.functional.") or _is_layer(context, value.func):
-        return _root(value.args[0])
-    return _root(value)
+        return _root(context, value.args[0])
+    return _root(context, value)
 
 
 def _is_layer(context: Context, function: ast.expr) -> bool:

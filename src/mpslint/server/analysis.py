@@ -61,6 +61,8 @@ class Problem(NamedTuple):
     row: int
     column: int
     reason: str
+    is_internal: bool = False
+    """It is a fault of ours: the same text may be checked without it later."""
 
 
 class Analysis(NamedTuple):
@@ -197,7 +199,8 @@ class Analyst:
         except (BadSettings, ImportError):
             raise
         except Exception as error:
-            problem = Problem(None, 1, 1, internal_error(path, error))
+            self._trees.pop(path, None)  # It may be half brought up to date.
+            problem = Problem(None, 1, 1, internal_error(path, error), is_internal=True)
         return blank._replace(problems=(problem,))
 
     def _tree(self, path: str) -> Tree:

@@ -34,8 +34,9 @@ class Recalled:
         return known._replace(snapshot=snapshot)
 
     def keep(self, analysis: Analysis) -> None:
+        """Note an analysis, but for one that a fault of ours ended: nothing was found out."""
         plain = analysis.snapshot.parts.get(None)
-        if plain is None:
+        if plain is None or any(problem.is_internal for problem in analysis.problems):
             return
         key = analysis.snapshot.path, plain.text.content
         self._known[key] = analysis

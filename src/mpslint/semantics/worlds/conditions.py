@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_process
+from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
 from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.machines import (
@@ -297,7 +298,7 @@ def _asks_machine(node: ast.BoolOp) -> bool:
     return any(
         isinstance(item, ast.Attribute) and item.attr in ("is_available", "device_count")
         for value in node.values
-        for item in ast.walk(value)
+        for item in walk(value)
     )
 
 

@@ -221,6 +221,14 @@ class Worlds:
         return found
 
     @cached_property
+    def loads(self) -> dict[ast.AST, list[Event]]:
+        """What is loaded from files, by the call."""
+        found: dict[ast.AST, list[Event]] = {}
+        for event in self.events(Kind.LOADED):
+            found.setdefault(event.node, []).append(event)
+        return found
+
+    @cached_property
     def raising_once_ported(self) -> dict[ast.AST, ast.expr]:
         """Calls that give NumPy what only CUDA's arm copies to the CPU, with what asks for CUDA."""
         return raising_once_ported(self)

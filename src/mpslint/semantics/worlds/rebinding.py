@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Function, FunctionNode
@@ -54,8 +54,8 @@ class Rebinding(Summaries):
         if self._declaring is None:
             self._declaring = [
                 (node, frozenset(item for one in inside for item in one.names))
-                for node in ast.walk(self.tree)
+                for node in statements(self.tree)
                 if isinstance(node, FUNCTIONS)
-                and (inside := [item for item in ast.walk(node) if isinstance(item, ast.Global)])
+                and (inside := [item for item in statements(node) if isinstance(item, ast.Global)])
             ]
         return [node for node, names in self._declaring if name in names]

@@ -1,0 +1,118 @@
+"""A cast that follows a move: `x.cuda().float()` of what may be float64 is `x.float().to(device)`.
+
+MPS cannot take float64 in, so that a cast behind the move comes too late. Where it makes numbers
+narrow it may as well come first: the result is the same on every machine, and less is copied.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.patterns.text import replace_span
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.model import Edit
+    from mpslint.semantics.context import Context
+
+_NARROW = frozenset({"float32", "float16", "bfloat16"})
+_BY_NAME = {"float": "float32", "half": "float16", "bfloat16": "bfloat16"}
+_OF_ARRAYS = frozenset(
+    {"torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"}
+)
+_DEPTH = 4
+
+
+class Cast(NamedTuple):
+    """A cast right behind a move."""
+
+    call: ast.Call
+    text: str
+    """`.float()`, as the file has it."""
+
+
+def cast_behind(context: Context, move: ast.Call) -> Cast | None:
+    """The cast to put in front of a move, since what is moved may be float64; None: there is none,
+    or what is moved is of another dtype for sure."""
+    attribute = context.index.parents[move]
+    cast = context.index.parents.get(attribute)
+    if not isinstance(attribute, ast.Attribute) or not isinstance(cast, ast.Call):
+        return None
+    if cast.func is not attribute or not _narrows(context, cast, attribute.attr):
+        return None
+    assert isinstance(move.func, ast.Attribute)
+    base = move.func.value
+    if context.values.of(base).kind is Kind.MODULE or not may_be_wide(context, base):
+        return None
+    source = context.source
+    text = source.text[source.span(move)[1] : source.span(cast)[1]]
+    return None if "\n" in text or "#" in text else Cast(cast, text)
+
+
+def cast_first(context: Context, move: ast.Call, cast: Cast, moved: str) -> Edit:
+    """The edit that puts the cast in front of the move, which is `moved` then."""
+    assert isinstance(move.func, ast.Attribute)
+    start, end = context.name_token(move.func)[0], context.source.span(cast.call)[1]
+    return replace_span(context.source, start, end, f"{cast.text[1:]}.{moved}")
+
+
+def _narrows(context: Context, cast: ast.Call, name: str) -> bool:
+    given = [*cast.args, *(item.value for item in cast.keywords)]
+    if name in _BY_NAME:
+        return not given
+    if name not in ("to", "type") or len(given) != 1:
+        return False
+    return context.dtypes.torch_dtype(given[0]) in _NARROW
+
+
+def may_be_wide(context: Context, base: ast.expr) -> bool:
+    """Whether a tensor is made of NumPy's arrays, and nobody says that they are not float64."""
+    dtype = context.dtypes.tensor(base)
+    if dtype is not None:
+        return dtype == "float64"
+    return any(_is_open(context, call) for call in _makers(context, base, _DEPTH))
+
+
+def _is_open(context: Context, call: ast.Call) -> bool:
+    if any(item.arg == "dtype" for item in call.keywords) or not call.args:
+        return False
+    if context.dtypes.tensor(call) not in (None, "float64"):
+        return False
+    given = call.args[0]
+    is_array = context.resolve(call.func) == "torch.from_numpy"
+    known = context.dtypes.array(given)
+    return known == "float64" or (is_array and known is None)
+
+
+def _makers(context: Context, value: ast.expr, depth: int) -> list[ast.Call]:
+    """The calls by which arrays become what a value is made of, as far as its own text and the
+    names in it tell; what is cast on the way is left out."""
+    if isinstance(value, ast.Name):
+        bindings = context.flow.reaching(value) if depth else ()
+        return [
+            call
+            for binding in bindings
+            if binding.kind == "assign" and binding.value is not None
+            for call in _makers(context, binding.value, depth - 1)
+        ]
+    if isinstance(value, ast.Call):
+        name = context.resolve(value.func)
+        if name in _OF_ARRAYS:
+            return [value] if name != "torch.Tensor" else []
+        if name is None and isinstance(value.func, ast.Attribute):
+            if _narrows(context, value, value.func.attr):
+                return []
+            return _makers(context, value.func.value, depth)
+        given: list[ast.expr] = list(value.args[:1]) if (name or "").startswith("torch.") else []
+    elif isinstance(value, ast.ListComp | ast.GeneratorExp):
+        given = [value.elt]
+    elif isinstance(value, ast.List | ast.Tuple):
+        given = list(value.elts)
+    elif isinstance(value, ast.Subscript | ast.Starred):
+        given = [value.value]
+    elif isinstance(value, ast.BinOp):
+        given = [value.left, value.right]
+    else:
+        given = []
+    return [call for item in given for call in _makers(context, item, depth)]

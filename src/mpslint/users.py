@@ -46,7 +46,7 @@ class Users:
         sites: list[Facts] = []
         # Who speaks of no machine asks for none: one of them says it all.
         for other in sorted(users, key=self._asks):
-            if self._means_another(other, path):
+            if self._means_another(other, path) or self._only_builds(other, path):
                 continue
             worlds, looked = self._runs.uses_on(other, name)
             files += looked
@@ -70,6 +70,10 @@ class Users:
 
     def _asks(self, other: str) -> bool:
         return not _ASKING.isdisjoint(self._modules.words(other))
+
+    def _only_builds(self, other: str, path: str) -> bool:
+        """Whether it is a setup script, which names the sources that are compiled and calls none."""
+        return os.path.basename(other) == "setup.py" and path not in self._runs.imports_of(other)
 
     def _means_another(self, other: str, path: str) -> bool:
         """Whether a file imports a module of the same name from elsewhere, and not this one."""

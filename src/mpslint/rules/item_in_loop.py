@@ -214,7 +214,7 @@ def _reads(context: Context) -> Iterator[Step]:
             turns = training(context, call)
             if turns is not None and (
                 is_device_tensor(context, tensor)
-                or (name == "item" and _is_reduced(context, tensor))
+                or (name == "item" and _is_made_of_device_tensors(context, tensor))
             ):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
@@ -225,13 +225,16 @@ def _reads(context: Context) -> Iterator[Step]:
                 yield Step(node, tensor, turns)
 
 
-def _is_reduced(context: Context, tensor: ast.expr) -> bool:
-    """`hits.sum().item()`, where something out of sight has made `hits` of a device's tensors."""
-    if not isinstance(tensor, ast.Call) or not isinstance(tensor.func, ast.Attribute):
-        return False
-    if tensor.func.attr not in REDUCTIONS or tensor.args or tensor.keywords:
-        return False
-    made = tensor.func.value
+def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
+    """`hits.sum().item()` and `top1.item()`, where something out of sight has made `hits` and
+    `top1` of a device's tensors, or is a step of training: what has an `item()` lies there too."""
+    made = tensor
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if made.func.attr not in REDUCTIONS or made.args or made.keywords:
+            return False
+        made = made.func.value
+    elif isinstance(made, ast.Subscript) and isinstance(made.slice, ast.Constant):
+        made = made.value
     value = context.values.of(made)
     if value.kind is not Kind.UNKNOWN or value.devices is not None:
         return False
@@ -240,12 +243,15 @@ def _is_reduced(context: Context, tensor: ast.expr) -> bool:
         calls = [item.value for item in bindings if item.kind in ("assign", "unpack")]
         if not calls or len(calls) != len(bindings):
             return False
-    else:
+    elif made is not tensor:
         calls = [made]
-    return all(
-        isinstance(call, ast.Call) and any(is_device_tensor(context, item) for item in call.args)
-        for call in calls
-    )
+    else:
+        return False
+    return all(isinstance(call, ast.Call) and _works_on_device(context, call) for call in calls)
+
+
+def _works_on_device(context: Context, call: ast.Call) -> bool:
+    return any(is_device_tensor(context, item) for item in call.args)
 
 
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:

@@ -142,6 +142,8 @@ class Placing(Core):
                 self.counted(value, node)
                 if holds_device(value):
                     self.place(value, node)
+                elif value.__class__ is Atom and value.kind == MAPPING:
+                    self.kept(value)  # a configuration: the keys say what is a device
         for key, value in keywords.items():
             if key in facts.HARMLESS_KEYWORDS:
                 continue
@@ -278,5 +280,5 @@ def _says_where(value: Value) -> bool:
     """Whether a value is a device, chosen by the machine or for sure, or may hold one. One is not
     for sure that is a default, or what a switch leaves out or several GPUs take."""
     if value.__class__ is Atom:
-        return value.kind == NAMESPACE or (value.kind == DEVICE and not value.maybe)
+        return value.kind in (NAMESPACE, MAPPING) or (value.kind == DEVICE and not value.maybe)
     return bool(parted(value, ALL))

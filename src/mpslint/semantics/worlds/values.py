@@ -9,7 +9,8 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from mpslint.semantics.worlds.machines import ALL, spell
+from mpslint.facts.priors import decorator_worlds
+from mpslint.semantics.worlds.machines import ALL, NVIDIA, spell
 
 Tests = frozenset[ast.expr]
 NO_TESTS: Tests = frozenset()
@@ -328,6 +329,9 @@ def left_by_marks(value: Value) -> int:
         elif atom.kind == SEQUENCE:
             for item in atom.v:
                 left &= left_by_marks(item)
+        elif atom.kind == NAME and text_of(atom).startswith("pytest.mark."):
+            if decorator_worlds(text_of(atom).rpartition(".")[2]) == "cuda":
+                left &= NVIDIA | ~worlds
     return left
 
 

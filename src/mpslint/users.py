@@ -72,7 +72,7 @@ class Users:
         return not _ASKING.isdisjoint(self._modules.words(other))
 
     def _only_builds(self, other: str, path: str) -> bool:
-        """Whether it is a setup script, which names the sources that are compiled and calls none."""
+        """Whether it is a setup script, which names what is compiled and calls none of it."""
         return os.path.basename(other) == "setup.py" and path not in self._runs.imports_of(other)
 
     def _means_another(self, other: str, path: str) -> bool:

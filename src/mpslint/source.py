@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
+from collections import Counter
 from typing import TYPE_CHECKING, cast
 
 from mpslint.edits import kept_outside, spliced
@@ -73,7 +74,7 @@ def parsed_text(text: str, path: str) -> ast.Module:
 class SourceFile:
     """Text of one file and the arithmetic between offsets, rows and columns."""
 
-    __slots__ = ("_ascii", "_starts", "bom", "data", "encoding", "path", "text")
+    __slots__ = ("_ascii", "_newline", "_starts", "bom", "data", "encoding", "path", "text")
 
     def __init__(self, path: str, data: bytes) -> None:
         """Decode `data`. Raises `BadSource` (one line, with the way out) when it cannot."""
@@ -95,6 +96,7 @@ class SourceFile:
         if "\0" in self.text:
             raise BadSource(path, "contains null bytes, so it is not Python source")
         self._starts: list[int] | None = None
+        self._newline: str | None = None
         self._ascii = self.text.isascii()
 
     @classmethod
@@ -155,9 +157,12 @@ class SourceFile:
 
     @property
     def newline(self) -> str:
-        """The newline to write: the file's first one, `\\n` for a file without any."""
-        match = _NEWLINE.search(self.text)
-        return match.group() if match else "\n"
+        """The newline to write: the one that most lines of the file end in, of as many the first;
+        `\\n` for a file without any."""
+        if self._newline is None:
+            counted = Counter(match.group() for match in _NEWLINE.finditer(self.text))
+            self._newline = max(counted, key=counted.__getitem__, default="\n")
+        return self._newline
 
     def parse(self, *, strictly: bool = False) -> ast.Module:
         """The stdlib tree. Raises `BadSource` with the row for what this Python cannot parse.

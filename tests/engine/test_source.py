@@ -174,7 +174,8 @@ def test_parsing_warns_nobody(recwarn: pytest.WarningsRecorder) -> None:
     assert not recwarn.list
 
 
-def test_the_newline_to_write_is_the_files_first() -> None:
+def test_the_newline_to_write_is_that_of_most_lines() -> None:
     assert SourceFile.from_text("a\r\nb\n").newline == "\r\n"
+    assert SourceFile.from_text("\ra\nb\n").newline == "\n"
     assert SourceFile.from_text("a\rb\n").newline == "\r"
     assert SourceFile.from_text("a").newline == "\n"

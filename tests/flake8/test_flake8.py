@@ -73,6 +73,14 @@ def corpus(project: Path) -> Path:
     return project
 
 
+def parses(path: Path) -> bool:
+    try:
+        ast.parse(path.read_bytes())
+    except SyntaxError:
+        return False
+    return True
+
+
 @pytest.mark.parametrize(
     ("selected", "by_flake8"),
     [([], "MPS"), (["--select", "ALL"], GROUPS)],
@@ -81,7 +89,8 @@ def corpus(project: Path) -> Path:
 def test_flake8_and_check_agree_on_every_fixture(
     cli: Cli, corpus: Path, selected: list[str], by_flake8: str
 ) -> None:
-    mine = checked(cli, *selected, ".", "rules")
+    told = checked(cli, *selected, ".", "rules")
+    mine = {found for found in told if parses(corpus / found[0])}  # flake8 says E999 of others
     theirs = reported(flake8("--select", by_flake8, ".", "rules", cwd=corpus))
     assert len({code for *_, code, _ in mine}) > 10
     assert theirs == mine

@@ -62,7 +62,7 @@ class NotebookSource(SourceFile):
         # Not `super().__init__`: a coding line in a cell means nothing to Jupyter.
         self.path, self.text, self.encoding, self.bom = path, text, "utf-8", False
         self.data = text.encode("utf-8", "surrogatepass")
-        self._starts, self._ascii = None, text.isascii()
+        self._starts, self._newline, self._ascii = None, None, text.isascii()
 
     @property
     def on_disk(self) -> bytes:

@@ -1,22 +1,26 @@
 """What `check` promises of fixes that other files decide on: what `fix`, which makes the files of a
 project together, would leave out.
 
-Nothing is fixed to find that out. The findings that stay are known, and so are the fixes that would
-be made; `half_ports.py` says of the code as it is what it would say of it later.
+Hardly anything is fixed to find that out. The findings that stay are known, and so are the fixes
+that would be made; `half_ports.py` says of the code as it is what it would say of it later. Only a
+file where a test without a fix of its own may go with what hangs on it is fixed in memory.
 """
 
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.far_imports import FarImports
+from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook
 from mpslint.project import Project
+from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,7 +48,7 @@ def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> No
         project = Project(settings)
         _doubt_beside_doubted(files, project)
         if any(map(_is_opened, _all(files))):
-            _doubt_half_ports(files, project)
+            _doubt_half_ports(files, settings, project)
 
 
 def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
@@ -93,7 +97,7 @@ def _goes_along(finding: Finding) -> bool:
     )
 
 
-def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
+def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: Project) -> None:
     def text_of(path: str) -> bytes:
         return project.modules.text(path) or b""
 
@@ -102,7 +106,7 @@ def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
 
     by_path = {os.path.abspath(file.path): file for file in files if not is_notebook(file.path)}
     asked = {
-        path: _ported(path, file.findings)
+        path: _ported(path, file.findings, Fixed(file, settings, project))
         for path, file in by_path.items()
         if file.findings or b".cuda(" in text_of(path)
     }
@@ -119,16 +123,48 @@ def _doubt_half_ports(files: Sequence[FileResult], project: Project) -> None:
             by_path[path].findings[number].doubt(reason)
 
 
-def _ported(path: str, findings: Sequence[Finding]) -> Ported:
+class Fixed:
+    """A file as its safe fixes leave it, worked out when somebody asks."""
+
+    def __init__(self, file: FileResult, settings: Settings, project: Project) -> None:
+        self._file, self._settings, self._project = file, settings, project
+        self._data = project.modules.text(os.path.abspath(file.path)) or b""
+
+    def keeps(self, finding: Finding) -> bool:
+        """Whether a finding without a fix is still told, of a line that reads the same."""
+        return (finding.code, self._rows[finding.row - 1].strip()) in self._left
+
+    @cached_property
+    def _rows(self) -> list[str]:
+        return SourceFile(self._file.path, self._data).text.splitlines()
+
+    @cached_property
+    def _left(self) -> frozenset[tuple[str, str]]:
+        planned = plan(
+            self._file.path, self._data, self._settings, unsafe=False, project=self._project
+        )
+        if isinstance(planned, str):
+            return frozenset((one.code, self._rows[one.row - 1]) for one in self._file.findings)
+        made = planned.result
+        return frozenset((one.code, made.source.line(one.row).strip()) for one in made.remaining)
+
+
+def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
     opened, left = [], []
     # A test without a fix of its own is rewritten with what stands below it.
     asked = {label.row for one in findings if _is_opened(one) for label in one.labels}
+
+    opens = any(map(_is_opened, findings))
+
+    def stays(one: Finding) -> bool:
+        return one.severity is not Severity.IGNORES or not opens or fixed.keeps(one)
+
     for number, one in enumerate(findings):
         if _is_opened(one):
             opened.append(Opened((one.code, number), one.row, one.severity < Severity.BREAKS))
         elif not keeps_out(one) or one.applicability is Applicability.SAFE:
             continue
-        elif one.applicability is not None or one.row not in asked:
+        elif one.applicability is not None or (one.row not in asked and stays(one)):
             left.append(left_in(path, one))
     return Ported(None, None, opened, left)
 

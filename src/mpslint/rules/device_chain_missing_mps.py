@@ -119,7 +119,7 @@ def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:
         end,
         f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
         labels=(context.label(falls, "a Mac ends up here"),),
-        applicability=partial(_chain_level, context, chain),
+        applicability=Applicability.SAFE,
         fix=partial(add_mps_arm, context, chain),
     )
 
@@ -162,11 +162,6 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
 
 def _level(context: Context, test: ast.expr) -> Applicability | None:
     found = by_operand(context, test, laid_out=False)
-    return found.applicability if found is not None else None
-
-
-def _chain_level(context: Context, chain: Chain) -> Applicability | None:
-    found = add_mps_arm(context, chain)
     return found.applicability if found is not None else None
 
 

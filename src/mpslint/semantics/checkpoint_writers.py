@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from mpslint.semantics.order import precedes
 from mpslint.semantics.value import Kind
 from mpslint.semantics.written_by_helpers import written_by_helpers
 
@@ -35,7 +36,7 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         owner = context.index.function(writer)
         steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]
         if any(
-            context.index.function(step) is function and _precedes(context, step, call)
+            context.index.function(step) is function and precedes(context, step, call)
             for step in steps
         ):
             return True
@@ -48,8 +49,7 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
 def _best_of_fit(context: Context, source: ast.expr, call: ast.Call) -> bool:
     """`callback.best_model_path` after `trainer.fit(...)`: Lightning's callback has it written."""
     return _names_best(context, source) and any(
-        context.index.function(fit) is context.index.function(call)
-        and _precedes(context, fit, call)
+        context.index.function(fit) is context.index.function(call) and precedes(context, fit, call)
         for fit in context.index.calls.get("fit", ())
         if isinstance(fit.func, ast.Attribute)
     )
@@ -65,19 +65,6 @@ def _names_best(context: Context, source: ast.expr) -> bool:
 def _is_best(source: ast.Attribute) -> bool:
     # Fact: `lightning.pytorch.callbacks.ModelCheckpoint` has these two.
     return source.attr in ("best_model_path", "last_model_path")
-
-
-def _precedes(context: Context, step: ast.Call, call: ast.Call) -> bool:
-    """Whether one call stands before another, and not in the other arm of a test."""
-    return step.lineno < call.lineno and not any(
-        _in_body(context, parent, step) != _in_body(context, parent, call)
-        for parent in context.index.ancestors(step)
-        if isinstance(parent, ast.If) and context.index.within(call, parent)
-    )
-
-
-def _in_body(context: Context, test: ast.If, node: ast.AST) -> bool:
-    return any(context.index.within(node, statement) for statement in test.body)
 
 
 def _writers(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import called_by_name, is_device_tensor
+from mpslint.semantics.unpacked import given_to
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
-    from mpslint.semantics.names import Binding
 
 Turning = ast.For | ast.AsyncFor | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _CALLERS_FOLLOWED = 3
@@ -160,23 +160,8 @@ def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Tu
     bindings = context.flow.reaching(node)
     if len(bindings) != 1:
         return None
-    given = _given(bindings[0], node.id)
+    given = given_to(bindings[0], node.id)
     return _element(context, given, names - 1) if given is not None else None
-
-
-def _given(binding: Binding, name: str) -> ast.expr | None:
-    """`x` of `name = x`, and of `name, other = x, y`."""
-    value = binding.value
-    if binding.kind == "assign":
-        return value
-    if binding.kind != "unpack" or not isinstance(binding.node, ast.Assign):
-        return None
-    for target in binding.node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for place, item in zip(target.elts, value.elts, strict=False):
-                if isinstance(place, ast.Name) and place.id == name:
-                    return item
-    return None
 
 
 def _counted(context: Context, item: ast.Subscript) -> Turning | None:

@@ -8,7 +8,6 @@ offloaded comes from a device.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from mpslint.semantics.names import Binding
 
 _DEPTH = 6
-# Fact: `torch.device("cpu")` and `Tensor.cpu`, in code or in words about it.
-_SPEAKS_OF_CPU = re.compile(r"\bcpu\b", re.I)
 
 
 def copied_beside(context: Context, tensor: ast.expr) -> ast.Call | None:
@@ -106,7 +103,7 @@ def offloaded(context: Context, tensor: ast.expr) -> FunctionNode | None:
     if function is None or not matches("offloading-functions", function.name):
         return None
     start, end = context.source.span(function)
-    if _SPEAKS_OF_CPU.search(context.source.text[start:end]):
+    if matches("cpu-words", context.source.text[start:end]):
         return None
     bindings = context.flow.reaching(tensor)
     if not any(item.kind == "parameter" for item in bindings):

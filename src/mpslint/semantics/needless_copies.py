@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import is_host_copy
+from mpslint.semantics.unpacked import given_to
 
 if TYPE_CHECKING:
     from mpslint.semantics.batches import Batch
     from mpslint.semantics.context import Context
     from mpslint.semantics.loops import Loop
-    from mpslint.semantics.names import Binding
 
 _DEPTH = 6
 _VIEWS = frozenset(
@@ -68,7 +68,7 @@ def _is_moved(context: Context, node: ast.expr, batch: Batch, *, moved: bool, de
         bindings = context.flow.reaching(node)
         if all(item.node is batch.loop for item in bindings):
             return moved and bool(bindings)
-    given = [_given(item, node.id) for item in context.flow.reaching(node)]
+    given = [given_to(item, node.id) for item in context.flow.reaching(node)]
     return bool(given) and all(
         item is not None
         and context.index.within(item, batch.loop)
@@ -91,21 +91,6 @@ def _is_changed(context: Context, name: ast.Name, batch: Batch) -> bool:
             if parent.attr not in _VIEWS and isinstance(context.index.parents[parent], ast.Call):
                 return True
     return False
-
-
-def _given(binding: Binding, name: str) -> ast.expr | None:
-    """`x` of `name = x`, and of `name, other = x, y`."""
-    value = binding.value
-    if binding.kind == "assign":
-        return value
-    if binding.kind != "unpack" or not isinstance(binding.node, ast.Assign):
-        return None
-    for target in binding.node.targets:
-        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-            for place, item in zip(target.elts, value.elts, strict=False):
-                if isinstance(place, ast.Name) and place.id == name:
-                    return item
-    return None
 
 
 def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr] | None:

@@ -30,7 +30,6 @@ from mpslint.semantics.value_tables import (
     NEW_FACTORIES,
     NOT_TENSOR_FUNCTIONS,
     NUMBER_METHODS,
-    OPTIMIZER,
     PARAMETERLESS_MODULES,
     REDUCTIONS,
     TENSOR_ONLY,
@@ -113,7 +112,7 @@ class CallValues:
             return Value(Kind.TENSOR, frozenset({"cuda"}))
         if name.startswith("torch.optim.lr_scheduler"):
             return OTHER
-        if OPTIMIZER.search(name):
+        if name.startswith("torch.optim.") and last[:1].isupper():
             return Value(Kind.OPTIMIZER)
         if last in ("GradScaler",):
             return Value(Kind.SCALER)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from mpslint.semantics.value import FLAG, NDARRAY, NUMBER, STRING, Kind, Value
 
 
@@ -99,9 +97,6 @@ MODEL_OUTPUTS = _words(
     """
 )
 """Attributes of what a model returns that are tensors (or tuples of them)."""
-# Fact: the classes of `torch.optim`, and of packages that name their module after it.
-OPTIMIZER = re.compile(r"(^torch\.optim\.(?!lr_scheduler)[A-Z])|(\.optim\.[A-Z])")
-
 BY_ANNOTATION = {
     "Tensor": Value(Kind.TENSOR),
     "FloatTensor": Value(Kind.TENSOR),

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
+from mpslint.semantics.order import precedes
 from mpslint.semantics.value_syntax import keyword
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def _helped(context: Context, call: ast.Call) -> Iterator[tuple[ast.Call, _Helpe
     for step in context.index.of(ast.Call):
         if step is call or context.index.function(step) is not function:
             continue
-        before = _comes_before(context, step, call)
+        before = precedes(context, step, call)
         if before or (loop is not None and context.index.within(step, loop)):
             helper = _called(context, step)
             if helper is not None:
@@ -51,19 +52,6 @@ def _repaired(context: Context, call: ast.Call) -> ast.AST | None:
     """The loop in which `call` stands in the handler of an error."""
     handler = context.index.enclosing(call, ast.ExceptHandler)
     return context.index.enclosing(handler, *LOOPS) if handler is not None else None
-
-
-def _comes_before(context: Context, step: ast.Call, call: ast.Call) -> bool:
-    """Whether one call stands before another, and not in the other arm of a test."""
-    return step.lineno < call.lineno and not any(
-        _in_body(context, parent, step) != _in_body(context, parent, call)
-        for parent in context.index.ancestors(step)
-        if isinstance(parent, ast.If) and context.index.within(call, parent)
-    )
-
-
-def _in_body(context: Context, test: ast.If, node: ast.AST) -> bool:
-    return any(context.index.within(node, statement) for statement in test.body)
 
 
 def _called(context: Context, step: ast.Call) -> _Helper | None:

@@ -215,16 +215,16 @@ class Worlds:
     @cached_property
     def reads(self) -> dict[ast.AST, list[Event]]:
         """What NumPy reads, by the call."""
-        found: dict[ast.AST, list[Event]] = {}
-        for event in self.events(Kind.READ):
-            found.setdefault(event.node, []).append(event)
-        return found
+        return self._by_node(Kind.READ)
 
     @cached_property
     def loads(self) -> dict[ast.AST, list[Event]]:
         """What is loaded from files, by the call."""
+        return self._by_node(Kind.LOADED)
+
+    def _by_node(self, kind: Kind) -> dict[ast.AST, list[Event]]:
         found: dict[ast.AST, list[Event]] = {}
-        for event in self.events(Kind.LOADED):
+        for event in self.events(kind):
             found.setdefault(event.node, []).append(event)
         return found
 

@@ -12,8 +12,9 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.taken_by_text import takes_by_text
+
 if TYPE_CHECKING:
-    from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
@@ -33,12 +34,6 @@ _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
 _UP = 8
 """So many folders up the head of a project is looked for."""
-_LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
-"""Python's ways to take a name from a text, but for attributes of one's own."""
-_LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
-_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
-_IMPORTING = (b"import_module(", b"__import__(")
-"""Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
 class Whole(NamedTuple):
@@ -56,12 +51,9 @@ class Whole(NamedTuple):
 
 
 class Mentions:
-    def __init__(
-        self, settings: Settings, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere
-    ) -> None:
+    def __init__(self, settings: Settings, modules: Modules, elsewhere: Elsewhere) -> None:
         self._settings = settings
         self._modules = modules
-        self._runs = runs
         self._elsewhere = elsewhere
         self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
@@ -78,7 +70,7 @@ class Mentions:
             data = self._modules.text(other) or b""
             if other == path:
                 continue
-            if not method and self._takes_by_text(other, data, path):
+            if not method and takes_by_text(self._modules, other, path, name):
                 return True, (other,)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
@@ -114,7 +106,7 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return False, files
         for other in users:
-            if other != path and self._takes_by_text(other, self._modules.text(other) or b"", path):
+            if other != path and takes_by_text(self._modules, other, path, given.name):
                 return False, (other,)
             context = self._modules.context(other, self._elsewhere)
             if context is None or _has_text(context, given.name):
@@ -152,17 +144,6 @@ class Mentions:
             and self._is_from(context.source.path, binding.qualified or "", path)
             for binding in bindings
         )
-
-    def _takes_by_text(self, other: str, data: bytes, path: str) -> bool:
-        """Whether a module takes names from texts that may be those of the file at `path`."""
-        folder, own = os.path.split(path)
-        if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
-            stems = os.path.splitext(own)[0], os.path.basename(folder)
-            return any(stem.encode("utf-8", "replace") in data for stem in stems)
-        if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
-            return False
-        imported = self._runs.imports_of(other)
-        return path in imported or os.path.join(folder, "__init__.py") in imported
 
     def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
         if _has_text(context, name):
@@ -286,10 +267,6 @@ def _is_head(folder: str) -> bool:
     except OSError:
         return False
     return any(name in _BUILT or name.startswith(_HEADS) for name in names)
-
-
-def _has(data: bytes, words: tuple[bytes, ...]) -> bool:
-    return any(word in data for word in words)
 
 
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:

@@ -65,7 +65,7 @@ class Neighbours:
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
-        self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
+        self._mentions = Mentions(settings, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
         self._optional = OptionalModules(self.modules, self._runs, self._mentions)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}

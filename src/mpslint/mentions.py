@@ -64,7 +64,7 @@ class Mentions:
         whole = self._whole(os.path.dirname(path))
         if whole is None or (whole.is_built and not name.startswith("_")):
             return True, ()
-        word, parsed = name.encode("utf-8", "replace"), 0
+        word, parsed = _bytes(name), 0
         files = whole.files
         for other in whole.modules:
             data = self._modules.text(other) or b""
@@ -89,6 +89,47 @@ class Mentions:
                 return True, (other,)
         return False, files
 
+    def takes(self, path: str, name: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether another file of the project may have a variable of the module at the absolute
+        `path`: such a name is a common word, so that only those are looked at that name the
+        module; and the files that this rests on."""
+        whole = self._whole(os.path.dirname(path))
+        if whole is None:
+            return True, ()
+        folder, stem = os.path.split(path.removesuffix(".py"))
+        own = stem if stem != "__init__" else os.path.basename(folder)
+        module, word = (re.compile(rb"\b%s\b" % re.escape(_bytes(item))) for item in (own, name))
+        for other in (*whole.modules, *whole.others):
+            data = self._modules.text(other) or b""
+            if other == path or not module.search(data):
+                continue
+            if not other.endswith(".py"):
+                if not other.endswith(_PROSE) and word.search(data):
+                    return True, (other,)
+                continue
+            if takes_by_text(self._modules, other, path, name):
+                return True, (other,)
+            if word.search(data) or b"*" in data:
+                context = self._modules.context(other, self._elsewhere)
+                if context is None or self._takes_variable(context, path, name):
+                    return True, (other,)
+        return False, whole.files
+
+    def _takes_variable(self, context: Context, path: str, name: str) -> bool:
+        """Whether a file imports a variable by its name or by a star, or has the module and looks
+        at an attribute of that name."""
+        here = context.source.path
+        for node in context.index.of(ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            taken = {alias.name for alias in node.names}
+            if not taken.isdisjoint((name, "*")) and self._may_be(here, module, path):
+                return True
+        return any(
+            (qualified := context.resolve(use.value)) is not None
+            and self._may_be(here, qualified, path)
+            for use in context.index.attributes.get(name, ())
+        )
+
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
         parameter; and the files that this rests on."""
@@ -96,7 +137,7 @@ class Mentions:
         if whole is None:
             return False, ()
         files = whole.files
-        word, called = given.name.encode("utf-8", "replace"), 0
+        word, called = _bytes(given.name), 0
         users = [
             other
             for other in whole.modules
@@ -276,6 +317,10 @@ def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
     pattern = rb"(?:\.|::?|import )%s\b|\b%s\(" if prose else rb"\b%s\b"
     escaped = re.escape(word)
     return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _has_text(context: Context, name: str) -> bool:

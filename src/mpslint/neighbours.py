@@ -201,6 +201,16 @@ class Neighbours:
 
         return self._answer(path, ("uses", path, name, method), ask, True)
 
+    def takes(self, path: str, name: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            taken, files = self._mentions.takes(path, name)
+            self._note(files)
+            return taken
+
+        return self._answer(path, ("takes", path, name), ask, True)
+
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)
 

@@ -31,7 +31,8 @@ Choices of anything but a device (a dtype, a backend, a number of workers); chai
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
 CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
 overrides the device of a model; a choice that only autocast follows, or tensors that several
-processes exchange; devices that are only printed; devices that are handed to a library without MPS
+processes exchange; devices that are only printed, or that stand under a name of the module which
+nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
 raise where the CPU works.
 

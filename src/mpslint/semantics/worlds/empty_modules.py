@@ -11,18 +11,23 @@ import builtins
 from collections.abc import Iterator
 from typing import Any
 
+from mpslint.facts import machines as facts
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Class, Env
 from mpslint.semantics.worlds.values import (
     BARE,
+    CLASS,
     INSTANCE,
     MODULE,
     NAME,
     SEQUENCE,
     UNK,
     UNKNOWN,
+    Atom,
     Value,
     cases_of,
+    one,
 )
 
 _MODULE = frozenset({"torch.nn.Module", "torch.nn.modules.Module", "torch.nn.modules.loss._Loss"})
@@ -35,7 +40,10 @@ _REGISTERING = frozenset(
 _OF_PYTHON = frozenset(dir(builtins))
 _LIBRARIES = frozenset({"torch", "numpy", "math"})
 """Those whose functions are given numbers and tensors."""
-_COMPUTED = (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp, ast.Subscript, ast.FormattedValue)
+_COMPUTED = (
+    *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp),
+    *(ast.Subscript, ast.Slice, ast.FormattedValue),
+)
 _TESTING = (ast.If, ast.IfExp, ast.While, ast.Assert)
 
 
@@ -58,10 +66,14 @@ def holds_nothing(cls: Class, depth: int = 4) -> bool:
     stored = {use.attr for use in uses if isinstance(use.ctx, ast.Store)}
     parents = {child: item for item in ast.walk(node) for child in ast.iter_child_nodes(item)}
     places = dict.fromkeys(stored, 0)
+    open_: set[str] = set()
     for use in uses:
-        if isinstance(use.ctx, ast.Store) and not _moves_itself(use, parents[use]):
+        parent = parents[use]
+        if isinstance(use.ctx, ast.Store) and not _moves_itself(use, parent):
             places[use.attr] += 1
-    return all(_is_no_part(cls, name, places[name], uses, parents, depth) for name in stored)
+            if not (isinstance(parent, ast.Assign) and _makes_no_part(cls, parent.value, depth)):
+                open_.add(use.attr)
+    return all(_is_no_part(cls, name, places[name], uses, parents, depth) for name in open_)
 
 
 def _moves_itself(target: ast.Attribute, parent: ast.AST) -> bool:
@@ -116,6 +128,29 @@ def _is_no_part(
     return bool(reads) and all(_is_value(cls, use, parents) for use in reads)
 
 
+def _makes_no_part(cls: Class, value: ast.expr, depth: int) -> bool:
+    """Whether an expression by itself, of a constructor that nobody had to run, makes no part."""
+    if isinstance(value, (ast.Constant, ast.Compare, ast.List, ast.Dict, ast.ListComp)):
+        return True
+    if not isinstance(value, ast.Call):
+        return False
+    if isinstance(value.func, ast.Name):
+        made = _of_module(cls, value.func.id)
+        if made.kind == CLASS:
+            return not made.v.module or holds_nothing(made.v, depth - 1)
+    holder, _, last = _qualified(cls, value.func).rpartition(".")
+    if holder not in ("torch.nn", "torch.nn.modules.loss", "torch.nn.modules.activation"):
+        return False
+    plain = not value.args or not last.endswith("Loss")
+    named = {keyword.arg for keyword in value.keywords}
+    return (
+        plain
+        and last in facts.BARE_MODULES
+        and facts.WEIGHTS.isdisjoint(named)
+        and (None not in named)
+    )
+
+
 def _is_bare(value: Value, depth: int) -> bool:
     """Whether this is known, and no part that could be moved."""
     for _, atom in cases_of(value):
@@ -162,15 +197,24 @@ def _is_value(cls: Class, use: ast.Attribute, parents: dict[ast.AST, ast.AST]) -
 
 def _is_known(cls: Class, function: ast.expr) -> bool:
     """Whether a function is torch's or Python's, by the names of the module."""
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name):
-        return False
-    if root is function and root.id in _OF_PYTHON:
+    if isinstance(function, ast.Name) and function.id in _OF_PYTHON:
         return True
+    return _qualified(cls, function).partition(".")[0] in _LIBRARIES
+
+
+def _qualified(cls: Class, function: ast.expr) -> str:
+    """The qualified name of what is imported; empty for anything else."""
+    rest = ""
+    while isinstance(function, ast.Attribute):
+        rest = f".{function.attr}{rest}"
+        function = function.value
+    if not isinstance(function, ast.Name):
+        return ""
+    root = _of_module(cls, function.id)
+    return f"{root.v}{rest}" if root.kind == NAME else ""
+
+
+def _of_module(cls: Class, name: str) -> Atom:
+    """What a name of the module holds in which the class stands."""
     around: list[Env] = next((method.up for method in cls.methods.values() if method.up), [{}])
-    return any(
-        atom.kind == NAME and str(atom.v).partition(".")[0] in _LIBRARIES
-        for _, atom in cases_of(around[-1].get(root.id, UNK))
-    )
+    return one(around[-1].get(name, UNK), ALL)

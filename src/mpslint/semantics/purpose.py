@@ -11,6 +11,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
+from mpslint.semantics.elsewhere import required
+from mpslint.semantics.index import FUNCTIONS
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
@@ -64,6 +68,29 @@ def _served_by_project(context: Context) -> bool:
             and elsewhere.serves_cuda_alone(context.source.path, modules)
         )
     return bool(known)
+
+
+def about_gpus(context: Context, node: ast.AST) -> bool:
+    """Whether a function or class around is about a GPU by its name, and not to choose one: who
+    calls that has a GPU."""
+    return any(_named_for_gpus(parent) for parent in context.index.ancestors(node))
+
+
+def given_to_gpus(context: Context, node: ast.AST) -> bool:
+    """Whether `node` stands in such a class, or in such a function that is handed something: who
+    makes or calls it has chosen it for what it does, where a check is called by everybody."""
+    return any(
+        _named_for_gpus(parent) and (isinstance(parent, ast.ClassDef) or required(parent.args) > 0)  # type: ignore[attr-defined]
+        for parent in context.index.ancestors(node)
+    )
+
+
+def _named_for_gpus(node: ast.AST) -> bool:
+    return (
+        isinstance(node, (*FUNCTIONS, ast.ClassDef))
+        and matches("gpu-words", node.name)
+        and not matches("choosing-words", node.name)
+    )
 
 
 def asks_for_mps(context: Context) -> bool:

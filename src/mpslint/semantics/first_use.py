@@ -80,7 +80,7 @@ def _lets_go(context: Context, statement: ast.stmt, row: int) -> bool:
         if isinstance(item, ast.Delete):
             return True
         if isinstance(item, ast.Assign) and _is_nothing(item.value):
-            if any(_is_bound_before(context, target) for target in item.targets):
+            if any(_is_bound_before(context, x, statement.lineno) for x in item.targets):
                 return True
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
             if item.func.attr == "cpu" or context.resolve(item.func) in _FREEING:
@@ -91,12 +91,13 @@ def _lets_go(context: Context, statement: ast.stmt, row: int) -> bool:
     return any(event.effect is Effect.WORK for event in context.work.events(statement))
 
 
-def _is_bound_before(context: Context, target: ast.expr) -> bool:
-    """Whether what becomes `None` was something: an attribute, or a name that had a value."""
+def _is_bound_before(context: Context, target: ast.expr, row: int) -> bool:
+    """Whether what becomes `None` was something in front of a row: an attribute, or a name that had
+    a value."""
     if not isinstance(target, ast.Name):
         return True
     return any(
-        use.lineno < target.lineno and isinstance(use.ctx, ast.Store)
+        use.lineno < row and isinstance(use.ctx, ast.Store)
         for use in context.index.names.get(target.id, ())
         if context.index.function(use) is context.index.function(target)
     )

@@ -33,8 +33,12 @@ _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
 _UP = 8
 """So many folders up the head of a project is looked for."""
-_LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
-"""Python's ways to take a name from a text, but for attributes of one's own."""
+_LOOKED_UP = re.compile(
+    rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
+    rb"|\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
+)
+"""Python's ways to take a name from a text, but for attributes of one's own, and for a text that
+is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
@@ -162,7 +166,25 @@ class Mentions:
         if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
             return False
         imported = self._runs.imports_of(other)
-        return path in imported or os.path.join(folder, "__init__.py") in imported
+        if path not in imported and os.path.join(folder, "__init__.py") not in imported:
+            return False
+        return self._holds_module(other, path)
+
+    def _holds_module(self, other: str, path: str) -> bool:
+        """Whether a file has the module at `path` itself under a name, or all names of it: from
+        those alone can a name be taken that does not stand in the file."""
+        context = self._modules.context(other, self._elsewhere)
+        if context is None:
+            return True
+        modules = [alias.name for item in context.index.of(ast.Import) for alias in item.names]
+        for item in context.index.of(ast.ImportFrom):
+            module = "." * item.level + (item.module or "")
+            mark = "" if module.endswith(".") else "."
+            modules += [
+                module if alias.name == "*" else f"{module}{mark}{alias.name}"
+                for alias in item.names
+            ]
+        return any(self._may_be(other, module, path) for module in modules)
 
     def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
         if _has_text(context, name):

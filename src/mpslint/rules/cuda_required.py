@@ -48,7 +48,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
-from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.several_gpus import needs_several_gpus
 from mpslint.semantics.worlds.refused import needless_refusals
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
@@ -65,7 +65,7 @@ _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for test in needless_refusals(context.worlds):
-        if given_to_gpus(context, test) or for_several_gpus(context, test):
+        if given_to_gpus(context, test) or needs_several_gpus(context, test):
             continue
         if _stands_among_streams(context, test):
             continue

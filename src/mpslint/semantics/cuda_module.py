@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.several_gpus import program_for_several
+from mpslint.semantics.several_gpus import program_needs_several
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -30,7 +30,7 @@ def is_about_cuda(context: Context, package: str) -> bool:
     """Whether the module that imports `package`, one that only CUDA has, exists for CUDA."""
     if package in _ENGINES or _defines_kernels(context, package):
         return True
-    return program_for_several(context) or _measures(context) or _installs_for_cuda(context)
+    return program_needs_several(context) or _measures(context) or _installs_for_cuda(context)
 
 
 def _defines_kernels(context: Context, package: str) -> bool:

@@ -9,6 +9,7 @@ event and stream.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
@@ -100,13 +101,17 @@ def asks_for_mps(context: Context) -> bool:
 
 def starts_nccl(context: Context) -> bool:
     """Whether the file starts a process group that names NCCL."""
+    return next(nccl_starts(context), None) is not None
+
+
+def nccl_starts(context: Context) -> Iterator[ast.Call]:
+    """Where a process group is started that names NCCL."""
     if not any(node.value == "nccl" for node in context.index.strings):
-        return False
-    return any(
-        isinstance(item, ast.Constant) and item.value == "nccl"
-        for call in context.index.calls.get("init_process_group", ())
-        for item in (*call.args, *(keyword.value for keyword in call.keywords))
-    )
+        return
+    for call in context.index.calls.get("init_process_group", ()):
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        if any(isinstance(item, ast.Constant) and item.value == "nccl" for item in given):
+            yield call
 
 
 def in_cpu_arm(context: Context, node: ast.AST) -> bool:

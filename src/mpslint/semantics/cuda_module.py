@@ -21,9 +21,8 @@ _ENGINES = frozenset({"tensorrt", "tensorrt_llm"})
 _COMPILED = ("RawKernel", "RawModule", "ElementwiseKernel", "compile_with_cache", "load_module")
 """What CuPy makes kernels of CUDA's language with."""
 _MEASURING = "torch.utils.benchmark"
-# Fact: the local version of a wheel that was built for CUDA (`torch==1.8.0+cu101`, `_cu113_`),
-# in a line of a notebook's JSON that a shell or a magic runs.
-_WHEEL = re.compile(r'(?:"|\\n)\s*[!%][^"]*(?:\+|_|/|-)cu\d{2,3}\b')
+# Fact: PyTorch's names of wheels for CUDA (`+cu101`), in a shell's line of a notebook's JSON.
+_WHEEL = re.compile(r'(?:"|\\n)\s*[!%][^"]*(?:\+|_|/|-)cu\d{2,3}(?!\d)')
 
 
 def is_about_cuda(context: Context, package: str) -> bool:

@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mpslint.modules import Modules
 
-_LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
-"""Python's ways to take a name from a text, but for attributes of one's own."""
+_LOOKED_UP = re.compile(
+    rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
+    rb"|\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
+)
+"""Python's ways to take a name from a text, but for attributes of one's own, and for a text that
+is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")

@@ -94,6 +94,25 @@ class Timing:
         """
         return not any(self._work.takes_long(statement) for statement in span.between)
 
+    def is_read(self, span: TimedSpan) -> bool:
+        """Whether anybody looks at the time: not where a function keeps it in a name alone."""
+        kept = self._index.parents[span.difference]
+        function = self._index.function(span.difference)
+        if not isinstance(kept, ast.Assign) or function is None:
+            return True
+        if len(kept.targets) != 1 or not isinstance(kept.targets[0], ast.Name):
+            return True
+        name = kept.targets[0]
+        uses = self._index.names.get(name.id, ())
+        if any(self._index.function(use) is not function for use in uses):
+            return True  # Of another function, or of a nested one: which of them is not asked.
+        return any(
+            binding.value is span.difference
+            for use in uses
+            if isinstance(use.ctx, ast.Load)
+            for binding in self._flow.reaching(use)
+        )
+
     def _find(self) -> Iterator[TimedSpan]:
         reads = {id(read) for read in self.clock_reads}
         for difference in self._index.of(ast.BinOp):

@@ -34,15 +34,16 @@ devices that are written out below (hardcoded-cuda-device) are selected in the s
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 
 
 @rule(
@@ -60,6 +61,16 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
+            labels=_next(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,
         )
+
+
+def _next(context: Context, test: ast.expr) -> tuple[Label, ...]:
+    """The calls that raise once the program does not refuse: `torch.cuda.set_device(args.gpu)`."""
+    return tuple(
+        context.label(event.call.func, "raises without CUDA as well")
+        for event in context.worlds.calls(["torch.cuda.set_device"])
+        if not event.caught and refusal_before(context.worlds, event) is test
+    )

@@ -56,3 +56,24 @@ def test_a_refusal_does_not_point_at_what_is_dealt_with() -> None:
         "    except RuntimeError:\n        print(args)\n",
     )
     assert related("MPS118", program) == []
+
+
+SCATTERED = """\
+import torch
+def validate(loader, network, criterion):
+    network.eval()
+    for inputs, targets in loader:
+        targets = targets.cuda()
+        loss = criterion(network(inputs), targets)
+def main(loader, net, criterion):
+    validate(loader, {wrapped}, criterion)
+"""
+
+
+def test_a_batch_that_only_a_wrapper_moves_is_pointed_at_where_its_other_part_is_moved() -> None:
+    program = SCATTERED.replace("{wrapped}", "torch.nn.DataParallel(net)")
+    assert related("MPS102", program) == [6]
+
+
+def test_a_batch_that_no_wrapper_moves_is_not_pointed_at() -> None:
+    assert related("MPS102", SCATTERED.replace("{wrapped}", "net")) == []

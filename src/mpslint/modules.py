@@ -170,14 +170,22 @@ class Modules:
         return [os.path.join(folder, name) for name in self._beside[folder] if name != own]
 
     def below(self, path: str) -> list[str]:
-        """The modules of the folders beside the file at `path` from which it imports."""
-        folder, words = os.path.dirname(path), self.imported_by(path)
+        """The modules of the folders beside the file at `path`, or beside its own folder, from
+        which it imports: a program's parts find each other from the folder of the program."""
+        own, words = os.path.dirname(path), self.imported_by(path)
         folders = [
             os.path.join(folder, word.decode(errors="replace"))
+            for folder in dict.fromkeys((own, *self._around(path)))
             for word in sorted(words)
             if os.path.isdir(os.path.join(folder, word.decode(errors="replace")))
         ]
+        folders = [folder for folder in folders if folder != own]
         return [name for one in folders for name in self.beside(os.path.join(one, ""))]
+
+    def _around(self, path: str) -> Iterable[str]:
+        """The folder around the file's own, where Python looks for what the file imports."""
+        folder = os.path.dirname(os.path.dirname(path))
+        return (folder,) if folder in self.roots(path) else ()
 
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""

@@ -41,7 +41,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
@@ -49,7 +49,7 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
 """What only CUDA has in this form: who is made of it has no other device in mind."""
@@ -74,6 +74,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
+            labels=_next(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,
         )
@@ -85,4 +86,13 @@ def _stands_among_streams(context: Context, test: ast.expr) -> bool:
     return owner is not None and any(
         context.index.within(call, owner) and not is_optional(context, call)
         for call in context.calls_of(*_OWN)
+    )
+
+
+def _next(context: Context, test: ast.expr) -> tuple[Label, ...]:
+    """The calls that raise once the program does not refuse: `torch.cuda.set_device(args.gpu)`."""
+    return tuple(
+        context.label(event.call.func, "raises without CUDA as well")
+        for event in context.worlds.calls(["torch.cuda.set_device"])
+        if not event.caught and refusal_before(context.worlds, event) is test
     )

@@ -44,6 +44,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS213', 'cuda-only-import', 'cuda_only_import', 3, None, True, False, (b'flash_attn', b'xformers', b'apex', b'triton', b'cupy', b'tensorrt', b'transformer_engine', b'nvidia.dali', b'flashinfer'), (), (), False, 'A package without a Metal backend is imported when the module is.', 1),
     ('MPS214', 'nccl-backend', 'nccl_backend', 3, 3, False, False, (b'nccl',), (), (), False, 'The NCCL backend does not exist on macOS.', 1),
     ('MPS215', 'data-parallel', 'data_parallel', 2, None, False, False, (b'DataParallel',), (), (), False, '`DataParallel` has one Apple GPU to use: it adds nothing but `.module`.', 1),
+    ('MPS216', 'wrapped-for-cuda', 'wrapped_for_cuda', 3, None, True, False, (b'DataParallel',), ((b'.module',), (b'cuda',)), (), False, 'A model is wrapped in `DataParallel` for CUDA alone, and its `.module` is asked for everywhere.', 1),
     ('MPS217', 'cuda-oom-except', 'cuda_oom_except', 2, None, False, False, (b'OutOfMemoryError',), (), (), False, '`except torch.cuda.OutOfMemoryError` may miss the MPS out-of-memory error.', 1),
     ('MPS218', 'bf16-cuda-probe', 'bf16_cuda_probe', 2, None, False, False, (b'is_bf16_supported',), (), (), False, 'A dtype is chosen by asking CUDA for bfloat16, so every Mac gets float16.', 1),
     ('MPS219', 'nccl-unless-windows', 'nccl_unless_windows', 3, 3, True, False, (b'nccl',), ((b'platform', b'os'), (b'gloo',)), (), False, 'A process group takes NCCL on every system but Windows, so on macOS as well.', 1),

@@ -172,7 +172,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self._sent(node, Atom(TENSOR, ("?", dtype)))
         return lift(
             lambda atom: (
-                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests, scalar=atom.scalar)
+                atom.but(v=(atom.v[0], dtype), node=None, maybe=False)
                 if atom.kind in (TENSOR, MODULE)
                 else atom.but(placed=(where(atom) or "?", dtype))
                 if atom.kind == INSTANCE

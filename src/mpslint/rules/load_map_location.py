@@ -41,8 +41,8 @@ opt-in, since more than one in ten of them was wrong on code that nobody had loo
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
 copies it to the device of its own, and what else is taken out of it is a number or a setting by its
-key (`checkpoint["epoch"]`) or printed; else `None` on CUDA (as before) and elsewhere `"cpu"`, or the
-selected device for a whole module.
+key (`checkpoint["epoch"]`) or printed; else `None` on CUDA (as before) and elsewhere `"cpu"`, or
+the selected device for a whole module.
 
 ## References
 - `torch/serialization.py` (`load`)

@@ -20,7 +20,7 @@ from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_be
 from mpslint.patterns.operand import follow_operand, operand_gate
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.selection import Reference, reference, reference_level
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import FOREIGN_MOVER, foreign_mover
 from mpslint.semantics.ranks import rank_of
@@ -47,8 +47,9 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
-    edits = rewrite_call(context, call, _SOME_DEVICE)
-    return level if edits is not None else _level(add_arms(context))
+    if rewrite_call(context, call, _SOME_DEVICE) is None:
+        return _level(add_arms(context))
+    return min(level, reference_level(context, call))
 
 
 def _level(fix: Fix | None) -> Applicability | None:

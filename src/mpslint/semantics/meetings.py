@@ -10,6 +10,10 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import NVIDIA
+from mpslint.semantics.worlds.values import DEVICE, one, where
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,6 +34,7 @@ def meets_module_on(context: Context, node: ast.AST, device: ast.Attribute) -> b
         for call in context.index.calls.get("to", ())
         if context.index.function(call) is function and call.lineno < getattr(node, "lineno", 0)
         if any(ast.dump(given) == ast.dump(device) for given in call.args[:1])
+        if not _goes_elsewhere(context, call)
         for name in _names_of(context, call)
     }
     return any(
@@ -37,6 +42,17 @@ def meets_module_on(context: Context, node: ast.AST, device: ast.Attribute) -> b
         for name in moved
         for use in context.index.names.get(name, ())
         if context.index.function(use) is function
+    )
+
+
+def _goes_elsewhere(context: Context, call: ast.Call) -> bool:
+    """Whether a machine with CUDA sends it to another device, as far as the program is followed:
+    `default="cpu"`, where the user asks for none."""
+    return any(
+        atom.kind == DEVICE and where(atom) not in ("cuda", "?")
+        for event in context.worlds.events(Kind.PLACED)
+        if event.node is call
+        for atom in (one(event.value, NVIDIA),)
     )
 
 

@@ -1,4 +1,4 @@
-"""The default of an option is chosen where the option is told, and only where it chooses."""
+"""A device is chosen where it is needed, and the default of an option where that is told."""
 
 from __future__ import annotations
 
@@ -65,3 +65,47 @@ def test_a_default_that_chooses_nothing_but_cuda_stays(tmp_path: Path) -> None:
     (told,) = lint(SourceFile("train.py", text.encode()), Settings(select=("MPS101",)))
     assert told.applicability is Applicability.UNSAFE
     assert 'default="cuda")' in fixed(tmp_path, text)
+
+
+TRIAL = (
+    HEAD
+    + """\
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+
+if __name__ == "__main__":
+    net = Net().cuda()
+    print(net(torch.ones(1, 2).cuda()))
+"""
+)
+
+
+def test_a_trial_below_the_classes_of_a_module_asks_for_its_own_device(tmp_path: Path) -> None:
+    (tmp_path / "other.py").write_text("from train import Net\n")
+    _, _, trial = fixed(tmp_path, TRIAL).partition('if __name__ == "__main__":\n')
+    assert trial.startswith("    device = torch.device(\n")
+    assert trial.count(".to(device)") == 2
+
+
+def test_what_the_classes_need_as_well_is_not_chosen_in_the_trial(tmp_path: Path) -> None:
+    text = fixed(tmp_path, TRIAL.replace("return x", "return torch.ones(2).cuda()"))
+    assert text.index("is_available()") < text.index("class Net")
+
+
+def test_a_move_that_is_taken_for_a_test_is_nobodys_choice_of_a_device(tmp_path: Path) -> None:
+    text = TRIAL.replace("return x", "return x if self.cuda() else None")
+    assert "self.cuda()" in fixed(tmp_path, text)
+
+
+@pytest.mark.parametrize("size", [88, 96])
+def test_one_project_gets_one_layout_of_a_choice_however_long_its_lines_are(
+    tmp_path: Path, size: int
+) -> None:
+    chosen = "    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+    text = f"import torch\n{'#' * size}\n\n\ndef main():\n    if True:\n    {chosen}"
+    (tmp_path / "README.md").write_text("Tested with PyTorch 1.4\n")
+    assert "            'cuda' if torch.cuda.is_available()\n            else 'mps' if " in fixed(
+        tmp_path, text
+    )

@@ -10,7 +10,7 @@ from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.text import indent_unit, line_limit
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
@@ -37,6 +37,27 @@ def outermost(context: Context, node: ast.AST) -> FunctionNode | None:
         if isinstance(parent, FUNCTIONS):
             found = parent
     return found
+
+
+def in_trial(
+    context: Context, node: ast.AST, places: Iterable[ast.AST], torch: str, chain: str
+) -> Own | None:
+    """A selection of what runs below `if __name__ == "__main__":`, where that alone needs one: a
+    module that is mostly imported does not ask for it then."""
+    owner = _below_main(context, node)
+    if owner is None or any(_below_main(context, place) is not owner for place in places):
+        return None
+    return _bound_in(context, owner, node, places, f"{torch}.device", chain)
+
+
+def _below_main(context: Context, node: ast.AST) -> ast.If | None:
+    """The test of `__name__` that `node` stands below, in no function."""
+    if context.index.function(node) is not None:
+        return None
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If) and is_main_test(parent.test) and not parent.orelse:
+            return parent
+    return None
 
 
 def selection(
@@ -101,12 +122,26 @@ def _bound(
     owner = outermost(context, node)
     if owner is None or not any(context.index.within(node, item) for item in owner.body):
         return None
+    return _bound_in(context, owner, node, places, function, value, names)
+
+
+def _bound_in(
+    context: Context,
+    owner: FunctionNode | ast.If,
+    node: ast.AST,
+    places: Iterable[ast.AST],
+    function: str,
+    value: str,
+    names: tuple[str, ...] = _NAMES,
+) -> Own | None:
     needing = [
         place for place in (node, *places) if place is owner or context.index.within(place, owner)
     ]
     first = _first(context, owner.body, needing)
-    taken = {item.id for item in ast.walk(owner) if isinstance(item, ast.Name)}
-    taken |= {item.arg for item in ast.walk(owner) if isinstance(item, ast.arg)}
+    # What is bound below `if __name__ == "__main__":` is the module's.
+    around = context.tree if isinstance(owner, ast.If) else owner
+    taken = {item.id for item in ast.walk(around) if isinstance(item, ast.Name)}
+    taken |= {item.arg for item in ast.walk(around) if isinstance(item, ast.arg)}
     name = next((name for name in names if name not in taken), None)
     if name is None or first is None:
         return None

@@ -17,6 +17,7 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 """Functions that load what somebody has published for a module."""
 _ALIASES = 3
 """So many names are followed from what is loaded to where it goes."""
+_OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
@@ -39,6 +40,8 @@ def _only_copied(
     if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
         return True
     if _key(node) is not None and (matches("plain-entries", _key(node)) or _is_shown(parent)):
+        return True
+    if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(parent):
         return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
@@ -167,6 +170,26 @@ def _item(context: Context, node: ast.expr) -> ast.expr:
         else:
             return node
         parent = context.index.parents[node]
+
+
+def _goes_elsewhere(context: Context, method: ast.AST) -> bool:
+    """`checkpoint["codes"].cuda()`: it is copied to a device at once, from wherever it is."""
+    call = context.index.parents.get(method)
+    if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call):
+        return False
+    if call.func is not method or method.attr not in ("cuda", "to", "cpu"):
+        return False
+    if method.attr != "to":
+        return True
+    given = call.args[0] if call.args else None
+    return given is not None and context.values.of(given).kind in (Kind.DEVICE, Kind.DEVICE_STRING)
+
+
+def _is_asked_of_its_shape(parent: ast.AST) -> bool:
+    """`isinstance(checkpoint["codes"], torch.Tensor)`, and how large that is."""
+    if isinstance(parent, ast.Call):
+        return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
+    return isinstance(parent, ast.Attribute) and parent.attr in _OF_SHAPE
 
 
 def _key(node: ast.expr) -> str | None:

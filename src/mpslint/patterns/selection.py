@@ -236,6 +236,12 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
     if elsewhere is None or place.scope is not context.tree or place.needs_import:
         return None
     needing = device_places(context)
+    mark = quote(context.source)
+    text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
+    if not styles.has_helper(context, place.offset):
+        own = in_function.in_trial(context, node, needing, place.torch, text)
+        if own is not None:
+            return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
     if any(context.index.function(item) is None for item in (node, *needing)):
         return None
     imported = elsewhere.is_imported(context.source.path)
@@ -243,8 +249,6 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
         return None
     owners = {in_function.outermost(context, item) for item in needing}
     if len(owners) == 1 and not styles.has_helper(context, place.offset):
-        mark = quote(context.source)
-        text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
         own = in_function.selection(context, node, needing, place.torch, text)
         if own is not None:
             return Reference(own.name, own.is_string, (own.edit,), opening_level(context))

@@ -246,3 +246,33 @@ def test_an_object_that_saves_models_when_it_is_called_tells_what_another_run_re
     source = SourceFile(str(path), path.read_bytes())
     found = lint(source, settings, elsewhere=Neighbours(settings))
     assert [f.row for f in found if f.confidence is Confidence.CERTAIN] == told
+
+
+TRYING = """
+import torch
+
+def main():
+    net = torch.nn.Linear(2, 2)
+    net.load_state_dict(torch.load("net.pt"))
+    net.cuda()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def told_in(name: str, text: str) -> int:
+    return len(lint(SourceFile(name, text.encode()), Settings(extend_select=("MPS413",))))
+
+
+def test_a_program_that_tries_a_net_out_is_no_test_by_its_name_alone() -> None:
+    assert told_in("portrait_test.py", TRYING) == told_in("portrait.py", TRYING) > 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import pytest", "import unittest", "def test_net():\n    main()", "class TestNet: ..."],
+)
+def test_what_pytest_finds_tests_in_reads_what_it_wrote(line: str) -> None:
+    text = f"{TRYING}\n{line}\n"
+    assert told_in("portrait_test.py", text) < told_in("portrait.py", text)

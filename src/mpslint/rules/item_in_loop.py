@@ -317,9 +317,8 @@ def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
 
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:
     """What is marked: the name of the method or function, else the whole expression."""
-    named = node.func if isinstance(node, ast.Call) else None
-    if isinstance(named, ast.Attribute | ast.Name):
-        return context.name_token(named)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+        return context.name_token(node.func)
     return context.source.span(node)
 
 

@@ -53,6 +53,10 @@ class Project(Neighbours):
         """The modules that a file of this text leads to, by absolute path, nearest first."""
         return self._runs.led_to(os.path.abspath(path), text)[0]
 
+    def imports_of(self, path: str) -> tuple[str, ...]:
+        """The modules that the file at the absolute `path` imports itself."""
+        return self._runs.imports_of(path)
+
     # the helper module
 
     @property

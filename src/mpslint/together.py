@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.asked import off_on_macs, takes_mps
+from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.far_imports import FarImports
@@ -279,15 +280,12 @@ class Together:
         harms = _from_afar(path, [one for one in against if one.on_mac])
         if not harms:
             return []
-        own, theirs = _module(path), project.modules.imported_by(os.path.abspath(path))
-        found = []
+        beside, found = Beside(self._jobs, project), []
         for other, made in self._made.items():
             if other == path or not made.applied:
                 continue
-            imported = project.modules.imported_by(os.path.abspath(other))
-            if own in imported or _module(other) in theirs:
-                if self._fixing[other].bar(made, harms):
-                    found.append(other)
+            if beside.are(path, other) and self._fixing[other].bar(made, harms):
+                found.append(other)
         return found
 
     def _make(self, path: str) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint import collector
 from mpslint.beside import Beside
 from mpslint.far_imports import FarImports
+from mpslint.files import spoken_path
 from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
@@ -79,7 +80,7 @@ def _doubt_beside_doubted(files: Sequence[FileResult], project: Project) -> None
             if file.path == path or not any(map(_goes_along, file.findings)):
                 continue
             if beside.are(file.path, path):
-                reason = f"{os.path.basename(path)}, {reasons[path]}"
+                reason = f"{spoken_path(path)}, {reasons[path]}"
                 for finding in filter(_goes_along, file.findings):
                     finding.doubt(reason)
                 if not reasons[file.path]:

@@ -11,6 +11,7 @@ from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.far_imports import FarImports
+from mpslint.files import spoken_path
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.half_ports import HalfPorts, ported, untouched
@@ -264,7 +265,7 @@ class Together:
         node = off_on_macs(context)
         if node is None:
             return ""
-        name = os.path.basename(path)
+        name = spoken_path(path)
         return f"{name}, {context.line(node)}: who runs that on a Mac has its GPU switched off"
 
     def _led_by(self, job: Job) -> tuple[str, frozenset[str]]:
@@ -326,7 +327,7 @@ def _module(path: str) -> bytes:
 
 def _from_afar(path: str, against: Sequence[Objection]) -> list[Objection]:
     """Objections of another file: which fix brings it about is not known."""
-    name = os.path.basename(path)
+    name = spoken_path(path)
     return [
         one._replace(reason=f"{name}, {one.reason}", causes=frozenset(), is_far=True)
         for one in against

@@ -27,8 +27,9 @@ them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere
 tests, which run on the CPU as well; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
 behind a move that has raised already; a module that certainly holds neither parameters nor buffers
-(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights): its `.cuda()` goes through its
-tensors, finds none, and raises nowhere; and code that is about CUDA by the name of its function,
+(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
+keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and
+raises nowhere; and code that is about CUDA by the name of its function,
 class or file or by the kernels it imports (`def cuda(self)`).
 
 ## Fix safety

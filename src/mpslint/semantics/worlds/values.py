@@ -290,6 +290,10 @@ def moved(atom: Atom, to: str) -> Atom:
     return atom.but(v=(to, *atom.v[1:]))
 
 
+class AsIs(ast.Constant):
+    """A device written out, in a trial: one that the machine lacks is not taken for mended."""
+
+
 def places(atom: Atom) -> tuple[ast.expr, ...]:
     """Where the literals of an atom stand."""
     if atom.node is None:

@@ -14,8 +14,12 @@ from torch import nn
 
 
 class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
     def forward(self, x):
-        return x + torch.ones(2).cuda()
+        return self.layer(x) + torch.ones(2).cuda()
 """
 PROGRAM = """\
 import torch

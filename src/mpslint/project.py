@@ -35,7 +35,7 @@ class Project(Neighbours):
         if new is not None:
             virtual[new] = self.helper_source.encode()
         super().__init__(settings, Modules(settings, virtual))
-        self._surroundings = Surroundings(settings, self.context)
+        self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
     def is_imported(self, path: str) -> bool:
@@ -53,6 +53,14 @@ class Project(Neighbours):
     def led_to(self, path: str, text: str) -> list[str]:
         """The modules that a file of this text leads to, by absolute path, nearest first."""
         return self._runs.led_to(os.path.abspath(path), text)[0]
+
+    def _modules_of(self, path: str) -> list[str]:
+        text = self.modules.text(path) or b""
+        return self.led_to(path, text.decode("utf-8", "replace"))
+
+    def imports_of(self, path: str) -> tuple[str, ...]:
+        """The modules that the file at the absolute `path` imports itself."""
+        return self._runs.imports_of(path)
 
     # the helper module
 

@@ -30,7 +30,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS117', 'mps-device-index', 'mps_device_index', 3, 3, True, False, (b'mps',), (), (), False, 'There is one MPS device: an index above 0 never exists.', 1),
     ('MPS118', 'cuda-required', 'cuda_required', 3, 2, True, False, (b'is_available', b'device_count'), ((b'cuda',),), (), False, 'A program refuses to run without CUDA.', 1),
     ('MPS201', 'cuda-synchronize', 'cuda_synchronize', 3, 3, True, False, (b'synchronize',), ((b'cuda',),), (), False, '`torch.cuda.synchronize()` raises where there is no CUDA.', 1),
-    ('MPS202', 'cuda-empty-cache', 'cuda_empty_cache', 2, 3, True, False, (b'empty_cache',), ((b'cuda',),), (), False, '`torch.cuda.empty_cache()` does nothing on MPS.', 1),
+    ('MPS202', 'cuda-empty-cache', 'cuda_empty_cache', 2, 3, True, False, (b'empty_cache',), ((b'cuda',),), (), False, '`torch.cuda.empty_cache()` does nothing on MPS.', 2),
     ('MPS203', 'cuda-memory-stats', 'cuda_memory_stats', 3, 3, True, False, (b'cuda',), (), (), False, '`torch.cuda` memory counters read 0 on a Mac, or raise.', 1),
     ('MPS204', 'cuda-seed', 'cuda_seed', 2, 2, True, False, (b'seed',), ((b'cuda',),), (), False, '`torch.cuda.manual_seed` does not seed MPS.', 1),
     ('MPS205', 'cuda-event-stream', 'cuda_event_stream', 3, 2, False, False, (b'cuda',), (), (), False, 'CUDA events, streams and graphs cannot be made where there is no CUDA.', 1),

@@ -1,6 +1,7 @@
 """Whether a program chooses the precision that it computes in, so that devices may well differ.
 
-Names count, and texts that are arguments; comments and documentation do not.
+Names count, and texts that are arguments; comments and documentation do not. TF32 is no such
+choice: only a real GPU has it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LOW = {
-    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16", "allow_tf32",
+    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16",
     "set_float32_matmul_precision",
 }  # fmt: skip
 _HIGH = {"float64", "double", "complex128"}
@@ -76,7 +77,10 @@ def _texts(call: ast.Call) -> Iterator[str]:
 
 
 def _is_off(call: ast.Call) -> bool:
-    """`autocast(enabled=False)` and the like choose nothing."""
+    """`autocast(enabled=False)` and the like choose nothing, nor does to ask for all of float32."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if name == "set_float32_matmul_precision":
+        return any(isinstance(one, ast.Constant) and one.value == "highest" for one in call.args)
     return any(
         keyword.arg == "enabled"
         and isinstance(keyword.value, ast.Constant)

@@ -83,6 +83,7 @@ class _Verification:
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
         self._real: list[str] | None = None
+        self.ports: list[Launch] = []
         self.repeats = Repeats(self._repeat)
         self.rounded = Rounded(self._otherwise)
 
@@ -211,18 +212,17 @@ class _Verification:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
         first = self.reference
         if not self.request.has_original:
-            first = self._script_on(devices[0])
-            first = self._to_its_end(first, self._script_on)
+            first = self._to_its_end(self._script_on(devices[0]), self._script_on)
             launches[devices[0]] = first
         rest = [device for device in devices if device not in launches]
         width = side_by_side.width(len(rest), first, self.request.memory)
-        ran = side_by_side.launched(
+        self.ports = side_by_side.launched(
             self.workshop,
             rest,
             lambda room, one: self._patched_on(one, self.patched, "patched script", workshop=room),
             width,
         )
-        launches.update(zip(rest, ran, strict=True))
+        launches.update(zip(rest, self.ports, strict=True))
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 
@@ -245,7 +245,7 @@ class _Verification:
         return Basis(
             reference,
             self.refused,
-            lambda: self.repeats.of(reference),
+            lambda: self.repeats.of(reference, self.ports),
             self._excuse,
             self.pace,
             precision.is_mixed(self.text),

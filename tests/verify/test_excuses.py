@@ -69,3 +69,19 @@ def test_what_only_a_real_gpu_has_explains_nothing_on_a_simulated_one(switch: st
     text = f"torch.backends.cuda.matmul.allow_tf32 = {switch}\n".encode()
     far = launch("mps", losses=[0.9, 0.8, 0.69])
     assert excuses.found(far, launch("cuda"), text, None) is None
+
+
+UNDER_AUTOCAST = b"with torch.autocast('cuda', dtype=torch.bfloat16):\n    y = f(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "explained"),
+    [(UNDER_AUTOCAST, False), (UNDER_AUTOCAST + b"net.half()\n", True)],
+    ids=["autocast alone", "half precision as well"],
+)
+def test_autocast_explains_nothing_where_the_original_without_it_differs_as_well(
+    text: bytes, explained: bool
+) -> None:
+    far = launch("mps", losses=[0.9, 0.8, 0.65])
+    assert excuses.found(far, launch("cuda"), text, None, in_full=False)
+    assert bool(excuses.found(far, launch("cuda"), text, None, in_full=True)) is explained

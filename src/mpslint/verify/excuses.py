@@ -16,11 +16,14 @@ def found(
     reference: Launch | None,
     text: bytes,
     on_cpu: Callable[[], Launch] | None,
+    in_full: bool = False,
 ) -> str | None:
-    """text: of the script; on_cpu: runs the original there, if there is one."""
+    """text: of the script; on_cpu: runs the original there, if there is one; in_full: the numbers
+    are not those of the original without autocast either, which the patched script does without.
+    """
     if "real" in (patched.kind, reference.kind if reference else ""):
         return "a real device draws other random numbers and rounds otherwise"
-    choice = precision.chosen(text)
+    choice = precision.chosen(text, but_for_autocast=in_full)
     if choice and _may_differ(choice, patched, reference):
         return f"the script chooses its precision ({choice.word})"
     if reference is None or on_cpu is None or reference.device == "cpu":

@@ -274,7 +274,8 @@ class _Verification:
 
     def _excuse(self, patched: Launch) -> str | None:
         plain = (lambda: self._original_on("cpu")) if self.request.has_original else None
-        return excuses.found(patched, self.reference, self.text, plain)
+        in_full = self.rounded.told_in_full(self.reference, patched)
+        return excuses.found(patched, self.reference, self.text, plain, in_full)
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
         self.ran.append((launch, judged.verdict == PASS))
@@ -321,10 +322,8 @@ class _Verification:
             if judged.verdict not in _GOOD:
                 return runs, f"a copy that {broken.what} was rejected ({judged.reason})"
         reason = "the check could not tell a broken script from a right one"
-        good = [run.verdict in _GOOD for run in runs]
         weak = [
-            with_verdict(run, INCONCLUSIVE, reason) if passed else run
-            for run, passed in zip(runs, good, strict=True)
+            with_verdict(run, INCONCLUSIVE, reason) if run.verdict in _GOOD else run for run in runs
         ]
         return weak, "failed: a broken copy passed as well"
 

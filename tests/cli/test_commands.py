@@ -168,6 +168,18 @@ def test_doctor_says_when_the_python_gives_no_answer(
 def test_doctor_says_when_there_is_no_such_python(cli: Cli) -> None:
     ran = cli("doctor", "--python", "/nowhere/python")
     assert (ran.code, "cannot be started: no such file" in ran.out) == (2, True)
+    assert "`--python PY` asks another one" in ran.out
+
+
+def test_doctor_tries_a_python_that_is_named_from_the_current_folder(
+    cli: Cli, project: Path
+) -> None:
+    python = project / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    ran = cli("doctor", "--python", "./python")
+    assert (ran.code, "internal error" in ran.err) == (0, False)
+    assert "Verification on simulated mps: works." in ran.out
 
 
 MAC = {

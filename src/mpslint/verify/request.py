@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,10 +58,16 @@ class Request:
         """The same request; raises BadRequest, naming the value and the way out, when it makes no
         sense.
         """
+        if os.path.isdir(self.script):
+            raise BadRequest(f"{self.script}: is a folder; name the script in it that is to be run")
         if not os.path.isfile(self.script):
             raise BadRequest(f"{self.script}: no such script; name the file that is to be run")
         if self.original is not None and not os.path.isfile(self.original):
-            raise BadRequest(f"{self.original}: no such file; it should hold the original script")
+            what = "is a folder" if os.path.isdir(self.original) else "no such file"
+            raise BadRequest(f"{self.original}: {what}; it should be the original script")
+        if self.python is not None and shutil.which(self.python) is None:
+            what = "is a folder" if os.path.isdir(self.python) else "no program that can be run"
+            raise BadRequest(f"{self.python}: {what}; name a Python, such as .venv/bin/python")
         for device in self.devices:
             if device not in DEVICES:
                 raise BadRequest(f"device {device!r}: expected one of {', '.join(DEVICES)}")

@@ -76,6 +76,8 @@ def check_bytes(
     tree = source.parse() if named else None
     elsewhere = neighbours_of(around, settings) if around is not None else None
     findings = located(source, lint(source, settings, tree, elsewhere=elsewhere))
+    for finding in findings:
+        finding.confirm()
     return FileResult(path, findings, warning=unread(source) or _kept_silent(source, findings))
 
 

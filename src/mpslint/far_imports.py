@@ -34,7 +34,7 @@ class FarImports:
         found = dict.fromkeys(self._near(path))
         todo = [path, *found]
         while todo and len(found) < MOST_MODULES:
-            for other in self._named_by(todo.pop(0)):
+            for other in self.named_by(todo.pop(0)):
                 if other != path and other not in found:
                     more = [one for one in self._near(other) if one not in found]
                     found.update(dict.fromkeys([other, *more]))
@@ -46,7 +46,8 @@ class FarImports:
             self._led[path] = list(self._led_to(path))
         return self._led[path]
 
-    def _named_by(self, path: str) -> list[str]:
+    def named_by(self, path: str) -> list[str]:
+        """The files of the run that a file itself may import so."""
         if path not in self._named:
             self._named[path] = list(self._ending_as(imported_modules(self._text_of(path))))
         return self._named[path]

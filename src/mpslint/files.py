@@ -19,6 +19,18 @@ _UNLIMITED = 1 << 62
 _CHUNK = 1 << 20
 
 
+def spoken_path(path: str, root: str | None = None) -> str:
+    """A file as messages name it: from the project's folder `root`, or from the current one; by its
+    whole path where it lies below neither."""
+    path = os.path.abspath(path)
+    for folder in (root, "."):
+        if folder is not None:
+            above = os.path.join(os.path.abspath(folder), "")
+            if path.startswith(above):
+                return path[len(above) :].replace(os.sep, "/")
+    return path
+
+
 def read_regular(path: str, limit: int = 0, *, follow: bool = True) -> bytes:
     """The bytes of the regular file at `path`, of which there are at most `limit` (0: any number).
 

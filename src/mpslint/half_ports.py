@@ -13,6 +13,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import matches
+from mpslint.files import spoken_path
 from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import OPENING, Part, parts, programs
@@ -344,7 +345,7 @@ def _is_test(part: Part) -> bool:
 
 
 def _sentence(left: Left, path: str) -> str:
-    where = left.line if left.path == path else f"{os.path.basename(left.path)}, {left.line}"
+    where = left.line if left.path == path else f"{spoken_path(left.path)}, {left.line}"
     return f"{where}: {left.message}"
 
 

@@ -15,7 +15,7 @@ from mpslint.errors import MpslintError
 from mpslint.extensions import built_for_cuda
 from mpslint.facts.priors import package_worlds
 from mpslint.left_behind import MOST_MODULES
-from mpslint.modules import is_foreign
+from mpslint.modules import MAIN, is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
@@ -41,7 +41,6 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
-_MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _BUILDS = (b"cpp_extension",)
 
 
@@ -315,7 +314,7 @@ def _importable(interpreter: Interpreter | None) -> int:
 def _used_in_main(text: bytes, name: str) -> bool:
     """Whether a text names something below `if __name__ == "__main__":` and, but for its imports,
     nowhere above."""
-    found = _MAIN.search(text)
+    found = MAIN.search(text)
     word = name.encode("utf-8", "replace")
     if found is None or word not in text[found.end() :]:
         return False

@@ -8,9 +8,9 @@ that is made only where `is_cuda` holds, an array of float64 that follows the de
 from __future__ import annotations
 
 import ast
-import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS, below, children
@@ -78,6 +78,7 @@ class Place(NamedTuple):
     """Where something stays on the CPU, or raises, beside tensors on MPS."""
 
     path: str
+    """As messages name it."""
     row: int
     line: str
     """The row as people read it; in a notebook with its cell."""
@@ -90,7 +91,7 @@ class Place(NamedTuple):
 
     @property
     def reason(self) -> str:
-        return f"{os.path.basename(self.path)}, line {self.row}: {self.text} {self.why}"
+        return f"{self.path}, line {self.row}: {self.text} {self.why}"
 
 
 class Part(NamedTuple):
@@ -147,7 +148,8 @@ def places(context: Context) -> Iterator[Place]:
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:
     text = context.source.segment(node).splitlines()[0][:_MAX_TEXT]
     row = context.source.position(context.source.span(node)[0])[0]
-    return Place(context.source.path, row, context.line(node), text, why, is_mended)
+    path = spoken_path(context.source.path, context.settings.root)
+    return Place(path, row, context.line(node), text, why, is_mended)
 
 
 def parts(tree: ast.Module) -> list[Part]:

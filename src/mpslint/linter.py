@@ -101,6 +101,7 @@ def lint(
     if not rules and judge is None:
         return []
     from mpslint.semantics.context import Context
+    from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
 
     index = None
@@ -111,7 +112,11 @@ def lint(
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
     findings = _found(context, rules, pause, levels=levels)
-    findings = [one for one in findings if not is_leftover(context, one.row)]
+    findings = [
+        one
+        for one in findings
+        if not is_leftover(context, one.row) and not is_idle_device(context, one.row)
+    ]
     if not findings and judge is None:
         return []
     # Reading comments needs the tokenizer, which costs more than all rules together.

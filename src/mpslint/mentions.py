@@ -12,8 +12,9 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.taken_by_text import takes_by_text
+
 if TYPE_CHECKING:
-    from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
@@ -33,12 +34,6 @@ _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
 _UP = 8
 """So many folders up the head of a project is looked for."""
-_LOOKED_UP = re.compile(rb"\bgetattr\((?!self\b)|\b__dict__\b|\bglobals\(|(?<![.\w])eval\(")
-"""Python's ways to take a name from a text, but for attributes of one's own."""
-_LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
-_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
-_IMPORTING = (b"import_module(", b"__import__(")
-"""Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
 class Whole(NamedTuple):
@@ -56,12 +51,9 @@ class Whole(NamedTuple):
 
 
 class Mentions:
-    def __init__(
-        self, settings: Settings, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere
-    ) -> None:
+    def __init__(self, settings: Settings, modules: Modules, elsewhere: Elsewhere) -> None:
         self._settings = settings
         self._modules = modules
-        self._runs = runs
         self._elsewhere = elsewhere
         self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
@@ -72,13 +64,13 @@ class Mentions:
         whole = self._whole(os.path.dirname(path))
         if whole is None or (whole.is_built and not name.startswith("_")):
             return True, ()
-        word, parsed = name.encode("utf-8", "replace"), 0
+        word, parsed = _bytes(name), 0
         files = whole.files
         for other in whole.modules:
             data = self._modules.text(other) or b""
             if other == path:
                 continue
-            if not method and self._takes_by_text(other, data, path):
+            if not method and takes_by_text(self._modules, other, path, name):
                 return True, (other,)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
@@ -97,6 +89,47 @@ class Mentions:
                 return True, (other,)
         return False, files
 
+    def takes(self, path: str, name: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether another file of the project may have a variable of the module at the absolute
+        `path`: such a name is a common word, so that only those are looked at that name the
+        module; and the files that this rests on."""
+        whole = self._whole(os.path.dirname(path))
+        if whole is None:
+            return True, ()
+        folder, stem = os.path.split(path.removesuffix(".py"))
+        own = stem if stem != "__init__" else os.path.basename(folder)
+        module, word = (re.compile(rb"\b%s\b" % re.escape(_bytes(item))) for item in (own, name))
+        for other in (*whole.modules, *whole.others):
+            data = self._modules.text(other) or b""
+            if other == path or not module.search(data):
+                continue
+            if not other.endswith(".py"):
+                if not other.endswith(_PROSE) and word.search(data):
+                    return True, (other,)
+                continue
+            if takes_by_text(self._modules, other, path, name):
+                return True, (other,)
+            if word.search(data) or b"*" in data:
+                context = self._modules.context(other, self._elsewhere)
+                if context is None or self._takes_variable(context, path, name):
+                    return True, (other,)
+        return False, whole.files
+
+    def _takes_variable(self, context: Context, path: str, name: str) -> bool:
+        """Whether a file imports a variable by its name or by a star, or has the module and looks
+        at an attribute of that name."""
+        here = context.source.path
+        for node in context.index.of(ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            taken = {alias.name for alias in node.names}
+            if not taken.isdisjoint((name, "*")) and self._may_be(here, module, path):
+                return True
+        return any(
+            (qualified := context.resolve(use.value)) is not None
+            and self._may_be(here, qualified, path)
+            for use in context.index.attributes.get(name, ())
+        )
+
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
         parameter; and the files that this rests on."""
@@ -104,7 +137,7 @@ class Mentions:
         if whole is None:
             return False, ()
         files = whole.files
-        word, called = given.name.encode("utf-8", "replace"), 0
+        word, called = _bytes(given.name), 0
         users = [
             other
             for other in whole.modules
@@ -114,7 +147,7 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return False, files
         for other in users:
-            if other != path and self._takes_by_text(other, self._modules.text(other) or b"", path):
+            if other != path and takes_by_text(self._modules, other, path, given.name):
                 return False, (other,)
             context = self._modules.context(other, self._elsewhere)
             if context is None or _has_text(context, given.name):
@@ -152,17 +185,6 @@ class Mentions:
             and self._is_from(context.source.path, binding.qualified or "", path)
             for binding in bindings
         )
-
-    def _takes_by_text(self, other: str, data: bytes, path: str) -> bool:
-        """Whether a module takes names from texts that may be those of the file at `path`."""
-        folder, own = os.path.split(path)
-        if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
-            stems = os.path.splitext(own)[0], os.path.basename(folder)
-            return any(stem.encode("utf-8", "replace") in data for stem in stems)
-        if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
-            return False
-        imported = self._runs.imports_of(other)
-        return path in imported or os.path.join(folder, "__init__.py") in imported
 
     def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
         if _has_text(context, name):
@@ -288,10 +310,6 @@ def _is_head(folder: str) -> bool:
     return any(name in _BUILT or name.startswith(_HEADS) for name in names)
 
 
-def _has(data: bytes, words: tuple[bytes, ...]) -> bool:
-    return any(word in data for word in words)
-
-
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
     """Whether a text that is no module names something; one for people, as code is written."""
     if word not in data:
@@ -299,6 +317,10 @@ def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
     pattern = rb"(?:\.|::?|import )%s\b|\b%s\(" if prose else rb"\b%s\b"
     escaped = re.escape(word)
     return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _has_text(context: Context, name: str) -> bool:

@@ -114,6 +114,7 @@ class Finding:
 
     __slots__ = (
         "_build",
+        "_claimed",
         "_fix",
         "_level",
         "cell",
@@ -161,6 +162,8 @@ class Finding:
         self.cell: int | None = None
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self._level = applicability
+        self._claimed = applicability is not None and not callable(applicability)
+        """Nobody has looked whether the fix can be written here."""
         self.follows = False
         """Its fix, once built, will be one that `follows`."""
         self.reason: str | None = None
@@ -191,6 +194,12 @@ class Finding:
             self._fix = build()
             self._level = self._fix.applicability if self._fix else None
         return self._fix
+
+    def confirm(self) -> None:
+        """Offer no fix that cannot be written. A level that a rule has found out stands, and is
+        found out without the libraries that writing may need."""
+        if self._claimed and self._level is not None:
+            self._claimed = self.fix is None
 
     def offer(self, fix: Fix | None) -> None:
         """Offer this fix in place of what the rule had to offer."""

@@ -39,6 +39,8 @@ _SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
+# Fact: Python's grammar, the test by which a module knows that it is the program.
+MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _KEPT = 8
@@ -70,8 +72,9 @@ class Modules:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
         self._settings = settings
         self._virtual = virtual or {}
-        self._found: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}
+        self._found: dict[tuple[str, str, bool], tuple[str | None, tuple[str, ...]]] = {}
         self._roots: dict[str, str] = {}
+        self._scripts: dict[str, bool] = {}
         self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
@@ -88,7 +91,7 @@ class Modules:
         that were looked for."""
         if not module or is_foreign(module):
             return None, ()
-        key = (os.path.dirname(path), module)
+        key = (os.path.dirname(path), module, self.is_script_of_package(path))
         if key not in self._found:
             self._found[key] = self._find(path, module)
         return self._found[key]
@@ -102,6 +105,8 @@ class Modules:
             for _ in range(dots - 1):
                 folder = os.path.dirname(folder)
             folders = [folder]
+        elif self.is_script_of_package(path):
+            folders = [os.path.dirname(path), *folders]
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -128,6 +133,19 @@ class Modules:
             folder = os.path.dirname(folder)
         return False, tuple(looked)
 
+    def is_script_of_package(self, path: str) -> bool:
+        """Whether a file is a program that lies in a package: who starts it by its path has its own
+        folder first in `sys.path`, so that it imports its neighbours as if they were no package's.
+        """
+        folder = os.path.dirname(path)
+        if folder not in self._roots:
+            self._roots[folder] = package_root(path)
+        if self._roots[folder] == folder:
+            return False
+        if path not in self._scripts:
+            self._scripts[path] = MAIN.search(self.text(path) or b"") is not None
+        return self._scripts[path]
+
     def roots(self, path: str) -> list[str]:
         """The folders from which the file at `path` can import by absolute names, each once."""
         folder = os.path.dirname(path)
@@ -152,14 +170,22 @@ class Modules:
         return [os.path.join(folder, name) for name in self._beside[folder] if name != own]
 
     def below(self, path: str) -> list[str]:
-        """The modules of the folders beside the file at `path` from which it imports."""
-        folder, words = os.path.dirname(path), self.imported_by(path)
+        """The modules of the folders beside the file at `path`, or beside its own folder, from
+        which it imports: a program's parts find each other from the folder of the program."""
+        own, words = os.path.dirname(path), self.imported_by(path)
         folders = [
             os.path.join(folder, word.decode(errors="replace"))
+            for folder in dict.fromkeys((own, *self._around(path)))
             for word in sorted(words)
             if os.path.isdir(os.path.join(folder, word.decode(errors="replace")))
         ]
+        folders = [folder for folder in folders if folder != own]
         return [name for one in folders for name in self.beside(os.path.join(one, ""))]
+
+    def _around(self, path: str) -> Iterable[str]:
+        """The folder around the file's own, where Python looks for what the file imports."""
+        folder = os.path.dirname(os.path.dirname(path))
+        return (folder,) if folder in self.roots(path) else ()
 
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""

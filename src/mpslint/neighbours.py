@@ -65,7 +65,7 @@ class Neighbours:
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
-        self._mentions = Mentions(settings, self.modules, self._runs, self._distant)
+        self._mentions = Mentions(settings, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
         self._optional = OptionalModules(self.modules, self._runs, self._mentions)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
@@ -201,6 +201,16 @@ class Neighbours:
 
         return self._answer(path, ("uses", path, name, method), ask, True)
 
+    def takes(self, path: str, name: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            taken, files = self._mentions.takes(path, name)
+            self._note(files)
+            return taken
+
+        return self._answer(path, ("takes", path, name), ask, True)
+
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)
 
@@ -290,9 +300,10 @@ class Neighbours:
         ask: Callable[[str], _Answer],
         nothing: _Answer,
     ) -> _Answer:
-        """What `ask` says of a file in this folder, which says the same of all others there."""
+        """What `ask` says of a file in this folder, which says the same of all others there, but
+        for those that import as a program does."""
         path = self._absolute(path)
-        key = (os.path.dirname(path), *question)
+        key = (os.path.dirname(path), self.modules.is_script_of_package(path), *question)
         known = self._answers.get(key)
         if known is None:
             self._heard.append(set())

@@ -85,6 +85,10 @@ class OutOfReach:
         self.asked = True
         return True
 
+    def takes(self, path: str, name: str) -> bool:
+        self.asked = True
+        return True
+
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
         return False
@@ -169,6 +173,9 @@ class Distant:
         return NONE
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
+        return True
+
+    def takes(self, path: str, name: str) -> bool:
         return True
 
     def gives(self, path: str, given: Given) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,7 @@ class Project(Neighbours):
         if new is not None:
             virtual[new] = self.helper_source.encode()
         super().__init__(settings, Modules(settings, virtual))
-        self._surroundings = Surroundings(settings, self.context)
+        self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
     def is_imported(self, path: str) -> bool:
@@ -52,6 +53,14 @@ class Project(Neighbours):
     def led_to(self, path: str, text: str) -> list[str]:
         """The modules that a file of this text leads to, by absolute path, nearest first."""
         return self._runs.led_to(os.path.abspath(path), text)[0]
+
+    def _modules_of(self, path: str) -> list[str]:
+        text = self.modules.text(path) or b""
+        return self.led_to(path, text.decode("utf-8", "replace"))
+
+    def imports_of(self, path: str) -> tuple[str, ...]:
+        """The modules that the file at the absolute `path` imports itself."""
+        return self._runs.imports_of(path)
 
     # the helper module
 
@@ -100,6 +109,23 @@ class Project(Neighbours):
             )
 
     def helper_import(self, context: Context) -> str | None:
+        """What the file writes between `from` and `import`: as it imports what lies around it."""
+        name, path = self.helper_name(context), os.path.abspath(context.source.path)
+        package = os.path.relpath(os.path.dirname(path), package_root(path)).split(os.sep)
+        if name is None or package == [os.curdir] or not _imports_relatively(context, package[0]):
+            return name
+        parts = name.split(".")
+        if len(parts) < 2 or parts[0] != package[0]:
+            return name
+        shared = 0
+        for own, other in zip(package, parts[:-1], strict=False):
+            if own != other:
+                break
+            shared += 1
+        return "." * (1 + len(package) - shared) + ".".join(parts[shared:])
+
+    def helper_name(self, context: Context) -> str | None:
+        """The helper module's full name, as a program that runs the file would import it."""
         helper, path = self.helper_path, os.path.abspath(context.source.path)
         if helper is None or helper == path:
             return None
@@ -140,6 +166,19 @@ def helper_source(settings: Settings) -> str:
     lines = helper_lines(context, "torch", HELPER, accelerator=accelerator)
     head = ['"""The device that this project computes on."""', "", "import torch", "", ""]
     return "\n".join([*head, *lines]) + "\n"
+
+
+def _imports_relatively(context: Context, package: str) -> bool:
+    """Whether a file names modules of its package by where they lie, and none by its full name."""
+    tops = {name.split(".")[0] for name in _absolute_imports(context)}
+    items = context.index.of(ast.ImportFrom)
+    return package not in tops and any(item.level for item in items)
+
+
+def _absolute_imports(context: Context) -> list[str]:
+    plain = [alias.name for item in context.index.of(ast.Import) for alias in item.names]
+    items = context.index.of(ast.ImportFrom)
+    return plain + [item.module or "" for item in items if not item.level]
 
 
 def imports_from(context: Context, root: str) -> bool:

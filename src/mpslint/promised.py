@@ -13,7 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint import collector
+from mpslint.beside import Beside
 from mpslint.far_imports import FarImports
+from mpslint.files import spoken_path
 from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
@@ -71,16 +73,14 @@ def _doubt_beside_doubted(files: Sequence[FileResult], project: Project) -> None
         file.path: next((one.reason for one in file.findings if one.reason), None) for file in files
     }
     waiting = [path for path, reason in reasons.items() if reason]
+    beside = Beside(reasons, project)
     while waiting:
         path = waiting.pop()
-        own = _module(path)
-        theirs = project.modules.imported_by(os.path.abspath(path))
         for file in files:
             if file.path == path or not any(map(_goes_along, file.findings)):
                 continue
-            imported = project.modules.imported_by(os.path.abspath(file.path))
-            if own in imported or _module(file.path) in theirs:
-                reason = f"{os.path.basename(path)}, {reasons[path]}"
+            if beside.are(file.path, path):
+                reason = f"{spoken_path(path)}, {reasons[path]}"
                 for finding in filter(_goes_along, file.findings):
                     finding.doubt(reason)
                 if not reasons[file.path]:
@@ -167,9 +167,3 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
         elif one.applicability is not None or (one.row not in asked and stays(one)):
             left.append(left_in(path, one))
     return Ported(None, None, opened, left)
-
-
-def _module(path: str) -> bytes:
-    """The name by which others would import a file."""
-    stem = os.path.splitext(os.path.abspath(path))[0].removesuffix("__init__")
-    return os.fsencode(os.path.basename(stem.rstrip(os.sep)))

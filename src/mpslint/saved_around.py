@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.checkpoint_writers import (
+    classes_that_save,
     savers_of_states,
     saves_from_cpu,
     saves_models_as_they_are,
@@ -51,10 +52,12 @@ class SavedAround:
         around = [other for other in (*beside, *below) if self._modules.has_words(other, _SAVING)]
         helpers: dict[str, set[str]] = {}
         savers: dict[str, set[str]] = {}
+        called: dict[str, set[str]] = {}
         for other in around:
             if saving := self._context(other):
                 helpers[other] = saving_helpers(saving)
                 savers[other] = savers_of_states(saving)
+                called[other] = classes_that_save(saving)
         for training in self._programs(context, (*beside, *below), helpers):
             imported = self._modules.imported_by(os.path.abspath(training.source.path))
             # What lies beside may be handed on by the package; many names are used again below.
@@ -63,6 +66,9 @@ class SavedAround:
                 return True
             theirs = {n for x in known if _stem(x) in imported for n in savers[x]}
             if training is not context and not theirs.isdisjoint(training.index.calls):
+                return True
+            made = {n for x in known if _stem(x) in imported for n in called[x]}
+            if training.placement.file_uses_devices and not made.isdisjoint(training.index.calls):
                 return True
         return False
 

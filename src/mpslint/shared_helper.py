@@ -100,7 +100,7 @@ def _imported_as(
     if _in_package(own) and not _in_package(folder):
         if any(os.path.lexists(os.path.join(folder, name)) for name in _INSTALLED):
             return None
-    name = project.helper_import(context)
+    name = project.helper_name(context)
     if name is None:
         return None
     root = folder

@@ -1,11 +1,12 @@
 """What the rest of a project says against MPS: read once per project, and only where a fix would
-bring something to MPS."""
+bring something to MPS. It speaks of the files that import who says so, and of those imported there.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.files import read_regular
@@ -26,19 +27,42 @@ _TESTS = re.compile(r"tests?|testing|conftest\.py|test_.*\.py|.*_test\.py")
 class Surroundings:
     """Why MPS is held back in the project of a file; each project is read once."""
 
-    def __init__(self, settings: Settings, read: Callable[[str], Context | None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        read: Callable[[str], Context | None],
+        led_to: Callable[[str], Iterable[str]],
+    ) -> None:
+        """`led_to` gives the modules that a file imports, and they in turn."""
         self._settings = settings
         self._read = read
-        self._known: dict[str, str] = {}
+        self._led_to = led_to
+        self._known: dict[str, list[str]] = {}
+        """By project: its files that may say so."""
+        self._said: dict[str, str] = {}
+        self._led: dict[str, frozenset[str]] = {}
         self._roots: dict[str, str] = {}
 
     def hold_back(self, path: str) -> str:
         """Why it is held back; empty: it is not."""
-        root = self._root(os.path.dirname(os.path.abspath(path)))
+        path = os.path.abspath(path)
+        root = self._root(os.path.dirname(path))
         if root not in self._known:
-            said = (self._says_so(found) for found in self._files(root))
-            self._known[root] = next(filter(None, said), "")
-        return self._known[root]
+            self._known[root] = list(filter(_may_say_so, self._files(root)))
+        for other in self._known[root]:
+            if other != path and self._are_of_one_program(path, other):
+                if said := self._says_so(other):
+                    return said
+        return ""
+
+    def _are_of_one_program(self, one: str, other: str) -> bool:
+        """Whether one of two files leads to the other."""
+        return other in self._modules_of(one) or one in self._modules_of(other)
+
+    def _modules_of(self, path: str) -> frozenset[str]:
+        if path not in self._led:
+            self._led[path] = frozenset(self._led_to(path))
+        return self._led[path]
 
     def _root(self, folder: str) -> str:
         """The project's folder: where it is versioned, else built, else the outermost package."""
@@ -75,10 +99,14 @@ class Surroundings:
                     yield os.path.join(folder, name)
 
     def _says_so(self, path: str) -> str:
-        try:
-            if not may_hold_back(read_regular(path, _MAX_BYTES)):
-                return ""
-        except OSError:
-            return ""
-        context = self._read(path)
-        return holds_back(context) if context is not None else ""
+        if path not in self._said:
+            context = self._read(path)
+            self._said[path] = holds_back(context) if context is not None else ""
+        return self._said[path]
+
+
+def _may_say_so(path: str) -> bool:
+    try:
+        return may_hold_back(read_regular(path, _MAX_BYTES))
+    except OSError:
+        return False

@@ -7,9 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.asked import off_on_macs, takes_mps
+from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.far_imports import FarImports
+from mpslint.files import spoken_path
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.half_ports import HalfPorts, ported, untouched
@@ -263,7 +265,7 @@ class Together:
         node = off_on_macs(context)
         if node is None:
             return ""
-        name = os.path.basename(path)
+        name = spoken_path(path)
         return f"{name}, {context.line(node)}: who runs that on a Mac has its GPU switched off"
 
     def _led_by(self, job: Job) -> tuple[str, frozenset[str]]:
@@ -279,15 +281,12 @@ class Together:
         harms = _from_afar(path, [one for one in against if one.on_mac])
         if not harms:
             return []
-        own, theirs = _module(path), project.modules.imported_by(os.path.abspath(path))
-        found = []
+        beside, found = Beside(self._jobs, project), []
         for other, made in self._made.items():
             if other == path or not made.applied:
                 continue
-            imported = project.modules.imported_by(os.path.abspath(other))
-            if own in imported or _module(other) in theirs:
-                if self._fixing[other].bar(made, harms):
-                    found.append(other)
+            if beside.are(path, other) and self._fixing[other].bar(made, harms):
+                found.append(other)
         return found
 
     def _make(self, path: str) -> None:
@@ -328,7 +327,7 @@ def _module(path: str) -> bytes:
 
 def _from_afar(path: str, against: Sequence[Objection]) -> list[Objection]:
     """Objections of another file: which fix brings it about is not known."""
-    name = os.path.basename(path)
+    name = spoken_path(path)
     return [
         one._replace(reason=f"{name}, {one.reason}", causes=frozenset(), is_far=True)
         for one in against

@@ -57,4 +57,6 @@ def _within_project(
         found = located(source, lint(source, settings, elsewhere=project))
     except BadSource:  # changed since it was checked
         return result
+    for finding in found:
+        finding.confirm()
     return result._replace(findings=found)

@@ -14,8 +14,12 @@ from torch import nn
 
 
 class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
     def forward(self, x):
-        return x + torch.ones(2).cuda()
+        return self.layer(x) + torch.ones(2).cuda()
 """
 PROGRAM = """\
 import torch
@@ -64,6 +68,30 @@ CHOSEN = """\
 import torch
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+
+
+OF_LUA = "import torch.legacy.nn\n"
+"""What no torch has that has MPS: nothing is ported beside it."""
+UNEXTENDABLE = """\
+import torch
+
+
+def build(use_cuda):
+    if use_cuda:
+        device = "cuda"
+    else:
+        device = "cpu"
+    return torch.nn.Linear(2, 2).to(device)
+"""
+"""A switch that nothing compares with the machine: an arm for MPS would have no test of its own."""
+OF_TENSOR = """\
+import torch
+
+
+def noise(x):
+    kind = torch.cuda.FloatTensor if x.is_cuda else torch.FloatTensor
+    return x + kind(2).fill_(1)
 """
 
 
@@ -149,3 +177,31 @@ def test_what_is_handed_to_kernels_for_cuda_alone_is_promised_nothing(
     before = promised(cli)
     assert {name for name, _, _ in before} == {"net.py", "program.py"}
     assert mended(cli) == before
+
+
+def test_a_file_of_the_same_name_that_is_not_imported_keeps_no_promise_back(
+    cli: Cli, project: Path
+) -> None:
+    """Each folder has a `net.py`, and the program of one of them cannot be ported."""
+    for name, more in (("left", OF_LUA), ("right", "")):
+        (project / name).mkdir()
+        write(project / name, net=CHOSEN, **{name: f"import net\n{more}{FLAGGED}"})
+    before = promised(cli)
+    assert before == {("net.py", "MPS103", 3), ("right.py", "MPS102", 7), ("right.py", "MPS111", 8)}
+    assert {(Path(name).name, *rest) for name, *rest in mended(cli)} == before
+
+
+def test_a_selection_that_no_fix_can_extend_is_promised_none(cli: Cli, project: Path) -> None:
+    write(project, build=UNEXTENDABLE)
+    out = cli("check", "--output-format", "concise", ".").out
+    assert "MPS103" in out
+    assert "[*]" not in out
+    assert "fixable" not in out
+    assert mended(cli) == set()
+
+
+def test_types_that_follow_a_tensor_are_promised_no_fix(cli: Cli, project: Path) -> None:
+    write(project, net=OF_TENSOR)
+    out = cli("check", "--output-format", "concise", ".").out
+    assert "MPS111" in out
+    assert "[*]" not in out

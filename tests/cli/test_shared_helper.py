@@ -133,3 +133,41 @@ def test_a_style_of_the_users_goes_over_it(project: Path, style: str) -> None:
 def test_a_second_run_changes_nothing(project: Path) -> None:
     texts = fix(project, "train.py", "test.py", "demo.py")
     assert fix(project) == texts
+
+
+@pytest.mark.parametrize(
+    ("imports", "line"),
+    [
+        ("from .parts import SIZE\n", "from .device import get_device"),
+        ("from model.parts import SIZE\n", "from model.device import get_device"),
+        (
+            "from .parts import SIZE\nfrom model.parts import SIZE as size\n",
+            "from model.device import get_device",
+        ),
+    ],
+)
+def test_the_helper_is_imported_as_the_file_imports_what_lies_beside_it(
+    project: Path, imports: str, line: str
+) -> None:
+    (project / "model").mkdir()
+    for name in ("__init__.py", "inner/__init__.py"):
+        (project / "model" / name).parent.mkdir(exist_ok=True)
+        (project / "model" / name).write_text("")
+    (project / "model" / "parts.py").write_text("SIZE = 2\n")
+    names = [f"model/{name}.py" for name in ("train", "test", "demo")]
+    texts = fix(project, *names, text=imports + SCRIPT)
+    assert texts["model/device.py"].count("def get_device()") == 1
+    assert all(f"{line}\n" in texts[name] for name in names)
+
+
+def test_a_file_further_down_looks_up_to_the_helper(project: Path) -> None:
+    for name in ("__init__.py", "inner/__init__.py"):
+        (project / "model" / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / "model" / name).write_text("")
+    (project / "model" / "parts.py").write_text("SIZE = 2\n")
+    (project / "model" / "inner" / "show.py").write_text(f"from ..parts import SIZE\n{SCRIPT}")
+    texts = fix(
+        project, "model/train.py", "model/test.py", text=f"from .parts import SIZE\n{SCRIPT}"
+    )
+    assert "from ..device import get_device\n" in texts["model/inner/show.py"]
+    assert "from .device import get_device\n" in texts["model/train.py"]

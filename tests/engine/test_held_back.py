@@ -66,4 +66,33 @@ def test_a_sparse_tensor_that_stays_on_the_cpu_holds_nothing_back(name: str) -> 
 def test_what_a_test_suite_asks_for_is_no_policy(name: str) -> None:
     package = PROJECTS / "policy" / "lib"
     package.rename(PROJECTS / "policy" / "tests")
+    program = PROJECTS / "policy" / name
+    program.write_text(program.read_text().replace("from lib", "from tests"))
     assert '"mps"' in fixed("policy", name)[1]
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("project", ["policy", "switch", "sparse", "graph"])
+def test_a_file_that_imports_nothing_of_it_is_not_held_back_by_its_neighbour(
+    project: str, name: str
+) -> None:
+    program = PROJECTS / project / name
+    lines = program.read_text().splitlines(keepends=True)
+    program.write_text("".join(line for line in lines if not line.startswith("from lib")))
+    assert '"mps"' in fixed(project, name)[1]
+
+
+def test_a_module_is_held_back_by_the_program_that_imports_it() -> None:
+    program = PROJECTS / "sparse" / "train.py"
+    model = PROJECTS / "sparse" / "lib" / "model.py"
+    both = program.read_text(), model.read_text()
+    program.write_text("from lib import model\n" + both[1])
+    model.write_text(both[0].replace("from lib import model\n", ""))
+    before, after = fixed("sparse", "lib/model.py")
+    assert after == before
+
+
+def test_the_file_that_holds_mps_back_is_named_by_its_place_in_the_project() -> None:
+    path = PROJECTS / "policy" / "train.py"
+    settings = Settings()._replace(root=str(PROJECTS / "policy"))
+    assert Project(settings).holds_back(str(path)).startswith("lib/devices.py, line 12: ")

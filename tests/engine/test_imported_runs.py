@@ -21,6 +21,7 @@ NEED_THEM = [
     "grid/grid.py",
     "grid/lazy.py",
     "rays/march.py",
+    "rays/show.py",
     "model.py",
     "train.py",
     "plain/first.py",
@@ -28,6 +29,7 @@ NEED_THEM = [
 ]
 DO_WITHOUT = [
     "rays/boxes.py",
+    "rays/scene.py",
     "plain/compiled.py",
     "plain/optional.py",
     "plain/typed.py",

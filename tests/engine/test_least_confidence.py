@@ -48,6 +48,52 @@ def test_a_comment_that_silences_such_a_finding_is_of_use() -> None:
     assert codes(silenced, Settings(select=("DEFAULT", "MPS900"))) == []
 
 
+DECIDING = """
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def train(loader, best):
+    for x in loader:
+        loss = model(x.to(device)).mean()
+        if {}:
+            break
+        loss.backward()
+        optimizer.step()
+"""
+"""A loop of training that a test may end."""
+
+
+@pytest.mark.parametrize(
+    "watching", ["torch.isnan(loss)", "not torch.isfinite(loss).all()", "torch.any(loss.isinf())"]
+)
+def test_a_check_that_all_numbers_are_finite_is_told(watching: str) -> None:
+    assert "MPS306" in codes(DECIDING.format(watching), Settings())
+
+
+@pytest.mark.parametrize("deciding", ["loss < best", "loss.isnan() < best", "loss.max() > 1"])
+def test_one_that_the_algorithm_goes_by_is_told_where_it_is_asked_for(deciding: str) -> None:
+    text = DECIDING.format(deciding)
+    assert "MPS306" not in codes(text, Settings())
+    assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
+
+
+MOVED = "import torch\n\n\ndef put(device, like: torch.Tensor):\n    x = {}\n    x.to(device)\n"
+
+
+def test_a_tensor_of_the_cpu_that_stays_there_is_told() -> None:
+    assert "MPS802" in codes(MOVED.format("torch.rand(3)"), Settings())
+
+
+def test_one_that_may_be_there_already_is_told_where_that_is_asked_for() -> None:
+    text = MOVED.format("torch.zeros_like(like)")
+    assert "MPS802" not in codes(text, Settings())
+    assert "MPS802" in codes(text, Settings(extend_select=("MPS802",)))
+
+
 def test_the_page_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     run(["rule", "MPS413"])
     assert "on by default for findings that are certain." in capsys.readouterr().out

@@ -73,6 +73,11 @@ def test_a_function_that_no_file_of_the_project_names_is_left_alone(tmp_path: Pa
         ("train.py", "from utils import to_gpu as move\nx = move(1)\n"),
         ("train.py", "import utils\nx = getattr(utils, input())(1)\n"),
         ("train.py", "import utils\nx = utils.__dict__[input()](1)\n"),
+        ("train.py", "from utils import to_gpu\nx = eval(input())(1)\n"),
+        ("train.py", "from utils import *\nx = globals()[input()](1)\n"),
+        ("train.py", "import utils\nx = getattr(utils, 'to_' + input())(1)\n"),
+        ("train.py", "import utils\nx = getattr(utils, 'to_gpu')(1)\n"),
+        ("train.py", "from utils import *\nx = eval(input())(1)\n"),
         ("train.py", "from importlib import import_module\nm = import_module('utils')\n"),
         ("train.py", "TABLE = {'move': 'utils.to_gpu'}\n"),
         ("run.sh", "python -c 'import utils; utils.to_gpu(1)'\n"),
@@ -93,6 +98,9 @@ def test_whatever_may_use_it_is_enough(tmp_path: Path, name: str, text: str) -> 
         "# utils.to_gpu(x) was too slow\n",
         "from utils import to_gpu\n",
         "import numpy as np\nx = np.to_gpu(1)\n",
+        "from utils import shape\nx = eval(input()), getattr(shape, input()), shape(1)\n",
+        "import utils\nx = getattr(utils, 'size', None)\n",
+        "from utils import shape\nx = eval(input())(shape(1))\n",
     ],
 )
 def test_a_namesake_a_comment_and_an_import_for_nothing_are_no_use(

@@ -106,8 +106,10 @@ def test_findings_are_reported_without_libcst_or_torch(tmp_path: Path, style: st
 
 def test_no_rule_needs_libcst_or_torch_to_say_what_it_finds() -> None:
     """With what it promises of fixes: a move behind a test for CUDA asks whether all such tests
-    can go. Only output that shows fixes builds them."""
+    can go. Only output that shows fixes builds them, and the question what is left behind a port;
+    the gates of one file stand beside comments that only libcst can move."""
     shown = ("--output-format", "concise", "--select", "ALL", "--no-cache", "--jobs", "1")
+    shown = (*shown, "--extend-exclude", "gates.py")
     code, modules = imported_by("check", "--isolated", *shown, FIXTURES / "rules")
     assert code == 1
     assert "mpslint.patterns.gates" in modules

@@ -194,3 +194,85 @@ def test_what_an_imported_helper_wrote_before_is_read_where_it_was_written(
     settings = Settings(select=("MPS413",))
     source = SourceFile(str(path), path.read_bytes())
     assert len(lint(source, settings, elsewhere=Neighbours(settings))) == told
+
+
+STOPPING = """\
+import torch
+
+
+class EarlyStopping:
+    def __call__(self, loss, model, folder):
+        if loss < 1:
+            self.save_checkpoint(loss, model, folder)
+
+    def save_checkpoint(self, loss, model, folder):
+        torch.save(model{copied}.state_dict(), folder + "/" + "checkpoint.pt")
+"""
+EXPERIMENT = """\
+import torch
+from tools.stopping import EarlyStopping
+
+
+def train(model, folder):
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = model.to(device)
+    stopping = EarlyStopping()
+    for loss in range(3):
+        stopping(loss, model, folder)
+    best = folder + "/" + "checkpoint.pt"
+    model.load_state_dict(torch.load(best))
+    return model
+
+
+def predict(model, folder):
+    best = folder + "/" + "checkpoint.pt"
+    model.load_state_dict(torch.load(best))
+    return model
+"""
+
+
+@pytest.mark.parametrize(("copied", "told"), [("", [18]), (".cpu()", [])])
+def test_an_object_that_saves_models_when_it_is_called_tells_what_another_run_reads(
+    tmp_path: Path, copied: str, told: list[int]
+) -> None:
+    for folder in ("tools", "runs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "tools" / "stopping.py").write_text(STOPPING.replace("{copied}", copied))
+    path = tmp_path / "runs" / "experiment.py"
+    path.write_text(EXPERIMENT)
+    (tmp_path / "main.py").write_text("from runs.experiment import train\n\ntrain(None, '.')\n")
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [f.row for f in found if f.confidence is Confidence.CERTAIN] == told
+
+
+TRYING = """
+import torch
+
+def main():
+    net = torch.nn.Linear(2, 2)
+    net.load_state_dict(torch.load("net.pt"))
+    net.cuda()
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def told_in(name: str, text: str) -> int:
+    return len(lint(SourceFile(name, text.encode()), Settings(extend_select=("MPS413",))))
+
+
+def test_a_program_that_tries_a_net_out_is_no_test_by_its_name_alone() -> None:
+    assert told_in("portrait_test.py", TRYING) == told_in("portrait.py", TRYING) > 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import pytest", "import unittest", "def test_net():\n    main()", "class TestNet: ..."],
+)
+def test_what_pytest_finds_tests_in_reads_what_it_wrote(line: str) -> None:
+    text = f"{TRYING}\n{line}\n"
+    assert told_in("portrait_test.py", text) < told_in("portrait.py", text)

@@ -19,6 +19,7 @@ def several(program: str) -> bool:
     "test",
     [
         "dist.get_world_size() > 1",
+        "world_size > 1",
         "local_rank != -1",
         "args.local_rank >= 0",
         'int(os.environ.get("LOCAL_RANK", -1)) != -1',
@@ -38,7 +39,7 @@ def test_only_several_gpus_come_below(test: str) -> None:
         "local_rank == -1",
         "dist.get_world_size() >= 1",
         "dist.get_world_size() > 0",
-        "world_size > 1",
+        "world_size > 0",
         "args.distributed",
         "local_rank in (-1, 0)",
         "local_rank != 0",

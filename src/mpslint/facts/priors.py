@@ -228,6 +228,11 @@ def places_elsewhere(name: str) -> bool:
     return matches("other-devices", name.lstrip(".").partition(".")[0])
 
 
+def holds_without_mps(module: str) -> bool:
+    """Whether the data of an imported package has no way to MPS."""
+    return matches("data-without-mps", module.partition(".")[0])
+
+
 def names_request(name: str) -> bool:
     """Whether a switch of this name, or this word, asks for CUDA."""
     return matches("requests", name)

@@ -16,7 +16,7 @@ from mpslint.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mpslint.model import Finding, Fix
+    from mpslint.model import Edit, Finding, Fix
     from mpslint.output import Style
     from mpslint.results import FileResult
     from mpslint.source import SourceFile
@@ -31,12 +31,21 @@ def render(results: Sequence[FileResult], style: Style) -> str:
     blocks = []
     for result in results:
         source = style.source(result.path) if result.findings else None
+        shown: dict[tuple[Edit, ...], Finding] = {}
         for finding in result.findings:
-            blocks.append("\n".join(_block(result.path, finding, source, style)) + "\n\n")
+            block = _block(result.path, finding, source, style, shown)
+            blocks.append("\n".join(block) + "\n\n")
     return "".join(blocks)
 
 
-def _block(path: str, finding: Finding, source: SourceFile | None, style: Style) -> Iterator[str]:
+def _block(
+    path: str,
+    finding: Finding,
+    source: SourceFile | None,
+    style: Style,
+    changes: dict[tuple[Edit, ...], Finding],
+) -> Iterator[str]:
+    """`changes` are those of the file that were shown, each with the first that makes it."""
     shown = printable(shown_path(path))
     width = len(str(max([finding.row, *(label.row for label in finding.labels)])))
     yield from _head(finding, style)
@@ -57,7 +66,7 @@ def _block(path: str, finding: Finding, source: SourceFile | None, style: Style)
         said = f"{shown}:{where}: {printable(label.message)}"
         for part in wrapped(said, room):
             yield f"{' ' * width} {bar} {part}"
-    yield from _help(finding, source, width, style)
+    yield from _help(finding, source, width, style, changes)
 
 
 def _head(finding: Finding, style: Style) -> Iterator[str]:
@@ -69,7 +78,13 @@ def _head(finding: Finding, style: Style) -> Iterator[str]:
     yield from (_INDENT + part for part in rest)
 
 
-def _help(finding: Finding, source: SourceFile | None, width: int, style: Style) -> Iterator[str]:
+def _help(
+    finding: Finding,
+    source: SourceFile | None,
+    width: int,
+    style: Style,
+    changes: dict[tuple[Edit, ...], Finding],
+) -> Iterator[str]:
     fix = finding.fix if finding.applicability is not None else None
     if fix is None:
         return
@@ -82,10 +97,14 @@ def _help(finding: Finding, source: SourceFile | None, width: int, style: Style)
             if fix.applicability is Applicability.UNSAFE
             else " (a suggestion, not applied)"
         )
+    # Of one change that mends several findings, the first shows all.
+    first_with = changes.setdefault(fix.edits, finding)
+    if first_with is not finding:
+        reason += f": the same change as at {first_with.place}"
     first, *rest = wrapped(f"help: {printable(fix.message)}{reason}", room)
     yield paint("help", "cyan", style) + first.removeprefix("help")
     yield from rest
-    if source is not None:
+    if source is not None and first_with is finding:
         yield from _change(fix, source, width, bar, style)
 
 

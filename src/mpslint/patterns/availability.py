@@ -18,6 +18,15 @@ def cuda_available(torch: str) -> str:
     return f"{torch}.cuda.is_available()"
 
 
+def pins_available(context: Context, torch: str) -> str:
+    """The test for a device that has pinned memory: CUDA, in a file that asks for CUDA; any
+    accelerator but MPS, which has none, in one that asks for whichever there is."""
+    asks = context.index.attributes.get("accelerator", ())
+    if any(context.resolve(node) == "torch.accelerator" for node in asks):
+        return f"{torch}.accelerator.is_available() and not {mps_available(context, torch)}"
+    return cuda_available(torch)
+
+
 def mps_available(context: Context, torch: str, *, module: bool = False) -> str:
     """The test for MPS; with `module` one that also answers for `torch.mps` itself."""
     mark, oldest = _mark(context), context.settings.oldest_started

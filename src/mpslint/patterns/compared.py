@@ -1,4 +1,4 @@
-"""Moves below a comparison of a tensor's device with CUDA, which a fix of the move leaves."""
+"""What compares a device with CUDA by its name, which a fix of a move, or of a default, leaves."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.devices import Slot
 
 
 def compared_with_cuda(context: Context, node: ast.AST) -> str:
@@ -23,6 +24,43 @@ def compared_with_cuda(context: Context, node: ast.AST) -> str:
             ):
                 return f"{context.line(parent.test)} would still compare the device with CUDA"
     return ""
+
+
+def asked_for_by_name(context: Context, slot: Slot) -> str:
+    """Why another default of an option would choose nothing: the program asks the machine for CUDA
+    and the option for the word, `torch.cuda.is_available() and args.device == "cuda"`; or empty."""
+    dest = _destination(slot.node) if slot.kind == "option" else None
+    if dest is None:
+        return ""
+    for both in context.index.of(ast.BoolOp):
+        asks = isinstance(both.op, ast.And) and any(
+            isinstance(part, ast.Call) and context.resolve(part.func) == "torch.cuda.is_available"
+            for part in both.values
+        )
+        if asks and any(_names_cuda(part, dest) for part in both.values):
+            return f"{context.line(both)} asks for it by the name of CUDA, and for nothing else"
+    return ""
+
+
+def _names_cuda(test: ast.expr, dest: str) -> bool:
+    """`args.device == "cuda"`"""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return False
+    sides = (test.left, test.comparators[0])
+    named = any(isinstance(one, ast.Attribute) and one.attr == dest for one in sides)
+    words = [one.value for one in sides if isinstance(one, ast.Constant)]
+    return named and any(isinstance(word, str) and word.startswith("cuda") for word in words)
+
+
+def _destination(call: ast.AST) -> str | None:
+    """`device` of `add_argument("-d", "--device")`."""
+    words = [
+        item.value
+        for item in getattr(call, "args", [])
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
+    long = next((word[2:] for word in words if word.startswith("--")), None)
+    return long.replace("-", "_") if long is not None else None
 
 
 def _compares_device(test: ast.expr) -> bool:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.text import indent_unit, line_limit
-from mpslint.semantics.index import FUNCTIONS, LOOPS
+from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS
+from mpslint.semantics.value_syntax import is_main_test, last_name
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.index import FunctionNode
 
 _NAMES = ("device", "torch_device", "default_device", "selected_device")
+_OF_PRECISION = ("autocast", "GradScaler")
+_NAMES_OF_DEFAULTS = ("default_device", "device_name")
 
 
 class Own(NamedTuple):
@@ -24,6 +27,7 @@ class Own(NamedTuple):
 
     name: str
     edit: Edit
+    is_string: bool = False
 
 
 def outermost(context: Context, node: ast.AST) -> FunctionNode | None:
@@ -35,12 +39,47 @@ def outermost(context: Context, node: ast.AST) -> FunctionNode | None:
     return found
 
 
+def in_trial(
+    context: Context, node: ast.AST, places: Iterable[ast.AST], torch: str, chain: str
+) -> Own | None:
+    """A selection of what runs below `if __name__ == "__main__":`, where that alone needs one: a
+    module that is mostly imported does not ask for it then."""
+    owner = _below_main(context, node)
+    if owner is None or any(_below_main(context, place) is not owner for place in places):
+        return None
+    return _bound_in(context, owner, node, places, f"{torch}.device", chain)
+
+
+def _below_main(context: Context, node: ast.AST) -> ast.If | None:
+    """The test of `__name__` that `node` stands below, in no function."""
+    if context.index.function(node) is not None:
+        return None
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If) and is_main_test(parent.test) and not parent.orelse:
+            return parent
+    return None
+
+
 def selection(
     context: Context, node: ast.AST, places: Iterable[ast.AST], torch: str, chain: str
 ) -> Own | None:
     """A selection of the function around `node`: `chain`, a conditional expression of strings.
-    `places`: all that need a device in the file."""
+    `places`: all that need a device in the file. Text, for the default of an option alone;
+    mixed precision only asks for the type of what is chosen in the end."""
+    owner = outermost(context, node)
+    if _is_default(context, node) and all(
+        place is node or (isinstance(place, ast.Call) and last_name(place.func) in _OF_PRECISION)
+        for place in places
+        if outermost(context, place) is owner
+    ):
+        return _bound(context, node, places, "", chain, _NAMES_OF_DEFAULTS)
     return _bound(context, node, places, f"{torch}.device", chain)
+
+
+def _is_default(context: Context, node: ast.AST) -> bool:
+    """`parser.add_argument("--device", default="cuda")`"""
+    parent = context.index.parents[node]
+    return isinstance(parent, ast.keyword) and parent.arg == "default"
 
 
 def kept(context: Context, node: ast.AST, places: Iterable[ast.AST], call: str) -> Own | None:
@@ -60,26 +99,82 @@ def asks_often(context: Context, node: ast.AST, places: Iterable[ast.AST]) -> bo
     )
 
 
+def runs_once(context: Context, node: ast.AST) -> bool:
+    """Whether the program calls the function around `node` once, from its top: `main()`."""
+    owner = outermost(context, node)
+    if owner is None or context.index.parents[owner] is not context.tree:
+        return False
+    uses = [use for use in context.index.names.get(owner.name, ()) if isinstance(use.ctx, ast.Load)]
+    return len(uses) == 1 and not any(
+        isinstance(parent, (*FUNCTIONS, *LOOPS, *COMPREHENSIONS, ast.Lambda))
+        for parent in context.index.ancestors(uses[0])
+    )
+
+
 def _bound(
-    context: Context, node: ast.AST, places: Iterable[ast.AST], function: str, value: str
+    context: Context,
+    node: ast.AST,
+    places: Iterable[ast.AST],
+    function: str,
+    value: str,
+    names: tuple[str, ...] = _NAMES,
 ) -> Own | None:
     owner = outermost(context, node)
     if owner is None or not any(context.index.within(node, item) for item in owner.body):
         return None
+    return _bound_in(context, owner, node, places, function, value, names)
+
+
+def _bound_in(
+    context: Context,
+    owner: FunctionNode | ast.If,
+    node: ast.AST,
+    places: Iterable[ast.AST],
+    function: str,
+    value: str,
+    names: tuple[str, ...] = _NAMES,
+) -> Own | None:
     needing = [
         place for place in (node, *places) if place is owner or context.index.within(place, owner)
     ]
     first = _first(context, owner.body, needing)
-    taken = {item.id for item in ast.walk(owner) if isinstance(item, ast.Name)}
-    taken |= {item.arg for item in ast.walk(owner) if isinstance(item, ast.arg)}
-    name = next((name for name in _NAMES if name not in taken), None)
+    # What is bound below `if __name__ == "__main__":` is the module's.
+    around = context.tree if isinstance(owner, ast.If) else owner
+    taken = {item.id for item in ast.walk(around) if isinstance(item, ast.Name)}
+    taken |= {item.arg for item in ast.walk(around) if isinstance(item, ast.arg)}
+    name = next((name for name in names if name not in taken), None)
     if name is None or first is None:
         return None
+    is_string = names is _NAMES_OF_DEFAULTS
+    first = _before_parser(context, first) if is_string else first
     source = context.source
     indent = source.indentation(first.lineno)
     lines = _lines(context, f"{name} = ", function, value, indent)
     edit = insert_before(context, first, lines)
-    return Own(name, edit) if edit is not None else None
+    return Own(name, edit, is_string) if edit is not None else None
+
+
+def _before_parser(context: Context, statement: ast.stmt) -> ast.stmt:
+    """The statement that makes the object which a run of statements tells of options."""
+    parent = context.index.parents[statement]
+    block: list[ast.stmt] = getattr(parent, "body", [])
+    told = _told(statement)
+    if told is None or statement not in block:
+        return statement
+    for item in reversed(block[: block.index(statement)]):
+        if isinstance(item, ast.Assign) and told in map(ast.unparse, item.targets):
+            return item
+        if _told(item) is None:
+            break
+    return statement
+
+
+def _told(statement: ast.stmt) -> str | None:
+    """`parser` of `parser.add_argument(...)`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    return ast.unparse(call.func.value)
 
 
 def _first(context: Context, block: list[ast.stmt], needing: list[ast.AST]) -> ast.stmt | None:
@@ -112,7 +207,7 @@ def _lines(context: Context, head: str, function: str, value: str, indent: str) 
     limit, unit = line_limit(source), indent_unit(source)
     whole = f"{head}{function}({value})" if function else f"{head}{value}"
     width = len(indent.expandtabs())
-    if not function or width + len(whole) <= limit:
+    if width + len(whole) <= limit or (not function and " if " not in value):
         return [whole]
     body = [value]
     if width + len(unit) + len(value) > limit:

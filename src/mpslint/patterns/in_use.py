@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
 from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda
+from mpslint.semantics.meetings import meets_module_on
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 from mpslint.semantics.value import Kind
 
@@ -30,7 +31,7 @@ def named_in_use(
         return None
     text, value = context.source.segment(device), context.values.of(device)
     level = Applicability.UNSAFE
-    if type_only or is_cuda_with_cuda(context, device):
+    if type_only or is_cuda_with_cuda(context, device) or meets_module_on(context, node, device):
         level = Applicability.SAFE
     if not type_only:
         return text, value.kind is Kind.DEVICE_STRING, level

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.source import SourceFile
 
+_BY_HAND = 110
+"""So long may a line get by hand, where no tool of the project says how long."""
+
 
 def folded(context: Context, call: ast.Call, edits: Iterable[Edit]) -> tuple[Edit, ...]:
     """`edits` of the call's arguments, as one edit that breaks the call over several lines where
@@ -107,15 +110,18 @@ def arms(expression: str) -> list[str]:
 def broken_arms(source: SourceFile, parts: list[str], inner: str) -> str:
     """`a`, `if x`, `else b`, `if y`, `else c` over several lines, all but the first indented by
     `inner`. A formatter such as black puts each on a line of its own, and makes all quotes double
-    ones; people who write by hand keep a value and its condition together."""
+    ones; people who write by hand keep a value and its condition together, also where that makes a
+    line a little longer than their others: one project gets one layout."""
     together = [parts[0]]
     for part in parts[1:]:
         if part.startswith("if "):
             together[-1] += f" {part}"
         else:
             together.append(part)
-    fits = all(len(inner.expandtabs()) + len(line) <= line_limit(source) for line in together)
-    by_hand = fits and quote(source) == "'" and not conventions(source.path).formatted
+    known = conventions(source.path)
+    limit = line_limit(source) if known.width is not None else max(line_limit(source), _BY_HAND)
+    fits = all(len(inner.expandtabs()) + len(line) <= limit for line in together)
+    by_hand = fits and quote(source) == "'" and not known.formatted
     return f"{source.newline}{inner}".join(together if by_hand else parts)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import opening_level
 from mpslint.patterns.calls import BY_INDEX, leaves_index
-from mpslint.patterns.compared import compared_with_cuda
+from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
@@ -67,6 +67,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     if slot.kind in _DEFAULTS and found.edits and has_busy_helper(context):
         reason = _OWN_HELPER
     fix = Fix("Use the selected device", (*found.edits, *edits), found.level)
+    reason = reason or asked_for_by_name(context, slot)
     return doubtful(fix, reason or compared_with_cuda(context, literal.node))
 
 

@@ -20,7 +20,7 @@ from mpslint.patterns.gates import gates_level, only_asked, open_gates, stays_be
 from mpslint.patterns.operand import follow_operand, operand_gate
 from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
-from mpslint.patterns.selection import Reference, reference
+from mpslint.patterns.selection import Reference, reference, reference_level
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import FOREIGN_MOVER, foreign_mover
 from mpslint.semantics.ranks import rank_of
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _GATED = "functions with gated moves"
+_ASKED = "what the move gives is asked as if it told of CUDA, and is always true"
 GATED = "other moves of the function keep a test for CUDA"
 _SOME_DEVICE = Reference("device", False, ())
 
@@ -47,8 +48,9 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
-    edits = rewrite_call(context, call, _SOME_DEVICE)
-    return level if edits is not None else _level(add_arms(context))
+    if rewrite_call(context, call, _SOME_DEVICE) is None:
+        return _level(add_arms(context))
+    return min(level, reference_level(context, call))
 
 
 def _level(fix: Fix | None) -> Applicability | None:
@@ -100,7 +102,9 @@ def move_with(context: Context, call: ast.Call, empty: Sequence[ast.Call]) -> Fi
 def _parting(context: Context, call: ast.Call) -> str:
     """What stays on CUDA, or on the CPU, when this one moves: things that go to a GPU by its
     index, that a function from elsewhere moves, or that keep a gate of their own in the same
-    function; empty: nothing."""
+    function; or that it is taken for a test; empty: nothing."""
+    if _is_asked(context, call):
+        return _ASKED
     function = context.index.function(call)
     within = function if rank_of(context, call) is not None else None
     if foreign_mover(context) is not None:
@@ -108,6 +112,14 @@ def _parting(context: Context, call: ast.Call) -> str:
     if leaves_index(context, within) and add_arms(context) is None:
         return BY_INDEX
     return GATED if function in _gated(context) and stays_behind(context) else ""
+
+
+def _is_asked(context: Context, call: ast.Call) -> bool:
+    """`if self.cuda():`, which moves and is always true."""
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.If | ast.IfExp | ast.While):
+        return parent.test is call
+    return isinstance(parent, ast.BoolOp | ast.UnaryOp)
 
 
 def _gated(context: Context) -> set[FunctionNode | None]:

@@ -17,6 +17,9 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 """Functions that load what somebody has published for a module."""
 _ALIASES = 3
 """So many names are followed from what is loaded to where it goes."""
+_OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
+_TAKING = ("pop", "get")
+"""Methods of a dictionary that give one of its entries."""
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
 """What only modules are asked for, among the things that have a `load_state_dict`."""
 
@@ -28,21 +31,31 @@ def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
     return _only_copied(context, call, weights=weights, names=frozenset())
 
 
-def _only_copied(context: Context, node: ast.expr, *, weights: bool, names: frozenset[str]) -> bool:
+def _only_copied(
+    context: Context, node: ast.expr, *, weights: bool, names: frozenset[str | ast.Name]
+) -> bool:
     """`names`: those that are followed already."""
     node = _item(context, node)
     parent = context.index.parents[node]
     if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
         return True
+    if _key(node) is not None and (matches("plain-entries", _key(node)) or _is_shown(parent)):
+        return True
+    if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(parent):
+        return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
         return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
+    if isinstance(node, ast.Call) and isinstance(parent, ast.Expr):
+        return True  # `state.pop(key)`
     copy = next(iter(_copied_into(context, node)), None)
     if isinstance(copy, ast.Name):
-        if copy.id in names:
+        # One name may be given what was loaded twice, and hold it in another place each time.
+        known = copy if isinstance(copy.ctx, ast.Store) else copy.id
+        if known in names:
             return True
-        uses = _uses(context, copy) if len(names) < _ALIASES else []
-        more = names | {copy.id}
+        uses = _uses(context, copy, node) if len(names) < _ALIASES else []
+        more = names | {known}
         return bool(uses) and all(
             _only_copied(context, use, weights=weights, names=more) for use in uses
         )
@@ -54,8 +67,11 @@ def _copied_into(context: Context, node: ast.expr) -> Iterable[ast.expr]:
     in which its keys are renamed."""
     parent = context.index.parents[node]
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        if isinstance(parent.targets[0], ast.Name):
-            yield parent.targets[0]
+        target = parent.targets[0]
+        if isinstance(target, ast.Subscript):
+            target = target.value  # `names[k] = checkpoint.pop(key)`
+        if isinstance(target, ast.Name):
+            yield target
     elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
         # `names.update(checkpoint)`
         other = parent.func.value
@@ -97,11 +113,11 @@ def _second(target: ast.expr) -> str | None:
     return None
 
 
-def _uses(context: Context, name: ast.Name) -> list[ast.Name]:
-    """The places that read a name which is given what was loaded, but for those that fill it: all
-    of them, whatever else it is given."""
+def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
+    """The places that read a name which is given what was loaded, but for those that fill it, and
+    those where it holds another value for sure; all of them where `given` is put into it."""
     scope = context.names.owner(name.id, name)
-    return [
+    uses = [
         use
         for use in context.index.names[name.id]
         if scope is not None
@@ -109,6 +125,15 @@ def _uses(context: Context, name: ast.Name) -> list[ast.Name]:
         and isinstance(use.ctx, ast.Load)
         and not _is_filled(context, use)
     ]
+    if not isinstance(name.ctx, ast.Store):
+        return uses
+    return [use for use in uses if _may_hold(context, use, given)]
+
+
+def _may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:
+    """Whether a name may be read there with the value `given`."""
+    bindings = context.flow.reaching(use)
+    return not bindings or any(binding.value is given for binding in bindings)
 
 
 def _is_filled(context: Context, use: ast.Name) -> bool:
@@ -123,6 +148,8 @@ def _is_only_looked_at(context: Context, node: ast.expr) -> bool:
     """`k in checkpoint`, `len(checkpoint)` and `checkpoint.keys()`, which are the same anywhere."""
     parent = context.index.parents[node]
     if isinstance(parent, ast.Compare):
+        if isinstance(parent.ops[0], ast.Is | ast.IsNot):
+            return True
         return node in parent.comparators and isinstance(parent.ops[0], ast.In | ast.NotIn)
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
         return parent.func.id == "len"
@@ -130,11 +157,61 @@ def _is_only_looked_at(context: Context, node: ast.expr) -> bool:
 
 
 def _item(context: Context, node: ast.expr) -> ast.expr:
-    """`node["model"]`, where one is taken out."""
+    """`node["model"]` and `node.pop("model")`, where one is taken out."""
     parent = context.index.parents[node]
-    while isinstance(parent, ast.Subscript) and parent.value is node:
-        node, parent = parent, context.index.parents[parent]
-    return node
+    while True:
+        if isinstance(parent, ast.Subscript) and parent.value is node:
+            node = parent
+        elif isinstance(parent, ast.Attribute) and parent.attr in _TAKING:
+            call = context.index.parents[parent]
+            if not isinstance(call, ast.Call) or call.func is not parent or len(call.args) != 1:
+                return node
+            node = call
+        else:
+            return node
+        parent = context.index.parents[node]
+
+
+def _goes_elsewhere(context: Context, method: ast.AST) -> bool:
+    """`checkpoint["codes"].cuda()`: it is copied to a device at once, from wherever it is."""
+    call = context.index.parents.get(method)
+    if not isinstance(method, ast.Attribute) or not isinstance(call, ast.Call):
+        return False
+    if call.func is not method or method.attr not in ("cuda", "to", "cpu"):
+        return False
+    if method.attr != "to":
+        return True
+    given = call.args[0] if call.args else None
+    return given is not None and context.values.of(given).kind in (Kind.DEVICE, Kind.DEVICE_STRING)
+
+
+def _is_asked_of_its_shape(parent: ast.AST) -> bool:
+    """`isinstance(checkpoint["codes"], torch.Tensor)`, and how large that is."""
+    if isinstance(parent, ast.Call):
+        return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
+    return isinstance(parent, ast.Attribute) and parent.attr in _OF_SHAPE
+
+
+def _key(node: ast.expr) -> str | None:
+    """`"epoch"` of `checkpoint["epoch"]`."""
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+    elif isinstance(node, ast.Call) and node.args:
+        key = node.args[0]
+    else:
+        return None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+
+
+def _is_shown(parent: ast.AST) -> bool:
+    """What is put into a text, or printed."""
+    if isinstance(parent, ast.FormattedValue):
+        return True
+    if not isinstance(parent, ast.Call):
+        return False
+    if isinstance(parent.func, ast.Attribute):
+        return parent.func.attr == "format" and isinstance(parent.func.value, ast.Constant)
+    return isinstance(parent.func, ast.Name) and parent.func.id in ("print", "str", "repr")
 
 
 def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
@@ -170,7 +247,16 @@ def _copies(context: Context, receiver: ast.expr) -> bool:
 
 
 def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file asks this for what only modules have."""
+    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives:
+    of what has a `load_state_dict`, only modules give themselves."""
+    moved = [call for name in ("to", "cuda") for call in context.index.calls.get(name, ())]
+    if any(
+        isinstance(call.func, ast.Attribute)
+        and isinstance(given := context.index.parents[call], ast.Assign)
+        and spelled in map(ast.unparse, given.targets)
+        for call in moved
+    ):
+        return True
     return any(
         isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
         for name in _OF_MODULES

@@ -10,13 +10,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
-from mpslint.patterns.availability import cuda_available
+from mpslint.patterns.availability import cuda_available, pins_available
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
 from mpslint.semantics.value_syntax import is_path
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+
+def pinned_message(context: Context) -> str:
+    on_cuda = pins_available(context, "torch") == cuda_available("torch")
+    return f"Pin memory where {'CUDA' if on_cuda else 'an accelerator that has it'} is"
 
 
 def pinned_level(context: Context, call: ast.Call) -> Applicability | None:
@@ -30,11 +35,15 @@ def unpin(context: Context, call: ast.Call) -> Fix | None:
     """`x = x.pin_memory()` below a test for CUDA; `y.pin_memory().to(device)` without it."""
     level = pinned_level(context, call)
     if level is Applicability.SAFE:
-        return _only_on_cuda(context, call) if _rebinds(context, call) else _in_arms(context, call)
+        return (
+            _only_where_pinned(context, call)
+            if _rebinds(context, call)
+            else _in_arms(context, call)
+        )
     return _dropped(context, call) if level is not None else None
 
 
-def _only_on_cuda(context: Context, call: ast.Call) -> Fix | None:
+def _only_where_pinned(context: Context, call: ast.Call) -> Fix | None:
     source, statement, torch = (
         context.source,
         context.index.statement(call),
@@ -45,9 +54,9 @@ def _only_on_cuda(context: Context, call: ast.Call) -> Fix | None:
     if torch is None or "\n" in body or not alone_on_lines(source, statement):
         return None
     indent = source.indentation(statement.lineno) + indent_unit(source)
-    text = f"if {cuda_available(torch)}:{source.newline}{indent}{body}"
+    text = f"if {pins_available(context, torch)}:{source.newline}{indent}{body}"
     edit = replace_span(source, start, end, text)
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)
 
 
 def _in_arms(context: Context, call: ast.Call) -> Fix:
@@ -61,9 +70,9 @@ def _in_arms(context: Context, call: ast.Call) -> Fix:
     margin = source.indentation(statement.lineno)
     inner = margin + indent_unit(source)
     torch = torch_name(context, call) or "torch"
-    rows = [f"if {cuda_available(torch)}:", inner + body, f"{margin}else:", inner + plain]
+    rows = [f"if {pins_available(context, torch)}:", inner + body, f"{margin}else:", inner + plain]
     edit = replace_span(source, start, end, source.newline.join(rows))
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)
 
 
 def _unpinned(context: Context, copy: ast.Call) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
+from mpslint.patterns.compared import asked_for_by_name
 from mpslint.patterns.selection import several_gpus, torch_name
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
         return None
     if torch_name(context, literal.node) is None and "torch" not in _imported(context):
         return Applicability.UNSAFE
-    return Applicability.SAFE
+    return Applicability.UNSAFE if asked_for_by_name(context, slot) else Applicability.SAFE
 
 
 def _imported(context: Context) -> set[str]:

@@ -157,6 +157,18 @@ def reference(
     return added
 
 
+def reference_level(context: Context, node: ast.AST) -> Applicability:
+    """The level of what `reference` finds, as far as that costs little."""
+    used = named_in_use(context, node, torch_name(context, node), type_only=False)
+    if used is None or used[2] is Applicability.SAFE:
+        return Applicability.SAFE
+    at_hand = context.devices.at_hand(node)
+    fits = at_hand is not None and _same_gpu(context, at_hand.indexed, None)
+    if at_hand is not None and fits and follows_machine(context, at_hand):
+        return Applicability.SAFE
+    return used[2]
+
+
 def other_device(name: str) -> str:
     return f"where there is CUDA, {name} may still be another device"
 
@@ -217,24 +229,30 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
 
 def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
     """A function that selects, for a module that others import: to ask for CUDA while they do
-    would settle which GPUs the process sees before they have said so. None where the module asks
-    for CUDA at its top anyway."""
+    would settle which GPUs the process sees before they have said so. A program asks in the
+    function that alone needs it, where that runs once. None where the module asks for CUDA at its
+    top anyway."""
     elsewhere = context.elsewhere
     if elsewhere is None or place.scope is not context.tree or place.needs_import:
         return None
-    if any(context.index.function(item) is None for item in (node, *device_places(context))):
-        return None
-    if not elsewhere.is_imported(context.source.path):
-        return None
     needing = device_places(context)
+    mark = quote(context.source)
+    text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
+    if not styles.has_helper(context, place.offset):
+        own = in_function.in_trial(context, node, needing, place.torch, text)
+        if own is not None:
+            return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
+    if any(context.index.function(item) is None for item in (node, *needing)):
+        return None
+    imported = elsewhere.is_imported(context.source.path)
+    if not imported and not in_function.runs_once(context, node):
+        return None
     owners = {in_function.outermost(context, item) for item in needing}
     if len(owners) == 1 and not styles.has_helper(context, place.offset):
-        mark = quote(context.source)
-        text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
         own = in_function.selection(context, node, needing, place.torch, text)
         if own is not None:
-            return Reference(own.name, False, (own.edit,), opening_level(context))
-    return _by_function(context, node, place, cuda)
+            return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
+    return _by_function(context, node, place, cuda) if imported else None
 
 
 def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:

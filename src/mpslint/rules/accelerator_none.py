@@ -47,7 +47,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import quote, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.purpose import about_gpus
 from mpslint.semantics.worlds.machines import CPU
 
 _CHECK_SINCE = (2, 7)
@@ -68,7 +68,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of("torch.accelerator.current_accelerator"):
         if not context.worlds.reach(call) & CPU or context.worlds.is_caught(call):
             continue
-        if _answered(context, call) or _is_launched(context, call) or _about_gpus(context, call):
+        if _answered(context, call) or _is_launched(context, call) or about_gpus(context, call):
             continue
         fixable = context.settings.oldest_torch >= _CHECK_SINCE
         yield context.finding(
@@ -92,17 +92,6 @@ def _is_launched(context: Context, call: ast.Call) -> bool:
     return any(
         text.value == "LOCAL_RANK" and context.index.function(text) is function
         for text in context.index.strings
-    )
-
-
-def _about_gpus(context: Context, call: ast.Call) -> bool:
-    """Whether a function or class around is about a GPU by its name, and not to choose one: who
-    calls that has a GPU."""
-    return any(
-        isinstance(parent, (*FUNCTIONS, ast.ClassDef))
-        and matches("gpu-words", parent.name)
-        and not matches("choosing-words", parent.name)
-        for parent in context.index.ancestors(call)
     )
 
 

@@ -22,6 +22,10 @@ rank or a verbosity switch, or in evaluation and generation loops; assertions of
 known to be on the CPU; in functions that a step calls, and of losses of which only `backward()` is
 seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
 
+By default: checks that all numbers are finite, with or without `.any()` and `.all()`, assertions
+and `torch.allclose`. Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since
+most of them decide what the algorithm does next, which somebody has to wait for.
+
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
 """
@@ -45,8 +49,11 @@ from mpslint.semantics.steps import (
     training,
     trains_on_device,
 )
+from mpslint.semantics.value_syntax import last_name
 
 _READING_FUNCTIONS = ("torch.allclose",)
+_FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
+_REDUCING = ("any", "all", "sum", "item", "max", "min")
 
 
 @rule(
@@ -55,6 +62,7 @@ _READING_FUNCTIONS = ("torch.allclose",)
     severity=Severity.SLOW,
     triggers=(b"if ", b"assert", b"while"),
     also=TRAINING_WORDS,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
@@ -65,7 +73,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             node,
             f"Python waits for this value {at_each(context, turns)}",
-            confidence=Confidence.INFERRED,
+            confidence=_needless(context, node),
             labels=(that_trains(context, turns), *also_waiting(context, steps)),
         )
 
@@ -78,6 +86,38 @@ def _decisions(context: Context) -> Iterator[Step]:
             turns = training(context, operand, calls=0)
             if turns is not None and _is_read(context, operand):
                 yield Step(operand, operand, turns)
+
+
+def _needless(context: Context, node: ast.AST) -> Confidence:
+    """Whether the value watches over the training and decides nothing of it, so that it could be
+    asked for now and then, or on the device."""
+    parent, child = context.index.parents[node], node
+    while isinstance(parent, ast.BoolOp | ast.UnaryOp):
+        parent, child = context.index.parents[parent], parent
+    watches = isinstance(parent, ast.Assert) and child is parent.test
+    return (
+        Confidence.CERTAIN if watches or _asks_for_numbers(context, node) else Confidence.INFERRED
+    )
+
+
+def _asks_for_numbers(context: Context, node: ast.AST) -> bool:
+    """`torch.isnan(loss).any()`, `torch.any(loss.isinf())`, `not torch.isfinite(loss).all()`"""
+    if isinstance(node, ast.BinOp):  # `isnan(x) | isinf(x)`
+        return _asks_for_numbers(context, node.left) and _asks_for_numbers(context, node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _asks_for_numbers(context, node.operand)
+    if not isinstance(node, ast.Call):
+        return False
+    if context.resolve(node.func) in _READING_FUNCTIONS:
+        return True
+    name = last_name(node.func)
+    if name in _FINITE:
+        return True
+    if name not in _REDUCING:
+        return False
+    if node.args and context.resolve(node.func) is not None:
+        return _asks_for_numbers(context, node.args[0])
+    return isinstance(node.func, ast.Attribute) and _asks_for_numbers(context, node.func.value)
 
 
 def _tests(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:

@@ -12,7 +12,7 @@ They raise `AssertionError: Torch not compiled with CUDA enabled` (`set_device`:
 `device_count()` answers 0: a division by it raises `ZeroDivisionError`, nothing is spawned, and a
 `DataLoader` refuses a batch size that is multiplied by it.
 Behind a needless `assert torch.cuda.is_available()` (cuda-required), `set_device` and the count are
-what is in a Mac's way next.
+what is in a Mac's way next; the finding there points at each `set_device`.
 
 ## Example
 ```python
@@ -52,12 +52,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.runtime import cuda_names
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.no_gpus import NOBODY_SPAWNED, harm_of_none
+from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
 
 _NAMES = [
     "get_device_name",
@@ -122,12 +122,20 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule,
             event.call.func,
-            f"{_COUNT}() is 0 where there is no CUDA: {harm}",
+            f"{_COUNT}() is 0 where there is no CUDA: {harm.text}",
             # Who starts a process for each GPU was asked for that, and can ask for none.
-            confidence=Confidence.INFERRED if harm == NOBODY_SPAWNED else Confidence.CERTAIN,
+            confidence=Confidence.INFERRED if harm.text == NOBODY_SPAWNED else Confidence.CERTAIN,
+            labels=_elsewhere(context, event.call, harm),
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
         )
+
+
+def _elsewhere(context: Context, count: ast.Call, harm: Harm) -> tuple[Label, ...]:
+    """Where the 0 does harm, if that is on another line: each of these is in a Mac's way."""
+    row = context.source.position(context.source.span(count)[0])[0]
+    label = context.label(harm.at, "here it is 0 as well")
+    return () if label.row == row else (label,)
 
 
 def _entered(context: Context, call: ast.Call) -> bool:

@@ -27,8 +27,9 @@ them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere
 tests, which run on the CPU as well; what a process group reduces or gathers, since no backend of it
 takes MPS tensors, and what only runs with several GPUs; statements in front of a `raise`; tests
 behind a move that has raised already; a module that certainly holds neither parameters nor buffers
-(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights): its `.cuda()` goes through its
-tensors, finds none, and raises nowhere; and code that is about CUDA by the name of its function,
+(`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
+keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and
+raises nowhere; and code that is about CUDA by the name of its function,
 class or file or by the kernels it imports (`def cuda(self)`).
 
 ## Fix safety
@@ -53,12 +54,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import cast
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.moves import move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before
 
@@ -117,9 +120,28 @@ def _finding(
         end,
         message,
         severity=severity,
-        labels=context.decided(event),
+        labels=(*context.decided(event), *_left_beside(context, call)),
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
     )
     finding.follows = operand_gate(context, call) is not None
     return finding
+
+
+def _left_beside(context: Context, move: ast.Call) -> tuple[Label, ...]:
+    """The calls of a model, in the loop around the first move of a part of a batch, that are given
+    another part as the loader made it: `DataParallel` takes it to CUDA, and nothing to MPS."""
+    if WRAPPING not in context.source.data:
+        return ()
+    left = cast(
+        "list[ast.Call]",
+        context.memo.setdefault("left to DataParallel", list(left_to_wrapper(context.tree))),
+    )
+    loop = context.index.enclosing(move, ast.For)
+    found = [call for call in left if context.index.enclosing(call, ast.For) is loop]
+    if not found or loop is None:
+        return ()
+    moves = [other for other in context.index.calls["cuda"] if context.index.within(other, loop)]
+    if move is not min(moves, key=lambda other: (other.lineno, other.col_offset)):
+        return ()
+    return tuple(context.label(call, "only DataParallel moves its input") for call in found)

@@ -23,11 +23,13 @@ except ImportError:
 
 ## What is not flagged
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
-functions and behind `pytest.importorskip`; modules that define Triton kernels, where what imports
-them must be guarded; what belongs to the project that makes the package (it lies beside a setup
-script above the file): its tests and examples; modules that the project itself, or a module on the
-way to them, imports below a `try` that goes on without them; bitsandbytes and deepspeed, which have
-an MPS path.
+functions and behind `pytest.importorskip`; modules that are about CUDA as a whole, where what
+imports them must be guarded: they define kernels (Triton's, or sources that CuPy compiles), build
+or run engines of TensorRT, start a process group on NCCL, measure with `torch.utils.benchmark`, or
+are notebooks that install wheels by the version of CUDA; what belongs to the project that makes the
+package (it lies beside a setup script above the file): its tests and examples; modules that the
+project itself, or a module on the way to them, imports below a `try` that goes on without them;
+bitsandbytes and deepspeed, which have an MPS path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.
@@ -43,6 +45,7 @@ from collections.abc import Iterator
 from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_module import is_about_cuda
 from mpslint.semantics.cuda_packages import CUDA_PACKAGES, module_imports
 
 
@@ -56,7 +59,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     seen: set[str] = set()
     elsewhere = context.elsewhere
     for package, (start, end) in module_imports(context):
-        if package in seen or _about(context, package):
+        if package in seen or is_about_cuda(context, package):
             continue
         seen.add(package)
         if elsewhere is not None and (
@@ -70,10 +73,3 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             end,
             f"{package} has no Metal backend: importing this module fails on a Mac",
         )
-
-
-def _about(context: Context, package: str) -> bool:
-    """Whether the module exists for this package: it defines kernels of Triton."""
-    if package != "triton":
-        return False
-    return any(context.resolve(node) == "triton.jit" for node in context.index.attributes["jit"])

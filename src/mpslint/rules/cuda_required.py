@@ -19,7 +19,10 @@ assert torch.cuda.is_available() or torch.backends.mps.is_available(), "needs a 
 
 ## What is not flagged
 Tests; functions, classes and files that are about CUDA by their names or by the kernels they
-import, or about several GPUs by their names; checks of what the user or a caller has asked for
+import, or about several GPUs by their names, the process group that they start or the test around
+them (`if world_size > 1:`); classes that are about a GPU by their names or make CUDA's streams,
+graphs or events, and functions of such names that are handed something: who uses them has chosen
+them; checks of what the user or a caller has asked for
 (`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...`); checks that
 know MPS or another accelerator; refusals that name NVIDIA, or stand in front of a process group on
 NCCL.
@@ -34,15 +37,22 @@ devices that are written out below (hardcoded-cuda-device) are selected in the s
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.refused import needless_refusals
+from mpslint.semantics.purpose import given_to_gpus
+from mpslint.semantics.several_gpus import needs_several_gpus
+from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
+
+_OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
+"""What only CUDA has in this form: who is made of it has no other device in mind."""
 
 
 @rule(
@@ -55,11 +65,34 @@ from mpslint.semantics.worlds.refused import needless_refusals
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for test in needless_refusals(context.worlds):
+        if given_to_gpus(context, test) or needs_several_gpus(context, test):
+            continue
+        if _stands_among_streams(context, test):
+            continue
         fixable = admit_mps(context, test) is not None
         yield context.finding(
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
+            labels=_next(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,
         )
+
+
+def _stands_among_streams(context: Context, test: ast.expr) -> bool:
+    """Whether this is the refusal of a class that keeps streams, graphs or events of CUDA."""
+    owner = context.index.enclosing(test, ast.ClassDef)
+    return owner is not None and any(
+        context.index.within(call, owner) and not is_optional(context, call)
+        for call in context.calls_of(*_OWN)
+    )
+
+
+def _next(context: Context, test: ast.expr) -> tuple[Label, ...]:
+    """The calls that raise once the program does not refuse: `torch.cuda.set_device(args.gpu)`."""
+    return tuple(
+        context.label(event.call.func, "raises without CUDA as well")
+        for event in context.worlds.calls(["torch.cuda.set_device"])
+        if not event.caught and refusal_before(context.worlds, event) is test
+    )

@@ -23,7 +23,7 @@ torch.manual_seed(seed)
 The call beside `torch.manual_seed`: it is superfluous then, but nothing is wrong. Code behind a
 test for CUDA or about CUDA; behind another library's function that by its name seeds all
 (`seed_everything`, `set_random_seed`, `set_deterministic`); and stand-ins for `torch.manual_seed`
-itself.
+itself. Files that pytest takes for tests, where nothing of theirs is on a device.
 
 ## Fix safety
 Unsafe: `torch.manual_seed` also seeds the CPU's generator, which changes the numbers drawn there.
@@ -43,6 +43,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.paths import is_test
 
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
@@ -61,6 +62,8 @@ _PORTABLE = {
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if is_test(context.source.path) and not context.placement.file_uses_devices:
+        return
     events = [
         event
         for event in context.effects_alone

@@ -42,7 +42,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Finding, Severity
-from mpslint.patterns.gates import open_gates
+from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
@@ -72,7 +72,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 _chosen(branch.test),
                 severity=Severity.IGNORES,
                 labels=(context.label(branch.test, "the choice"),),
-                applicability=Applicability.SAFE,
+                applicability=partial(gates_level, context),
                 fix=partial(open_gates, context),
             )
         elif context.worlds.breaks(node):

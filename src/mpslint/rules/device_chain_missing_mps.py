@@ -31,9 +31,10 @@ Choices of anything but a device (a dtype, a backend, a number of workers); chai
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
 CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
 overrides the device of a model; a choice that only autocast follows, or tensors that several
-processes exchange; devices that are only printed; devices that are handed to a library without MPS
+processes exchange; devices that are only printed, or that stand under a name of the module which
+nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works.
+raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -57,6 +58,7 @@ from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
 
 
@@ -68,6 +70,8 @@ from mpslint.semantics.worlds.choices import Choice, choices, offered, written
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    if computes_without_mps(context.tree):
+        return  # The CPU is right: MPS would raise where these data are met.
     told: set[ast.AST] = set()
     for found in written(context.worlds):
         for chain in context.chains.without_mps:

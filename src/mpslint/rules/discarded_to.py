@@ -20,7 +20,9 @@ x = x.to(device)
 ## What is not flagged
 Modules, optimizers' and other objects' `.to`; whole batches of a loader, which may be objects with
 a `.to` in place (`BatchEncoding` of transformers); names of which nothing is known; a tensor that
-is made for the call alone (`torch.zeros(1).to(device)` wakes up the device).
+is made for the call alone (`torch.zeros(1).to(device)` wakes up the device). By default: tensors
+that are known to be on the CPU and are moved to a device. What may be there already, and casts and
+copies whose result nobody misses, are opt-in (`--select MPS802`).
 
 ## Fix safety
 Unsafe: from then on the name holds the moved tensor, so that later operations run elsewhere.
@@ -39,8 +41,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.text import insert
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.value import Kind
+from mpslint.semantics.value import CPU_ONLY, Kind
 
+_MOVING = ("to", "cuda", "mps")
 _METHODS = ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "detach", "mps")
 
 
@@ -50,6 +53,7 @@ _METHODS = ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "detach"
     severity=Severity.IGNORES,
     triggers=tuple(f".{method}(".encode() for method in _METHODS),
     fix=Applicability.UNSAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for method in _METHODS:
@@ -63,7 +67,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 rule,
                 function.value,
                 f"stays where it is: `.{method}()` returns a new tensor, which is thrown away",
-                confidence=Confidence.INFERRED,
+                confidence=_missed(context, method, function.value),
                 applicability=Applicability.UNSAFE,
                 fix=partial(_fix, context, function.value),
             )
@@ -79,6 +83,12 @@ def _is_tensor(context: Context, node: ast.expr) -> bool:
         return False
     # What a call of unknown origin returns may be an object with a `.to` of its own.
     return not value.loss or value.devices is not None
+
+
+def _missed(context: Context, method: str, tensor: ast.expr) -> Confidence:
+    """Whether something is known to stay on the CPU, which is to come to a device."""
+    moved = method in _MOVING and context.values.of(tensor).devices == CPU_ONLY
+    return Confidence.CERTAIN if moved else Confidence.INFERRED
 
 
 def _fix(context: Context, tensor: ast.expr) -> Fix | None:

@@ -28,9 +28,10 @@ predictions = torch.cat(predictions).cpu()
 
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops that need what they copy; what goes to the next `step(...)` of an environment, where it comes
-from out of sight; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors
-known to be on the CPU; loops that wait on purpose at every step.
+loops that need what they copy, or make it only when they are asked to (`if args.save:`); what goes
+to the next `step(...)` of an environment, where it comes from out of sight; `.to("cpu",
+non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
+that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`

@@ -14,7 +14,10 @@ trains, whoever calls the module: each turn that reads a number waits. And a loo
 for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >
 0`, `if t[i] in ends`), where one copy before it would do, also where a caller in the file hands the
 tensor over; and one that fills a tensor of the device with an element of a buffer
-(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls.
+(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls. In an evaluation:
+numbers that the loop reads at each turn only to add them up or to keep them (`correct +=
+hits.sum().item()`, `meter.update(loss.item(), n)`, `losses.append(loss.item())`). And Python's own
+`max` and `min` of tensors in a forward pass, which compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -39,14 +42,14 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 ## What is not flagged
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`, by a name for such a test as
 well), of the rank or of a verbosity switch, in an error path, behind `if step % n: continue`; after
-the loop; once per epoch; in evaluation loops (but for reads element by element), where nothing is
-trained and results must be read at some time; tensors known to be on the CPU and programs that
-never use another device (a file that trains what its callers hand it says nothing of that); values
-that are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on
-purpose at every step (`synchronize`, or a helper of the file that does so); functions that hand to
-NumPy as it is what comes from out of sight, since that is on the CPU then; in a forward pass, a
-read outside loops (a length that a shape needs), arms for predictions alone (`if not
-self.training`), what is known to lie on the CPU.
+the loop; once per epoch; in evaluation loops what the turn itself needs or shows, and what is read
+beside a copy that it needs anyway (but for reads element by element); tensors known to be on the
+CPU and programs that never use another device (a file that trains what its callers hand it says
+nothing of that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries'
+`.items()`); loops that wait on purpose at every step (`synchronize`, or a helper of the file that
+does so); functions that hand to NumPy as it is what comes from out of sight, since that is on the
+CPU then; in a forward pass, a read outside loops (a length that a shape needs), arms for
+predictions alone (`if not self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -62,19 +65,19 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
-from mpslint.patterns.insertion import insert_after
-from mpslint.patterns.text import replace_span
+from mpslint.model import Applicability, Confidence, Finding, Label, Severity
+from mpslint.patterns.kept_sum import accumulates, keep_on_device
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import ElementRead, element_reads
-from mpslint.semantics.implicit_reads import implicit_reads
+from mpslint.semantics.gathering import gathered
+from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
+from mpslint.semantics.implicit_reads import compared, implicit_reads
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
-    Turns,
     also_waiting,
     at_each,
     first_of_runs,
@@ -84,6 +87,7 @@ from mpslint.semantics.steps import (
     that_trains,
     training,
     trains_on_device,
+    trains_what_it_is_given,
 )
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
@@ -102,7 +106,11 @@ _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAININ
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told = set()
-    for finding in (*_in_forward_passes(context, rule), *_at_steps(context, rule)):
+    for finding in (
+        *_in_forward_passes(context, rule),
+        *_at_steps(context, rule),
+        *_gathered(context, rule),
+    ):
         told.add(finding.row)
         yield finding
     for read in element_reads(context):
@@ -142,7 +150,7 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
         offer = (
             len(reads) == 1
             and isinstance(call, ast.Call)
-            and _accumulates(context, statement, call, tensor, turns)
+            and accumulates(context, statement, call, tensor, turns)
         )
         start, end = _token(context, call)
         yield context.finding_at(
@@ -153,8 +161,56 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
             confidence=Confidence.INFERRED,
             labels=(that_trains(context, turns), *also_waiting(context, reads)),
             applicability=Applicability.UNSAFE if offer else None,
-            fix=partial(_fix, context, call, turns, statement) if offer else None,
+            fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
         )
+
+
+def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
+    """One for each evaluation that reads numbers that nothing in its loop asks for."""
+    if not context.placement.file_uses_devices and not trains_what_it_is_given(context):
+        return
+    steps = []
+    for read in (c for name in ("item", "float") for c in context.index.calls.get(name, ())):
+        whole = _read_tensor(read)
+        if whole is None or not _is_read(context, read, whole):
+            continue
+        loop = gathered(context, read)
+        if loop is not None and not only_tests_run(context, read):
+            steps.append(Step(read, whole, loop))
+    by_loop: dict[ast.AST, list[Step]] = {}
+    for step in (item for run in first_of_runs(context, steps) for item in run):
+        by_loop.setdefault(step.turns, []).append(step)
+    for run in by_loop.values():
+        call, tensor, turns = run[0]
+        more = " (the first of several reads)" if len(run) > 1 else ""
+        statement = context.index.statement(call)
+        offer = (
+            len(run) == 1
+            and isinstance(call, ast.Call)
+            and accumulates(context, statement, call, tensor, turns)
+        )
+        start, end = _token(context, call)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"waits for the device at each turn of the loop at {context.line(turns)}{more}, though"
+            " nothing in it needs the number: gather on the device, and read once after the loop",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this loop only gathers the numbers"),
+                *also_waiting(context, run),
+            ),
+            applicability=Applicability.UNSAFE if offer else None,
+            fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
+        )
+
+
+def _is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:
+    """Whether `call` reads a number of a tensor on a device."""
+    if is_device_tensor(context, tensor):
+        return True
+    return isinstance(call.func, ast.Attribute) and _is_made_of_device_tensors(context, tensor)
 
 
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -169,6 +225,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if context.passes.is_read_back(tensor, loop, function):
             reads.setdefault(loop, []).append(Step(node, tensor, function))
+    yield from _compared_in_forward(context, rule)
     for loop, steps in reads.items():
         start, end = _token(context, steps[0].node)
         yield context.finding_at(
@@ -185,6 +242,27 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
+def _compared_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:
+    """`max(t.sum(), 1)` of Python's own in a forward pass, outside loops."""
+    if b"forward" not in context.source.data:
+        return
+    for name in ("max", "min"):
+        for call, tensor in compared(context, name):
+            function = context.passes.around(call)
+            if function is None or context.loops.innermost(call) is not None:
+                continue
+            if context.values.of(tensor).on_cpu or not context.passes.is_tensor(tensor, function):
+                continue
+            yield context.finding(
+                rule,
+                call.func,
+                f"Python's `{name}` compares tensors and waits for the device in every forward"
+                f" pass: `torch.clamp` or `torch.{name}imum` does it there",
+                confidence=Confidence.INFERRED,
+                labels=(context.label(function, "this runs in every forward pass"),),
+            )
+
+
 def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Reads of one number, those that say so first."""
     for call in context.index.calls.get("item", ()):
@@ -197,11 +275,8 @@ def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
 
 def _says_so(node: ast.expr) -> bool:
     """Whether it is `.item()`, which only tensors are asked for."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "item"
-    )
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return called and node.func.attr == "item"  # type: ignore[attr-defined]
 
 
 def _reads(context: Context) -> Iterator[Step]:
@@ -212,10 +287,7 @@ def _reads(context: Context) -> Iterator[Step]:
             if tensor is None:
                 continue
             turns = training(context, call)
-            if turns is not None and (
-                is_device_tensor(context, tensor)
-                or (name == "item" and _is_made_of_device_tensors(context, tensor))
-            ):
+            if turns is not None and _is_read(context, call, tensor):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
         value = context.values.of(tensor)
@@ -239,26 +311,14 @@ def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
     if value.kind is not Kind.UNKNOWN or value.devices is not None:
         return False
     if isinstance(made, ast.Name):
-        bindings = context.flow.reaching(made)
-        calls = [item.value for item in bindings if item.kind in ("assign", "unpack")]
-        if not calls or len(calls) != len(bindings):
-            return False
-    elif made is not tensor:
-        calls = [made]
-    else:
-        return False
-    return all(isinstance(call, ast.Call) and _works_on_device(context, call) for call in calls)
-
-
-def _works_on_device(context: Context, call: ast.Call) -> bool:
-    return any(is_device_tensor(context, item) for item in call.args)
+        return comes_from_device_work(context, made)
+    return made is not tensor and isinstance(made, ast.Call) and works_on_device(context, made)
 
 
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:
     """What is marked: the name of the method or function, else the whole expression."""
-    named = node.func if isinstance(node, ast.Call) else None
-    if isinstance(named, ast.Attribute | ast.Name):
-        return context.name_token(named)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
+        return context.name_token(node.func)
     return context.source.span(node)
 
 
@@ -287,58 +347,3 @@ def _read_tensor(call: ast.Call) -> ast.expr | None:
     if isinstance(call.func, ast.Attribute):
         return call.func.value if call.func.attr == "item" and not call.args else None
     return call.args[0] if len(call.args) == 1 and call.func.id == "float" else None  # type: ignore[attr-defined]
-
-
-def _accumulates(
-    context: Context, statement: ast.stmt, call: ast.Call, tensor: ast.expr, turns: Turns
-) -> bool:
-    """`total += loss.item()`, with `total = 0` before the loop and no other use inside it."""
-    if not isinstance(statement, ast.AugAssign) or not isinstance(statement.op, ast.Add):
-        return False
-    if context.loops.innermost(statement) is not turns:
-        return False
-    target = statement.target
-    if not isinstance(target, ast.Name) or not context.values.of(tensor).loss:
-        return False
-    if not isinstance(call.func, ast.Attribute) or not _is_product(statement.value, call):
-        return False
-    owner = context.names.owner(target.id, target)
-    if owner is not context.names.scope_of(turns):
-        return False
-    for use in context.index.names.get(target.id, ()):
-        if use is not target and context.index.within(use, turns):
-            return False
-    bindings = context.flow.reaching_name(target.id, turns)
-    return bool(bindings) and all(
-        isinstance(b.value, ast.Constant)
-        and type(b.value.value) in (int, float)
-        and b.value.value == 0
-        and b.kind == "assign"
-        for b in bindings
-    )
-
-
-def _is_product(node: ast.expr, call: ast.Call) -> bool:
-    """Whether `node` is the call, or the call times or by something."""
-    if node is call:
-        return True
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        return node.left is call or (isinstance(node.op, ast.Mult) and node.right is call)
-    return False
-
-
-def _fix(context: Context, call: ast.expr, turns: Turns, statement: ast.stmt) -> Fix | None:
-    assert isinstance(statement, ast.AugAssign)
-    assert isinstance(statement.target, ast.Name)
-    assert isinstance(call, ast.Call)
-    name = statement.target.id
-    read_after = insert_after(context, turns, [f"{name} = float({name})"])
-    if read_after is None:
-        return None
-    start, _ = context.name_token(call.func)  # type: ignore[arg-type]
-    kept = replace_span(context.source, start, context.source.span(call)[1], "detach()")
-    return Fix(
-        f"Sum up on the device and read `{name}` once after the loop",
-        (kept, read_after),
-        Applicability.UNSAFE,
-    )

@@ -40,8 +40,9 @@ opt-in, since more than one in ten of them was wrong on code that nobody had loo
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
-copies it to the device of its own; else `None` on CUDA (as before) and elsewhere `"cpu"`, or the
-selected device for a whole module.
+copies it to the device of its own, and what else is taken out of it is a number or a setting by its
+key (`checkpoint["epoch"]`) or printed; else `None` on CUDA (as before) and elsewhere `"cpu"`, or
+the selected device for a whole module.
 
 ## References
 - `torch/serialization.py` (`load`)
@@ -172,8 +173,8 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
-    if is_test(context.source.path) and not context.index.calls.get("parse_args"):
-        return True  # What reads its arguments is a program, by whatever name.
+    if is_test(context.source.path) and _holds_tests(context):
+        return True
     source = source_of(call)
     if source is None:
         return False
@@ -189,6 +190,18 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     return any(
         len(saved.args) > 1 and ast.unparse(saved.args[1]) == place
         for saved in context.calls_of("torch.save")
+    )
+
+
+def _holds_tests(context: Context) -> bool:
+    """Whether pytest would find something in a file that has the name of a test. What reads its
+    arguments is a program, and so is what only tries a net out, by whatever name."""
+    if context.index.calls.get("parse_args"):
+        return False
+    tops = {(binding.qualified or "").split(".")[0] for _, binding in context.names.every_binding()}
+    return bool(tops & {"pytest", "unittest"}) or any(
+        item.name.startswith(("test", "Test"))
+        for item in (*context.index.functions(), *context.index.of(ast.ClassDef))
     )
 
 

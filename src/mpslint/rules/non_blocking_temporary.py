@@ -20,6 +20,7 @@ x = torch.randn(3).to(device, non_blocking=device.type == "cuda")
 ## What is not flagged
 Tensors that a name, a batch or a container still holds, pinned ones (`.pin_memory()`), a device
 that is CUDA or the CPU, code behind a test of the device's type, `non_blocking` that is computed.
+Code for several GPUs, of which a Mac has one.
 
 ## Fix safety
 Safe: on CUDA the call is the same.
@@ -40,6 +41,7 @@ from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import device_argument, may_be_mps
+from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
 
@@ -65,6 +67,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         device = device_argument(context, call)
         if device is None or not may_be_mps(context, device):
+            continue
+        if for_several_gpus(context, call):
             continue
         if not _is_temporary(context, call.func.value) or not context.worlds.on_mps(call):
             continue

@@ -38,6 +38,12 @@ decides what is moved there (the other arm is the CPU's); a chain that holds `.c
 because most `.numpy()` calls in real code are made on CPU tensors; TensorFlow's and other
 libraries' `.numpy()`.
 
+## Confidence
+Where nothing says on which device a tensor is, and only what is done with it speaks for one (it is
+detached in a function that moves things to a device, or meets what is copied to the CPU later), the
+finding is inferred. These are opt-in (`--extend-select MPS301`), since most of them were wrong on
+code that nobody had looked at. The certain ones are on.
+
 ## Fix safety
 Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the value
 also carries gradients, `.detach()` is added with it, and the fix is unsafe.
@@ -75,6 +81,8 @@ class _Reason(NamedTuple):
     note: str = "copied to the CPU here, on CUDA only"
     sentence: str = ""
     """In place of what is said of others."""
+    confidence: Confidence = Confidence.CERTAIN
+    """Inferred where only what is done with the tensor speaks for a device."""
 
 
 @rule(
@@ -84,6 +92,7 @@ class _Reason(NamedTuple):
     triggers=(b"numpy", b"asarray"),
     also=((b".numpy", b"array", b".isnan", b".isinf", b".isfinite", b".exp(", b".sqrt("),),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):
@@ -107,9 +116,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if not _is_tensor(context, tensor):
                 continue  # Most arrays are made of others, and to run the file costs more.
             read = read_of(context, call)
-            if _on_gpu(context, tensor, read) or _is_trained_norm(context, tensor, read):
+            on_gpu = _on_gpu(context, tensor, read)
+            if on_gpu or _is_trained_norm(context, tensor, read):
                 start, end = context.source.span(tensor)
-                yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
+                sure = Confidence.CERTAIN if on_gpu else Confidence.INFERRED
+                reason = _Reason("of a tensor", confidence=sure)
+                yield _finding(context, rule, start, end, tensor, None, reason)
 
 
 def _finding(
@@ -132,7 +144,7 @@ def _finding(
         end,
         reason.sentence
         or f"raises TypeError {reason.text} that is not on the CPU: NumPy needs a copy there",
-        confidence=Confidence.INFERRED,
+        confidence=reason.confidence,
         labels=labels,
         applicability=applicability,
         fix=partial(_fix, context, tensor, numpy_at, detach, applicability),
@@ -185,7 +197,9 @@ def _inferred(context: Context, tensor: ast.expr) -> _Reason | None:
         reason = _Reason("on a tensor")
     elif _detached(tensor) and placement.used_in(context.index.function(tensor)):
         reason = _Reason("on a model's output")
-    return reason if reason is not None and context.worlds.on_mps(tensor) else None
+    if reason is None or not context.worlds.on_mps(tensor):
+        return None
+    return reason._replace(confidence=Confidence.INFERRED)
 
 
 def _told_by_itself(context: Context, tensor: ast.expr, call: ast.Call) -> _Reason | None:

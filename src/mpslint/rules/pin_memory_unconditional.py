@@ -25,8 +25,10 @@ function that moves to CUDA without asking: its `.cuda()` raises before anything
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. Safe for `x = x.pin_memory()`, which is put
 below a test for CUDA, and for `y = y.pin_memory().to(device, non_blocking=True)`, which gets
-`y = y.to(device)` below `else`. Unsafe for another `f().pin_memory().to(device)`, which becomes
-`f().to(device)`: from memory that is not pinned, the copy waits. Anything else is reported only.
+`y = y.to(device)` below `else`. In a file that asks for `torch.accelerator` the test is for any
+accelerator but MPS, so that XPU keeps its pinned memory. Unsafe for another
+`f().pin_memory().to(device)`, which becomes `f().to(device)`: from memory that is not pinned, the
+copy waits. Anything else is reported only.
 
 ## References
 - `torch/utils/data/dataloader.py`, pytorch/pytorch#86060
@@ -40,7 +42,8 @@ from functools import partial
 
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.pinning import pinned_level, unpin
+from mpslint.patterns.availability import pins_available
+from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
@@ -117,5 +120,5 @@ def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:
     torch = torch_name(context, value)
     if torch is None:
         return None
-    edit = replace(context.source, value, f"{torch}.cuda.is_available()")
-    return Fix("Pin memory where CUDA is", (edit,), Applicability.SAFE, follows=True)
+    edit = replace(context.source, value, pins_available(context, torch))
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)

@@ -25,12 +25,12 @@ start = time.perf_counter()
 ```
 
 ## What is not flagged
-Files that do not speak of MPS or other accelerators at all: their timer has no third device.
-What only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding.
-A wait with an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA
-only, or times it in a way of its own; a wait that no clock read follows in its function or turn of
-a loop (before memory counters, in clean-up code, at the end of a step), unless its function ends
-with it or copies without waiting (`non_blocking=True`).
+Files that do not speak of MPS or other accelerators at all: their timer has no third device. What
+only a refusal to run without CUDA keeps a Mac from: there the refusal is the finding. A wait with
+an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA only, or
+times it in a way of its own; a wait that no clock read follows in its function or turn of a loop,
+or only one for a time that nobody uses (before memory counters, in clean-up code, at the end of a
+step), unless its function ends with it or copies without waiting (`non_blocking=True`).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before.

@@ -29,9 +29,10 @@ where `synchronize` waits for whichever device is there (see the fix).
 Spans whose end waits for the device in some way: `.item()`, `.cpu()`, `.tolist()`, `print(tensor)`,
 `float(tensor)`, a move to a device that is the CPU, any call whose name says that it synchronises,
 or a function that nobody can look into. Times that no Mac works out, since the difference stands
-under `if False` or in an arm for CUDA. Times of loading, file access and start-up, of epochs and
-whole runs, where what is still queued at the end does not matter; steps of a loop that waits once
-in each step; meters that read the clock once per step; files that use no device.
+under `if False` or in an arm for CUDA; times that a function works out and does not use. Times of
+loading, file access and start-up, of epochs and whole runs, where what is still queued at the end
+does not matter; steps of a loop that waits once in each step; meters that read the clock once per
+step; files that use no device.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they
@@ -72,6 +73,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     ends: set[ast.Call] = set()
     for span in context.timing.spans:
         if span.end in ends or not context.timing.is_measurement(span):
+            continue
+        if not context.timing.is_read(span):
             continue
         if not context.worlds.reach(span.difference) & MACS:
             continue  # No Mac works this time out: it stands under `if False`, or for CUDA alone.

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
+_INSTANCES = frozenset({"self", "cls"})
 _COPIES = (
     *("shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.move"),
     *("os.rename", "os.replace"),
@@ -144,11 +145,33 @@ def _copying(context: Context) -> set[FunctionNode | None]:
 
 def savers_of_states(context: Context) -> set[str]:
     """Functions of the file that save the states of models, and copy nothing to the CPU."""
-    return saving_helpers(context) & {
-        function.name
-        for saved in _of_models(context)
-        if (function := context.index.function(saved)) is not None
-    }
+    return {function.name for function in _savers_of_states(context)}
+
+
+def classes_that_save(context: Context) -> set[str]:
+    """Classes of the file that are given a model to save its state by a method of theirs, and copy
+    nothing to the CPU: `EarlyStopping`."""
+    found: set[str] = set()
+    for function in _savers_of_states(context):
+        owner = context.index.parents[function]
+        # A module, a trainer: who makes one of these need not have it saved.
+        if isinstance(owner, ast.ClassDef) and any(
+            isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+            and call.func.value.id in _INSTANCES
+            and context.index.enclosing(call, ast.ClassDef) is owner
+            and (caller := context.index.function(call)) is not None
+            and caller.name == "__call__"
+            for call in context.index.calls.get(function.name, ())
+        ):
+            found.add(owner.name)
+    return found
+
+
+def _savers_of_states(context: Context) -> list[FunctionNode]:
+    copying = _copying(context)
+    found = [context.index.function(saved) for saved in _of_models(context)]
+    return [function for function in found if function is not None and function not in copying]
 
 
 def _has_state(context: Context, kept: ast.expr) -> bool:

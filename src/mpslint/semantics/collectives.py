@@ -48,9 +48,9 @@ def wrapped_for_ranks(context: Context, node: ast.AST) -> bool:
     )
 
 
-def is_optional(context: Context, call: ast.Call) -> bool:
-    """Whether a call stands under a test, in its function or in the module; that the module is the
-    program itself is none."""
+def is_optional(context: Context, call: ast.expr) -> bool:
+    """Whether a call, or another use, stands under a test, in its function or in the module; that
+    the module is the program itself is none."""
     for parent in context.index.ancestors(call):
         if isinstance(parent, FUNCTIONS):
             return False

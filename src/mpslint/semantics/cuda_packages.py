@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import holds_without_mps
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -34,6 +35,19 @@ def about_kernels(tree: ast.Module) -> bool:
     """Whether a module cannot do without CUDA kernels: it imports what they are written with, or
     a module below a folder of them (`ops.triton.layer_norm`), and catches no failure of that."""
     return any(_imports_kernels(statement) for statement in tree.body)
+
+
+def computes_without_mps(tree: ast.Module) -> bool:
+    """Whether a module cannot do without a package whose data never gets to MPS: its models go
+    where that is."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Import):
+            if any(holds_without_mps(alias.name) for alias in statement.names):
+                return True
+        elif isinstance(statement, ast.ImportFrom) and not statement.level:
+            if holds_without_mps(statement.module or ""):
+                return True
+    return False
 
 
 def refuses_without_kernels(context: Context, node: ast.AST) -> bool:

@@ -90,9 +90,14 @@ class DeviceWork:
         elif isinstance(node, ast.FormattedValue) and self._may_be_tensor(node.value):
             yield Event(Effect.WAIT, node)
 
-    def takes_long(self, node: ast.AST) -> bool:
-        """Whether `node` trains or goes through a loader: minutes, not milliseconds."""
+    def takes_long(self, node: ast.AST, depth: int = MAX_CALL_DEPTH) -> bool:
+        """Whether `node`, or a function of the file that it calls, trains or goes through a loader:
+        minutes, not milliseconds."""
         for item in ast.walk(node):
+            if isinstance(item, ast.Call) and depth:
+                function = self._local_function(item)
+                if function is not None and self.takes_long(function, depth - 1):
+                    return True
             if isinstance(item, LOOPS):
                 if self._loops.kind(item) is LoopKind.TRAIN:
                     return True

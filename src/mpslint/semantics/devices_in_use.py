@@ -53,7 +53,7 @@ def _uses(context: Context) -> list[ast.Attribute]:
         for call in context.index.of(ast.Call)
         for given in _given(call)
         if isinstance(given, ast.Attribute)
-        and isinstance(given.value, ast.Name)
+        and _root(given) is not None
         and names_device(given.attr)
         and not (context.resolve(given) or "").startswith("torch.")
     ]
@@ -69,15 +69,22 @@ def _is_self(device: ast.Attribute) -> bool:
     return isinstance(device.value, ast.Name) and device.value.id == "self"
 
 
+def _root(device: ast.Attribute) -> ast.Name | None:
+    """`self` of `self.config.device`."""
+    held: ast.expr = device
+    while isinstance(held, ast.Attribute):
+        held = held.value
+    return held if isinstance(held, ast.Name) else None
+
+
 def _holds_at(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
     """Whether the object is the same one at `node`, and has its device there."""
     index = context.index
     if not _is_self(use):
-        assert isinstance(use.value, ast.Name)
-        function = index.function(node)
-        if function is None or index.function(use) is not function:
+        function, root = index.function(node), _root(use)
+        if root is None or function is None or index.function(use) is not function:
             return False
-        return context.flow.reaching_name(use.value.id, node) == context.flow.reaching(use.value)
+        return context.flow.reaching_name(root.id, node) == context.flow.reaching(root)
     function = index.function(node)
     owner = index.enclosing(node, ast.ClassDef)
     if function is None or owner is None or index.enclosing(use, ast.ClassDef) is not owner:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.steps import called_by_name, is_device_tensor
+from mpslint.semantics.step_calls import called_by_name
+from mpslint.semantics.steps import is_device_tensor
 from mpslint.semantics.unpacked import given_to
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword

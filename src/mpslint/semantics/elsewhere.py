@@ -103,6 +103,10 @@ class Elsewhere(Protocol):
         """Whether anything in the project, but for the file at `path` itself, may use the function
         of the module `name` that this defines, or the `method` of a class of that name."""
 
+    def takes(self, path: str, name: str) -> bool:
+        """Whether anything in the project, but for the file at `path` itself, may have the variable
+        `name` of this module."""
+
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in
         each call."""

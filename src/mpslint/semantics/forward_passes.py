@@ -186,11 +186,15 @@ class ForwardPasses:
             yield from (item.value for item in call.keywords if item.arg == name)
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
-        """In an arm for predictions alone, or for what traces the module."""
+        """In an arm for predictions alone, or for what traces the module, or in a loop whose first
+        turn hangs on the numbers of a tensor: most passes do not come to it."""
         child = node
         for parent in self._index.ancestors(node):
             if parent is function:
                 return False
+            if isinstance(parent, ast.While) and child is not parent.test:
+                if self._asks_for_numbers(parent.test):
+                    return True
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
                 for item in ast.walk(parent.test):
                     if isinstance(item, ast.Attribute) and item.attr == "training":
@@ -200,6 +204,14 @@ class ForwardPasses:
                         return True
             child = parent
         return False
+
+    def _asks_for_numbers(self, test: ast.expr) -> bool:
+        """Whether all that a test asks is of tensors: `S.min() < 1e-3 or torch.any(x > 1)`"""
+        if isinstance(test, ast.BoolOp):
+            return all(map(self._asks_for_numbers, test.values))
+        if isinstance(test, ast.UnaryOp):
+            return self._asks_for_numbers(test.operand)
+        return self._values.of(test).kind is Kind.TENSOR
 
 
 def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:

@@ -1,8 +1,8 @@
 """Places where Python reads the number of a tensor without a method that says so.
 
 `range(t)`, `int(t)`, `math.sqrt(t)`, a bound of a slice, an index into a list, the size or the fill
-value of a factory, `max(t)` of Python's own: each asks the tensor for its value, one number at a
-time, and waits for it as `.item()` does.
+value of a factory, `max(t)` of Python's own, an `alpha`: each asks the tensor for its value, one
+number at a time, and waits for it as `.item()` does.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
 if TYPE_CHECKING:
@@ -19,8 +20,10 @@ if TYPE_CHECKING:
 
 _NUMBERS = ("int", "range")
 """Builtins that ask each argument for a number."""
-_ELEMENTS = ("max", "min", "sorted")
-"""Builtins that compare the elements of their one argument with each other."""
+_ELEMENTS = ("max", "min", "sorted", "any", "all")
+"""Builtins that ask their one argument for its elements, or compare what they are given."""
+_SCALED = ("add_", "sub_", "add", "sub")
+"""Methods of tensors that multiply the second operand by a number of Python's, `alpha`."""
 _SIZED = ("torch.zeros", "torch.ones", "torch.empty", "torch.rand", "torch.randn", "torch.arange")
 _FILLED = ("torch.full", "torch.full_like")
 _MADE_OF = ("torch.tensor", "torch.as_tensor", "torch.FloatTensor", "torch.LongTensor")
@@ -49,8 +52,13 @@ def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> 
         for call in context.index.calls.get(name, ()):
             if not _is_builtin(context, call, name) or not runs_often(call):
                 continue
-            if name in _NUMBERS or len(call.args) == 1:
+            if not any(isinstance(item, ast.Starred) for item in call.args):
                 yield from (Read(call, argument) for argument in call.args)
+    for name in _SCALED:
+        for call in context.index.calls.get(name, ()):
+            factor = _factor(call)
+            if factor is not None and runs_often(call):
+                yield Read(call, factor)
     for call in _of_libraries(context):
         if runs_often(call):
             yield from _of_call(context.resolve(call.func) or "", call)
@@ -60,6 +68,26 @@ def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> 
             for part in asked:
                 if part is not item.slice or _is_list(context, item.value):
                     yield Read(item, part)
+
+
+def compared(context: Context, name: str) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Calls of Python's own `max` or `min` that compare several things, one of them computed by a
+    kernel, and that one: where a tensor is divided by the result, or the like, which would do on
+    the device. Who needs a number, for a size, has to wait."""
+    for call in context.index.calls.get(name, ()):
+        if len(call.args) < 2 or call.keywords or not _is_builtin(context, call, name):
+            continue
+        around = context.index.parents[call]
+        if not isinstance(around, ast.BinOp):
+            continue
+        other = around.left if around.right is call else around.right
+        if context.values.of(other).kind is not Kind.TENSOR:
+            continue
+        for item in call.args:
+            value = context.values.of(item)
+            if value.kind is Kind.TENSOR and value.computed and not value.by_use:
+                yield call, item
+                break
 
 
 def _of_libraries(context: Context) -> Iterator[ast.Call]:
@@ -80,6 +108,16 @@ def _of_call(name: str, call: ast.Call) -> Iterator[Read]:
             yield Read(call, fill)
     elif name in _MADE_OF and call.args:
         yield from (Read(call, item) for item in _parts(call.args[0]))
+
+
+def _factor(call: ast.Call) -> ast.expr | None:
+    """`r` of `p.add_(v, alpha=r)`, and of the old `p.add_(r, v)`."""
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    named = keyword(call, "alpha")
+    if named is None and len(call.args) == 2 and call.func.attr.endswith("_"):
+        return call.args[0]
+    return named
 
 
 def _is_builtin(context: Context, call: ast.Call, name: str) -> bool:

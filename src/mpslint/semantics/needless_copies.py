@@ -35,6 +35,8 @@ def batch_back(context: Context, call: ast.Call) -> Batch | None:
     for batch in context.batches.all:
         if not context.index.within(call, batch.loop) or not _each_turn(context, call, batch.loop):
             continue
+        if _is_asked_for(context, call, batch.loop):
+            continue
         if _is_moved(context, call.func.value, batch, moved=False, depth=_DEPTH):
             return batch
     return None
@@ -43,6 +45,31 @@ def batch_back(context: Context, call: ast.Call) -> Batch | None:
 def _each_turn(context: Context, node: ast.AST, loop: Loop) -> bool:
     inner = context.loops.innermost(node)
     return inner is loop and context.loops.every_step(node, loop)
+
+
+def _is_asked_for(context: Context, node: ast.AST, loop: Loop) -> bool:
+    """Whether only a run that was asked for it comes to `node`: below `if args.save_images:`."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if parent is loop:
+            return False
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            test = parent.test
+            if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+                test = test.operand
+            while isinstance(test, ast.Attribute):
+                test = test.value
+            if isinstance(test, ast.Name) and not _is_bound_in(context, test, loop):
+                return True
+        child = parent
+    return False
+
+
+def _is_bound_in(context: Context, name: ast.Name, loop: Loop) -> bool:
+    return any(
+        isinstance(use.ctx, ast.Store) and context.index.within(use, loop)
+        for use in context.index.names.get(name.id, ())
+    )
 
 
 def _is_moved(context: Context, node: ast.expr, batch: Batch, *, moved: bool, depth: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.value_syntax import last_name
 
@@ -21,11 +21,18 @@ _DIVIDERS = ("transformers.utils.model_parallel_utils.get_device_map",)
 """Divide the layers of a model by the number of devices that they are given."""
 
 
-def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> str | None:
+class Harm(NamedTuple):
+    """What a count of 0 leads to, and where the 0 comes to that."""
+
+    text: str
+    at: ast.expr
+
+
+def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> Harm | None:
     """What a count of 0 leads to, here or where the name that holds it is used."""
     harm = _harm_of_use(context, count)
     if harm is not None:
-        return harm
+        return Harm(harm, count)
     parent = context.index.parents[count]
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
         return harm_of_none(context, parent, depth)  # 0 times anything is 0 as well
@@ -56,7 +63,7 @@ def _holds_count(context: Context, target: ast.Name, statement: ast.stmt) -> boo
     return len(context.names.bindings(target.id, target)) == 1
 
 
-def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> str | None:
+def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> Harm | None:
     """`args.batch_size = args.batch_size * count` where it is read further down, and
     `self.gpus = count` in the methods of its class."""
     spelled, end = ast.dump(target.value), context.source.span(target)[1]
@@ -75,7 +82,7 @@ def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> str |
     return None
 
 
-def _harm_of_attribute(context: Context, target: ast.Attribute) -> str | None:
+def _harm_of_attribute(context: Context, target: ast.Attribute) -> Harm | None:
     """`self.num_gpus` as the turns of a loop that puts a worker on each of them."""
     spelled = ast.dump(target.value)
     owner = context.index.enclosing(target, ast.ClassDef)
@@ -95,7 +102,7 @@ def _harm_of_attribute(context: Context, target: ast.Attribute) -> str | None:
             literal.computed_index and context.index.within(literal.node, loop)
             for literal in context.devices.literals
         ):
-            return f"the loop of {context.line(loop)} has no turn"
+            return Harm(f"the loop of {context.line(loop)} has no turn", loop.iter)
     return None
 
 

@@ -94,6 +94,17 @@ _OF_FIRST = {
     "var",
 }
 """Functions of `torch` that want a tensor first, and give one that is where that is."""
+_TENSORS_FIRST = {
+    "batch_norm": 5,
+    "bilinear": 4,
+    "conv1d": 3,
+    "conv2d": 3,
+    "conv3d": 3,
+    "instance_norm": 5,
+    "linear": 3,
+    "scaled_dot_product_attention": 4,
+}
+"""So many arguments of these functions of `torch.nn.functional` are tensors; else two count."""
 _TORCH = ("torch", "torch.nn.functional")
 _ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
 _NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
@@ -151,12 +162,14 @@ def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.e
 
 def _shaping(call: ast.expr) -> set[str]:
     """`x` of `torch.zeros(x.size()).cuda()`, which has a value there and is no number."""
-    return {
-        node.value.id
+    shaped = [
+        node.value
         for node in ast.walk(call)
         if isinstance(node, ast.Attribute) and node.attr in ("size", "shape")
-        if isinstance(node.value, ast.Name)
-    }
+    ]
+    # `x.data.size()` as people wrote it before torch 0.4
+    held = [x.value if isinstance(x, ast.Attribute) and x.attr == "data" else x for x in shaped]
+    return {node.id for node in held if isinstance(node, ast.Name)}
 
 
 def _is_kept(
@@ -219,7 +232,7 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
     if module == "torch" and last in _FUNCTIONS:
         return given
     if module == "torch.nn.functional":
-        return given[:2]
+        return given[: _TENSORS_FIRST.get(last, 2)]
     if not name.startswith("torch") and isinstance(call.func, ast.Attribute):
         if call.func.attr in _WITH:
             return [call.func.value, *call.args]

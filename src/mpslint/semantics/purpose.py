@@ -9,7 +9,12 @@ event and stream.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.elsewhere import required
+from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -66,6 +71,29 @@ def _served_by_project(context: Context) -> bool:
     return bool(known)
 
 
+def about_gpus(context: Context, node: ast.AST) -> bool:
+    """Whether a function or class around is about a GPU by its name, and not to choose one: who
+    calls that has a GPU."""
+    return any(_named_for_gpus(parent) for parent in context.index.ancestors(node))
+
+
+def given_to_gpus(context: Context, node: ast.AST) -> bool:
+    """Whether `node` stands in such a class, or in such a function that is handed something: who
+    makes or calls it has chosen it for what it does, where a check is called by everybody."""
+    return any(
+        _named_for_gpus(parent) and (isinstance(parent, ast.ClassDef) or required(parent.args) > 0)  # type: ignore[attr-defined]
+        for parent in context.index.ancestors(node)
+    )
+
+
+def _named_for_gpus(node: ast.AST) -> bool:
+    return (
+        isinstance(node, (*FUNCTIONS, ast.ClassDef))
+        and matches("gpu-words", node.name)
+        and not matches("choosing-words", node.name)
+    )
+
+
 def asks_for_mps(context: Context) -> bool:
     """Whether the file asks anywhere whether MPS is there."""
     return next(context.calls_of(*_AVAILABLE), None) is not None
@@ -73,13 +101,17 @@ def asks_for_mps(context: Context) -> bool:
 
 def starts_nccl(context: Context) -> bool:
     """Whether the file starts a process group that names NCCL."""
+    return next(nccl_starts(context), None) is not None
+
+
+def nccl_starts(context: Context) -> Iterator[ast.Call]:
+    """Where a process group is started that names NCCL."""
     if not any(node.value == "nccl" for node in context.index.strings):
-        return False
-    return any(
-        isinstance(item, ast.Constant) and item.value == "nccl"
-        for call in context.index.calls.get("init_process_group", ())
-        for item in (*call.args, *(keyword.value for keyword in call.keywords))
-    )
+        return
+    for call in context.index.calls.get("init_process_group", ()):
+        given = (*call.args, *(keyword.value for keyword in call.keywords))
+        if any(isinstance(item, ast.Constant) and item.value == "nccl" for item in given):
+            yield call
 
 
 def in_cpu_arm(context: Context, node: ast.AST) -> bool:

@@ -7,11 +7,11 @@ a sparse tensor, and a module with a sparse buffer, cannot be moved to MPS befor
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.files import spoken_path
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
@@ -49,7 +49,8 @@ def holds_back(context: Context) -> str:
 
 
 def _place(context: Context, node: ast.AST) -> str:
-    return f"{os.path.basename(context.source.path)}, {context.line(node)}"
+    path = spoken_path(context.source.path, context.settings.root)
+    return f"{path}, {context.line(node)}"
 
 
 def sparse_buffer(context: Context) -> ast.Call | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.collectives import WRAPPERS, is_optional
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.purpose import starts_nccl
+from mpslint.semantics.purpose import nccl_starts, starts_nccl
 from mpslint.semantics.several_tests import asks_for_several
 from mpslint.semantics.unused import has_main
 from mpslint.semantics.value_syntax import last_name
@@ -26,6 +26,15 @@ _WRAPPING = ("FSDP", "FullyShardedDataParallel", "DDP", "DistributedDataParallel
 
 def for_several_gpus(context: Context, node: ast.AST) -> bool:
     """Whether `node` only runs with several GPUs, by the code around it or its file's purpose."""
+    return _stands_for_several(context, node) or program_for_several(context)
+
+
+def needs_several_gpus(context: Context, node: ast.AST) -> bool:
+    """The same, of a file that has no other purpose: what may also run in one process does."""
+    return _stands_for_several(context, node) or program_needs_several(context)
+
+
+def _stands_for_several(context: Context, node: ast.AST) -> bool:
     child = node
     for parent in context.index.ancestors(node):
         if isinstance(parent, ast.If | ast.IfExp):
@@ -47,7 +56,7 @@ def for_several_gpus(context: Context, node: ast.AST) -> bool:
         if isinstance(child, ast.stmt) and _behind_refusal(context, child):
             return True
         child = parent
-    return program_for_several(context)
+    return False
 
 
 def _behind_refusal(context: Context, statement: ast.stmt) -> bool:
@@ -115,11 +124,37 @@ def program_for_several(context: Context) -> bool:
     known = context.memo.get("several-gpus")
     if known is None:
         known = context.memo["several-gpus"] = (
-            starts_nccl(context)
-            or any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
+            starts_nccl(context) or _shards(context) or _always_in_company(context)
+        )
+    return bool(known)
+
+
+def program_needs_several(context: Context) -> bool:
+    """Whether the whole file is for several GPUs whatever it is asked for."""
+    known = context.memo.get("needs-several-gpus")
+    if known is None:
+        known = context.memo["needs-several-gpus"] = (
+            any(_is_always_run(context, call) for call in nccl_starts(context))
+            or _shards(context)
             or _always_in_company(context)
         )
     return bool(known)
+
+
+def _is_always_run(context: Context, call: ast.Call) -> bool:
+    """Whether a call stands under no test, and its function is used under none either: called by
+    its name, or handed to what starts a process for each GPU."""
+    if is_optional(context, call):
+        return False
+    function = context.index.function(call)
+    if not isinstance(function, FUNCTIONS):
+        return True
+    uses = [x for x in context.index.names.get(function.name, ()) if isinstance(x.ctx, ast.Load)]
+    return any(not is_optional(context, use) for use in uses)
+
+
+def _shards(context: Context) -> bool:
+    return any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
 
 
 def _always_in_company(context: Context) -> bool:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "SLURM_PROCID")
 """What launchers of several processes set in the environment."""
-_SIZES = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "get_world_size")
-"""How many processes there are: torchrun's variables, and what `torch.distributed` says."""
+_SIZES = ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "get_world_size", "world_size")
+"""How many processes there are: torchrun's variables, and what `torch.distributed` says and is told
+(`init_process_group(world_size=...)`)."""
 _DEPTH = 3
 _OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Eq: ast.NotEq,

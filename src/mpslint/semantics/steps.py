@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.step_calls import called_by_name, calls_a_step
 from mpslint.semantics.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -110,6 +111,8 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
     loops = context.loops
     loop = loops.innermost(node)
     while loop is not None and loops.kind(loop) is LoopKind.NONE:
+        if calls == _CALLS_FOLLOWED and calls_a_step(context, loop):
+            break
         loop = loops.innermost(loop)
     turns: Turns | None = loop
     if loop is None:
@@ -117,7 +120,8 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
         if turns is None and calls:
             return _called_in_training(context, node, calls)
     elif loops.kind(loop) is not LoopKind.TRAIN:
-        return None
+        if calls != _CALLS_FOLLOWED or not calls_a_step(context, loop):
+            return None  # What an epoch of one step calls besides, an evaluation, is no step.
     if turns is None:
         return None
     if not loops.every_step(node, turns) or loops.waits_anyway(turns):
@@ -229,31 +233,6 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
         around = (training(context, site, calls - 1) for site in called_by_name(context, function))
         known[function, calls] = next((turns for turns in around if turns is not None), None)
     return known[function, calls]
-
-
-def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
-    """Calls of `function` that can be of no other: by its name, or by way of `self`."""
-    index = context.index
-    klass = index.parents[function]
-    if isinstance(klass, ast.ClassDef):
-        named: list[ast.Attribute] | list[ast.Name] = [
-            use
-            for use in index.attributes.get(function.name, ())
-            if isinstance(use.value, ast.Name)
-            and use.value.id == "self"
-            and index.within(use, klass)
-        ]
-    else:
-        scope = context.names.scope_of(function)
-        named = [
-            use
-            for use in index.names.get(function.name, ())
-            if context.names.owner(use.id, use) is scope
-        ]
-    for use in named:
-        call = index.parents[use]
-        if isinstance(call, ast.Call) and call.func is use and not index.within(use, function):
-            yield call
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:

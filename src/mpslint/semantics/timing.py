@@ -94,31 +94,52 @@ class Timing:
         """
         return not any(self._work.takes_long(statement) for statement in span.between)
 
+    def is_read(self, span: TimedSpan) -> bool:
+        """Whether anybody looks at the time: not where a function keeps it in a name alone."""
+        kept = self._index.parents[span.difference]
+        function = self._index.function(span.difference)
+        if not isinstance(kept, ast.Assign) or function is None:
+            return True
+        if len(kept.targets) != 1 or not isinstance(kept.targets[0], ast.Name):
+            return True
+        name = kept.targets[0]
+        uses = self._index.names.get(name.id, ())
+        if any(self._index.function(use) is not function for use in uses):
+            return True  # Of another function, or of a nested one: which of them is not asked.
+        return any(
+            binding.value is span.difference
+            for use in uses
+            if isinstance(use.ctx, ast.Load)
+            for binding in self._flow.reaching(use)
+        )
+
     def _find(self) -> Iterator[TimedSpan]:
         reads = {id(read) for read in self.clock_reads}
         for difference in self._index.of(ast.BinOp):
             if not isinstance(difference.op, ast.Sub):
                 continue
-            start = self._read_behind(difference.right, reads)
-            end = self._read_behind(difference.left, reads)
-            if start is None or end is None or start is end:
+            starts = self._reads_behind(difference.right, reads)
+            if len(starts) != 1:
                 continue
-            span = self._span(start, end, difference)
-            if span is not None:
-                yield span
+            for end in self._reads_behind(difference.left, reads):
+                span = self._span(starts[0], end, difference) if end is not starts[0] else None
+                if span is not None:
+                    yield span
 
-    def _read_behind(self, node: ast.expr, reads: set[int]) -> ast.Call | None:
-        """The clock read that `node` is or was assigned from."""
+    def _reads_behind(self, node: ast.expr, reads: set[int]) -> list[ast.Call]:
+        """The clock reads that `node` is or was assigned from: several, where an arm reads the
+        clock again."""
         if isinstance(node, ast.Call):
-            return node if id(node) in reads else None
+            return [node] if id(node) in reads else []
         if isinstance(node, ast.Name):
             bindings = self._flow.reaching(node)
-            if len(bindings) == 1 and isinstance(bindings[0].value, ast.Call):
-                value = bindings[0].value
-                return value if id(value) in reads and bindings[0].kind == "assign" else None
+            given = [item.value for item in bindings if item.kind == "assign"]
+            found = [item for item in given if isinstance(item, ast.Call) and id(item) in reads]
+            return found if len(found) == len(bindings) else []
         if isinstance(node, ast.Attribute):
-            return self._kept_in_attribute(node, reads)
-        return None
+            read = self._kept_in_attribute(node, reads)
+            return [read] if read is not None else []
+        return []
 
     def _kept_in_attribute(self, node: ast.Attribute, reads: set[int]) -> ast.Call | None:
         """`self.start = time.time()` in the same function, where that is the only such."""

@@ -103,7 +103,7 @@ def join(values: list[Value]) -> Value:
         kind,
         devices,
         loss=any(value.loss for value in values),
-        computed=all(value.computed for value in values),
+        computed=all(v.computed for v in values if v.kind is kind or v.kind is not Kind.NUMBER),
         by_use=any(value.by_use for value in values),
     )
 

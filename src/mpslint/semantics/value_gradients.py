@@ -1,4 +1,4 @@
-"""Names that `backward()` is called on: only a tensor can go back through the graph.
+"""Names that `backward()` is called on, scaled or not: only a tensor can go back through the graph.
 
 Where a loss comes from a function out of sight, or is summed up in a loop from the losses of a
 dictionary, nothing at its right side says what it is. What is done with it does.
@@ -37,10 +37,11 @@ class Gradients:
     def _bindings(self) -> set[Binding]:
         found: set[Binding] = set()
         for call in self._index.calls.get("backward", ()):
-            name = call.func.value if isinstance(call.func, ast.Attribute) else None
-            if not isinstance(name, ast.Name) or not _is_of_tensors(call):
+            base = call.func.value if isinstance(call.func, ast.Attribute) else None
+            if base is None or not _is_of_tensors(call):
                 continue
-            if self._has_tensors_uses_only(name):
+            name = _scaled(base)
+            if isinstance(name, ast.Name) and self._has_tensors_uses_only(name):
                 reaching = self._flow.reaching(name)
                 found.update(reaching)
                 found.update(self._only_summand(reaching))
@@ -79,3 +80,18 @@ class Gradients:
 def _is_of_tensors(call: ast.Call) -> bool:
     """`loss.backward()`; what is handed on by position is a gradient or another's loss."""
     return not call.args and all(item.arg in _OF_TENSORS_BACKWARD for item in call.keywords)
+
+
+def _scaled(node: ast.expr) -> ast.expr:
+    """`loss` of `scaler.scale(loss / steps)`: what a scaler takes, and what is divided for the
+    steps over which gradients are summed up, is the tensor that goes back."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "scale" and len(node.args) == 1 and not node.keywords:
+            node = node.args[0]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        return node.left
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        sides = (node.left, node.right)
+        others = [side for side in sides if not isinstance(side, ast.Constant)]
+        return others[0] if len(others) == 1 else node
+    return node

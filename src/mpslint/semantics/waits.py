@@ -15,13 +15,21 @@ if TYPE_CHECKING:
 
 def serves_nothing(context: Context, wait: ast.AST) -> bool:
     """Whether nothing that is seen counts on a wait: no clock is read after it in its function or
-    its turn of a loop, and no copy was left to run beside. A function that ends by waiting serves
-    those who call it."""
+    its turn of a loop, but for a time that nobody uses, and no copy was left to run beside. A
+    function that ends by waiting serves those who call it."""
     following = list(_behind(context, wait))
     if _ends_function(context, wait, following) or _copies_without_waiting(context, wait):
         return False
-    clocks = context.calls_of(*CLOCKS)
+    idle = _read_in_vain(context)
+    clocks = [clock for clock in context.calls_of(*CLOCKS) if clock not in idle]
     return not any(context.index.within(clock, item) for clock in clocks for item in following)
+
+
+def _read_in_vain(context: Context) -> set[ast.Call]:
+    """Clocks that are read for times alone that nobody uses."""
+    spans = context.timing.spans
+    read = {clock for s in spans if context.timing.is_read(s) for clock in (s.start, s.end)}
+    return {clock for s in spans for clock in (s.start, s.end)} - read
 
 
 def _behind(context: Context, wait: ast.AST) -> Iterator[ast.stmt]:

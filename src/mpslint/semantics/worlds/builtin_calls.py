@@ -30,6 +30,7 @@ from mpslint.semantics.worlds.values import (
     one,
     pack,
 )
+from mpslint.semantics.worlds.wrapping import ATTRIBUTE, WRAPPERS, is_wrapped, wraps_on_some
 
 _OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
 
@@ -56,6 +57,8 @@ class BuiltinCalls(Expressions):
             return UNK
         if name == "hasattr" and len(node.args) == 2:
             return self._has_attribute(node, args)
+        if name == "isinstance" and len(args) == 2 and wraps_on_some(args[0]):
+            return is_wrapped(args[0]) if _names_wrapper(args[1]) else UNK
         if name == "getattr" and len(args) >= 2:
             return self._get_attribute(node, args)
         if name == "super":
@@ -99,6 +102,8 @@ class BuiltinCalls(Expressions):
 
     def _has_attribute(self, node: ast.Call, args: list[Value]) -> Value:
         holder, attribute = one(args[0], ALL), node.args[1]
+        if isinstance(attribute, ast.Constant) and attribute.value == ATTRIBUTE:
+            return is_wrapped(args[0]) if wraps_on_some(args[0]) else UNK
         if holder.kind == NAME and str(holder.v).partition(".")[0] == "torch":
             if not isinstance(attribute, ast.Constant):
                 return UNK
@@ -123,6 +128,16 @@ class BuiltinCalls(Expressions):
         if len(args) > 2 and holds_device(args[2]):
             return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else atom, args[2])
         return UNK
+
+
+def _names_wrapper(value: Value) -> bool:
+    """Whether this is a wrapper's class, or one of several of which one is."""
+    return any(
+        atom.v in WRAPPERS
+        if atom.kind == NAME
+        else atom.kind == SEQUENCE and any(map(_names_wrapper, atom.v))
+        for _, atom in cases_of(value)
+    )
 
 
 def _is_zero(atom: Atom) -> bool:

@@ -14,8 +14,10 @@ from mpslint.facts.priors import (
     matches,
     wide_of,
 )
+from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.fallbacks import replaced_inside
 from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
@@ -220,7 +222,9 @@ class Calls(DeferredCalls):
                 self.kept(value, "")
         if function.home is not self:
             # What is chosen here is told here: that file knows its parameter only.
-            self.given_away(node, args, keywords)
+            own = replaced_inside(function, given, MAX_DEPTH)
+            told = {name: value for name, value in keywords.items() if id(value) not in own}
+            self.given_away(node, [value for value in args if id(value) not in own], told)
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)

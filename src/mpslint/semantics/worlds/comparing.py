@@ -22,6 +22,7 @@ from mpslint.semantics.worlds.values import (
     SOME,
     TENSOR,
     UNKNOWN,
+    AsIs,
     Atom,
     cases_of,
     text_of,
@@ -184,6 +185,8 @@ def _device_is(a: Atom, b: Atom, worlds: int) -> Answer:
             if other.maybe:
                 return _unknown_is(known.v, worlds)
         if a.v == b.v == "cuda":
+            if isinstance(a.node, AsIs) or isinstance(b.node, AsIs):
+                return [(worlds, True)]
             # Off CUDA a literal "cuda" counts as repaired: it has been told of.
             return [(worlds & NVIDIA, True), (worlds & ~NVIDIA, False)]
         return [(worlds, bool(a.v == b.v))]

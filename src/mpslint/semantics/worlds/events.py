@@ -33,6 +33,7 @@ class Kind(enum.Enum):
     READ = "NumPy asks for the memory of a tensor"
     PINNED = "memory is pinned"
     OPERATOR = "an operator or a module of torch runs on tensors"
+    UNWRAPPED = "the module inside a wrapper is asked for, of one that only CUDA wraps"
     NAMED = "a device, or a dtype of 16 bits, is written out"
     OVERWRITTEN = "a device that was chosen is replaced before anything is placed with it"
     BACKEND = "a process group is given its backend"

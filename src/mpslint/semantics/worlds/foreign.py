@@ -62,7 +62,9 @@ def _without_places(atom: Atom, ours: Container[object], depth: int) -> Atom:
         if not depth:
             return UNK
         return atom.but(v=_parts(kind, atom.v, ours, depth - 1), **_kept(atom, ours))
-    if atom is BOT or not (atom.tests or atom.node is not None or atom.symbol is not None):
+    if atom is BOT or not (
+        atom.tests or atom.node is not None or atom.symbol is not None or atom.wrapped is not None
+    ):
         return atom
     return atom.but(**_kept(atom, ours))
 
@@ -89,4 +91,5 @@ def _kept(atom: Atom, ours: Container[object]) -> dict[str, Any]:
     elif node not in ours:
         node = None
     tests = frozenset(test for test in atom.tests if test in ours)
-    return {"tests": tests, "node": node, "symbol": None}
+    wrapped = atom.wrapped if atom.wrapped in ours else None
+    return {"tests": tests, "node": node, "symbol": None, "wrapped": wrapped}

@@ -22,6 +22,7 @@ from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Env, Frame, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
+from mpslint.semantics.worlds.wrapping import ATTRIBUTE
 
 # Fact: Python's grammar, the statement `global`.
 _GLOBAL = re.compile(rb"^[ \t]+global[ \t]+([\w, \t]+)", re.M)
@@ -113,6 +114,8 @@ class Interpreter(Rebinding, Methods):
         if self._lines is None:
             lines = self._text_lines if self._text_lines is not None else Lines(self._text)
             names = [*_names_of_torch(self.tree), *self._own_kernels()]
+            if b"DataParallel" in self._text:
+                names.append(f".{ATTRIBUTE}")
             self._lines = lines.speaking(names)
         return matters(node, self._lines)
 

@@ -86,6 +86,12 @@ def join(a: Atom, b: Atom) -> Atom:
         return a
     if a is BOT:
         return b
+    found = _joined(a, b)
+    wrapped = a.wrapped or b.wrapped
+    return found if found.wrapped is wrapped else found.but(wrapped=wrapped)
+
+
+def _joined(a: Atom, b: Atom) -> Atom:
     if a.kind == b.kind and a.kind in (DEVICE, TENSOR, MODULE, CONST) and same_payload(a, b):
         if a.tests == b.tests and a.node is b.node and a.maybe == b.maybe:
             return a if a.scalar >= b.scalar else b

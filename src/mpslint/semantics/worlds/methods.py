@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.arrays import Arrays
+from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -14,6 +15,7 @@ from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.torch_calls import TorchCalls
 from mpslint.semantics.worlds.values import (
     ARRAY,
+    BARE,
     BOT,
     CONST,
     DEVICE,
@@ -113,7 +115,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     # moves
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
-        self.emit(Kind.MOVED, node, value=base)
+        empty = atom.kind == INSTANCE and atom.v.module and holds_nothing(atom.v)
+        self.emit(Kind.MOVED, node, value=Atom(MODULE, ("cpu", BARE)) if empty else base)
         if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
@@ -169,7 +172,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self._sent(node, Atom(TENSOR, ("?", dtype)))
         return lift(
             lambda atom: (
-                Atom(atom.kind, (atom.v[0], dtype), None, atom.tests, scalar=atom.scalar)
+                atom.but(v=(atom.v[0], dtype), node=None, maybe=False)
                 if atom.kind in (TENSOR, MODULE)
                 else atom.but(placed=(where(atom) or "?", dtype))
                 if atom.kind == INSTANCE

@@ -35,6 +35,7 @@ from mpslint.semantics.worlds.values import (
     device,
     tensor,
 )
+from mpslint.semantics.worlds.wrapping import ATTRIBUTE, Wrapping, wraps_on_some
 
 _OF_PYTHON = frozenset(dir(builtins))
 _BUILTINS = frozenset(facts.LOOKERS | facts.EXITS | facts.ERRORS | {"super", "__import__"})
@@ -44,7 +45,7 @@ _SOMEBODYS = device("?", maybe=True)
 """The device of something unknown. A tensor has one, but `args.device` may be None as well."""
 
 
-class Names(Conditions):
+class Names(Wrapping, Conditions):
     global_reads: set[str]
     """Names of the module that are read."""
     rebound: frozenset[str]
@@ -146,6 +147,8 @@ class Names(Conditions):
             if name == "is_cuda":
                 self.cuda_tests.add(node)
             return self.on(base, name[3:], node)
+        if name == ATTRIBUTE and wraps_on_some(base):
+            return self.inside(base, node)
         if base.__class__ is Atom:
             return self.member(base, name, node)
         return by_world(lambda worlds, atom: self.member(atom, name, node), base)

@@ -195,7 +195,7 @@ class Placing(Core):
             kind = MODULE if what.kind == MODULE else TENSOR
             maybe = what.maybe and dtype is None and what.kind in (ARRAY, TENSOR)
             here = (where(to) or "?", dtype or old)
-            return Atom(kind, here, None, tests, maybe, scalar=what.scalar)
+            return Atom(kind, here, None, tests, maybe, scalar=what.scalar, wrapped=what.wrapped)
 
         return lift(move, base, place)
 

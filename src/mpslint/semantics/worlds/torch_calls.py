@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, names_process
@@ -16,6 +17,7 @@ from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
+    BOT,
     CONST,
     DEVICE,
     FILE,
@@ -45,6 +47,7 @@ from mpslint.semantics.worlds.values import (
     text_of,
     truth,
 )
+from mpslint.semantics.worlds.wrapping import WRAPPERS
 
 LOADERS = {
     "torch.load": 1,
@@ -135,8 +138,8 @@ class TorchCalls(Makers, Calls):
             return self.make_tensor(last, node, args, keywords)
         if short in facts.LEGACY_FACTORIES:
             return tensor("cpu", facts.TYPES.get(short, "float32"))
-        if short == "nn.DataParallel" or short == "nn.parallel.DataParallel":
-            return args[0] if args else UNK
+        if name in WRAPPERS:
+            return lift(partial(_within, node), args[0]) if args else UNK
         if short.startswith("nn.") and last[:1].isupper() and not short.startswith(_NOT_MODULES):
             return self.make_module(last, node, args, keywords)
         if last == "Parameter":
@@ -339,3 +342,7 @@ def process_number(node: ast.expr) -> bool:
         if word is not None and names_process(word):
             return True
     return False
+
+
+def _within(wrapper: ast.Call, atom: Atom) -> Atom:
+    return atom if atom is BOT else atom.but(wrapped=wrapper)

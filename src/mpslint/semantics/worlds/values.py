@@ -68,7 +68,9 @@ BARE = "bare"
 class Atom:
     """A value as it is in some worlds."""
 
-    __slots__ = ("kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "v")
+    __slots__ = (
+        "kind", "made", "maybe", "node", "placed", "scalar", "symbol", "tests", "v", "wrapped",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -81,6 +83,7 @@ class Atom:
         symbol: Symbol | None = None,
         placed: Placed = None,
         scalar: bool = False,
+        wrapped: ast.Call | None = None,
     ) -> None:
         self.kind = kind
         self.v = v
@@ -99,6 +102,8 @@ class Atom:
         """Of an object of a class that is a module: where it was moved, and its dtype."""
         self.scalar = scalar
         """A tensor that may be without dimensions: it may meet tensors of other devices."""
+        self.wrapped = wrapped
+        """The `DataParallel(...)` that it stands in, at least on some way: it has a `.module`."""
 
     def but(self, **changed: Any) -> Atom:
         """The same but for these fields."""
@@ -106,6 +111,7 @@ class Atom:
         new.kind, new.v, new.node = self.kind, self.v, self.node
         new.tests, new.maybe, new.made = self.tests, self.maybe, self.made
         new.symbol, new.placed, new.scalar = self.symbol, self.placed, self.scalar
+        new.wrapped = self.wrapped
         for name, value in changed.items():
             setattr(new, name, value)
         return new
@@ -173,6 +179,7 @@ def same(a: Atom, b: Atom) -> bool:
         and a.made == b.made
         and a.placed == b.placed
         and a.scalar == b.scalar
+        and a.wrapped is b.wrapped
     )
 
 
@@ -288,6 +295,10 @@ def moved(atom: Atom, to: str) -> Atom:
     if atom.kind == INSTANCE:
         return atom.but(placed=(to, dtype_of(atom)))
     return atom.but(v=(to, *atom.v[1:]))
+
+
+class AsIs(ast.Constant):
+    """A device written out, in a trial: one that the machine lacks is not taken for mended."""
 
 
 def places(atom: Atom) -> tuple[ast.expr, ...]:

@@ -1,0 +1,195 @@
+"""Numbers that a loop reads at each turn only to add them up, or to keep them for after it.
+
+`correct += (scores.argmax(1) == y).sum().item()` needs no number before the loop is over: the sum
+can stay on the device and be read once. That is so in an evaluation as in training. It is not so
+where the turn itself asks for the number, shows it, or waits for something else that it needs.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.loops import Loop, LoopKind
+from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.steps import is_device_tensor
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_GATHERERS = frozenset({"append", "extend", "update", "add"})
+"""Methods of lists and of meters that keep what they are given and return nothing."""
+_CONVERSIONS = ("float", "int", "round")
+_READS = ("item", "cpu", "tolist", "numpy", "to")
+_HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG})
+_NAMES_FOLLOWED = 2
+"""`hits = x.sum().item()`, `share = hits / n`, and the sum: more is not seen in real code."""
+_BUSY = "gathering.busy"
+
+
+def gathered(context: Context, read: ast.expr) -> Loop | None:
+    """The loop that works on a device without training, and reads `read` at each turn for nothing
+    but a sum, a mean or a list; None where there is no such loop."""
+    loops = context.loops
+    loop = loops.innermost(read)
+    while loop is not None and loops.kind(loop) is LoopKind.NONE:
+        loop = loops.innermost(loop)
+    if loop is None or loops.kind(loop) not in (LoopKind.EVAL, LoopKind.DEVICE):
+        return None
+    if not loops.every_step(read, loop) or loops.waits_anyway(loop):
+        return None
+    if not _is_gathered(context, read, loop, _NAMES_FOLLOWED) or _needs_others(context, loop):
+        return None
+    return loop
+
+
+def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bool:
+    """Whether the value of `node` goes into a sum or a container, and nowhere else."""
+    parents = context.index.parents
+    child: ast.AST = node
+    parent = parents[child]
+    while _passes_on(context, parent, child):
+        child, parent = parent, parents[parent]
+    if isinstance(parent, ast.keyword):
+        child, parent = parent, parents[parent]
+    if isinstance(parent, ast.AugAssign):
+        kept = isinstance(parent.op, ast.Add) and child is parent.value
+        return kept and _is_only_kept(context, parent.target, parent, loop)
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        target = parent.targets[0]
+        if isinstance(target, ast.Subscript):
+            return _is_only_kept(context, target.value, parent, loop)
+        if not isinstance(target, ast.Name):
+            return False
+        if any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(parent.value)):
+            return _is_only_kept(context, target, parent, loop)
+        return bool(names) and _goes_on(context, target, parent, loop, names - 1)
+    receiver = _receiver(context, parent, child, _GATHERERS)
+    return receiver is not None and _is_only_kept(context, receiver, parent, loop)
+
+
+def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
+    """Whether `parent` is the number in another form, or reckoned from it."""
+    if isinstance(parent, ast.Call):
+        builtin = isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS
+        return builtin and child in parent.args
+    if isinstance(parent, ast.BinOp):
+        return isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
+    return isinstance(parent, ast.UnaryOp | ast.Tuple | ast.List) and not isinstance(
+        getattr(parent, "op", None), ast.Not
+    )
+
+
+def _receiver(
+    context: Context, call: ast.AST, given: ast.AST, methods: frozenset[str]
+) -> ast.expr | None:
+    """`losses` of the statement `losses.append(number)`."""
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+        return None
+    if call.func.attr not in methods or given is call.func:
+        return None
+    if not isinstance(context.index.parents[call], ast.Expr):
+        return None
+    return call.func.value
+
+
+def _goes_on(
+    context: Context, target: ast.Name, statement: ast.stmt, loop: Loop, names: int
+) -> bool:
+    """Whether all that the loop makes of the number that `target` is given is gathered."""
+    kept = False
+    for use in context.index.names.get(target.id, ()):
+        if not isinstance(use.ctx, ast.Load) or not context.index.within(use, loop):
+            continue
+        if all(binding.node is not statement for binding in context.flow.reaching(use)):
+            continue
+        if not context.loops.every_step(use, loop):
+            continue
+        if not _is_gathered(context, use, loop, names):
+            return False
+        kept = True
+    return kept
+
+
+def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Loop) -> bool:
+    """Whether the turns of the loop add to `sink`, and ask nothing of it but under a test of the
+    step."""
+    while isinstance(sink, ast.Subscript):
+        sink = sink.value
+    uses: list[ast.Name] | list[ast.Attribute]
+    if isinstance(sink, ast.Name):
+        uses = context.index.names.get(sink.id, [])
+    elif isinstance(sink, ast.Attribute):
+        spelled = ast.unparse(sink)
+        same = context.index.attributes.get(sink.attr, ())
+        uses = [use for use in same if ast.unparse(use) == spelled]
+    else:
+        return False
+    return all(
+        context.index.within(use, own)
+        or _keeps(context, use)
+        or not context.loops.every_step(use, loop)
+        for use in uses
+        if context.index.within(use, loop)
+    )
+
+
+def _keeps(context: Context, use: ast.expr) -> bool:
+    """Whether `use` is added to, or bound anew."""
+    node: ast.expr = use
+    parent = context.index.parents[node]
+    while isinstance(parent, ast.Subscript) and parent.value is node:
+        node, parent = parent, context.index.parents[parent]
+    if isinstance(getattr(node, "ctx", None), ast.Store):
+        return True
+    if isinstance(parent, ast.Attribute) and parent.attr in _GATHERERS:
+        call = context.index.parents[parent]
+        return isinstance(call, ast.Call) and call.func is parent
+    return False
+
+
+def _needs_others(context: Context, loop: Loop) -> bool:
+    """Whether each turn waits for something that it needs itself: then what is read beside it
+    costs nothing more."""
+    known: dict[Loop, bool]
+    known = context.memo.setdefault(_BUSY, {})  # type: ignore[assignment]
+    if loop not in known:
+        known[loop] = any(_needs(context, node, loop) for node in ast.walk(loop))
+    return known[loop]
+
+
+def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
+    if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
+        return is_device_tensor(context, node.test) and context.loops.every_step(node.test, loop)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr not in _READS:
+        return False
+    if node.func.attr == "to" and not has_host_copy(node):
+        return False
+    value = context.values.of(node.func.value)
+    copied = has_host_copy(node.func.value)
+    if not copied and (value.on_cpu or value.kind in _HOST_KINDS):
+        return False
+    if context.index.enclosing(node, *FUNCTIONS, ast.Lambda) is not context.index.enclosing(
+        loop, *FUNCTIONS, ast.Lambda
+    ):
+        return False
+    if not context.loops.every_step(node, loop):
+        return False
+    return not _is_gathered(context, _whole(context, node), loop, _NAMES_FOLLOWED)
+
+
+def _whole(context: Context, node: ast.expr) -> ast.expr:
+    """The chain of attributes and calls that `node` begins: `x.cpu().numpy()`."""
+    while True:
+        parent = context.index.parents[node]
+        chained = isinstance(parent, ast.Attribute) or (
+            isinstance(parent, ast.Call) and parent.func is node
+        )
+        if not chained:
+            return node
+        assert isinstance(parent, ast.expr)
+        node = parent

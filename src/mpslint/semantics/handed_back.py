@@ -1,0 +1,100 @@
+"""What calls out of sight hand back, where they are given tensors of a device.
+
+`top1, top5 = accuracy(scores, y)` and `losses = criterion(scores, y)` are computed where `scores`
+lies, whoever wrote them; so are the losses that a dictionary holds by name.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.steps import is_device_tensor
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_CALLS_FOLLOWED = 3
+"""`for name, loss in reduced(criterion(scores, y)).items()`: more is not seen in real code."""
+_OF_TABLES = ("items", "values")
+
+
+def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS_FOLLOWED) -> bool:
+    """Whether all that gives `name` its value is a call that works on tensors of a device, or a
+    walk through what such a call hands back."""
+    bindings = context.flow.reaching(name)
+    return (
+        bool(bindings)
+        and not _has_own_backward(context, name)
+        and all(
+            (
+                item.kind in ("assign", "unpack")
+                and isinstance(item.value, ast.Call)
+                and works_on_device(context, item.value, depth)
+            )
+            or (
+                item.kind == "for"
+                and item.value is not None
+                and _walks_through(context, item.value, name.id, item.node, depth)
+            )
+            for item in bindings
+        )
+    )
+
+
+def _has_own_backward(context: Context, name: ast.Name) -> bool:
+    """Whether what is named is an object of somebody's: `error.backward(x)` is given its input."""
+    scope = context.names.owner(name.id, name)
+    return any(
+        bool(call.args)
+        and isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Name)
+        and call.func.value.id == name.id
+        and context.names.owner(name.id, call.func.value) is scope
+        for call in context.index.calls.get("backward", ())
+    )
+
+
+def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOWED) -> bool:
+    """Whether a call is given a tensor of a device."""
+    for item in call.args:
+        value = context.values.of(item)
+        if is_device_tensor(context, item):
+            return True
+        if value.kind is Kind.TENSOR and context.placement.on_accelerator(item):
+            return True
+        if depth and value.kind is Kind.UNKNOWN:
+            if isinstance(item, ast.Call) and works_on_device(context, item, depth - 1):
+                return True
+    return False
+
+
+def _walks_through(context: Context, table: ast.expr, name: str, node: ast.AST, depth: int) -> bool:
+    """Whether `name` is a value (not a key) of a table of tensors of a device."""
+    if not depth or not isinstance(table, ast.Call) or table.args or table.keywords:
+        return False
+    if not isinstance(table.func, ast.Attribute) or table.func.attr not in _OF_TABLES:
+        return False
+    target = getattr(node, "target", None)
+    if table.func.attr == "items":
+        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+            return False
+        target = target.elts[1]
+    if not isinstance(target, ast.Name) or target.id != name:
+        return False
+    whole = table.func.value
+    if isinstance(whole, ast.Call):
+        return any(_is_table(context, item, depth - 1) for item in whole.args) or works_on_device(
+            context, whole, depth - 1
+        )
+    return _is_table(context, whole, depth - 1)
+
+
+def _is_table(context: Context, node: ast.expr, depth: int) -> bool:
+    """Whether `node` is a name for what a call on tensors of a device, or of a model, returns."""
+    if not isinstance(node, ast.Name):
+        return False
+    return is_device_tensor(context, node) or (
+        bool(depth) and comes_from_device_work(context, node, depth)
+    )

@@ -1,0 +1,60 @@
+"""What a module of a project can take from another by a text: `getattr(module, name)`,
+`eval(name)`, `import_module(name)`. None of them reaches further than what the module has bound.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+
+_LOOKED_UP = re.compile(
+    rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
+    rb"|\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
+)
+"""Python's ways to take a name from a text, but for attributes of one's own, and for a text that
+is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
+_LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
+_IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
+_IMPORTING = (b"import_module(", b"__import__(")
+"""Without one of these words the expression, which is tried at each word of a text, finds none."""
+
+
+def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
+    """Whether the module at `other` takes names from texts, and `name` of the file at `path` may be
+    one of them: it has that by its name, by a star, or has the module itself, or its package."""
+    data = modules.text(other) or b""
+    folder, own = os.path.split(path)
+    if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
+        stems = os.path.splitext(own)[0], os.path.basename(folder)
+        return any(stem.encode("utf-8", "replace") in data for stem in stems)
+    if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
+        return False
+    tree = modules.tree(other)
+    if tree is None:
+        return True
+    meant = {path, os.path.join(folder, "__init__.py")}
+
+    def is_meant(module: str) -> bool:
+        return modules.find(other, module)[0] in meant
+
+    for item in ast.walk(tree):
+        if isinstance(item, ast.Import) and any(is_meant(alias.name) for alias in item.names):
+            return True
+        if isinstance(item, ast.ImportFrom):
+            module = "." * item.level + (item.module or "")
+            dot = "" if module.endswith(".") else "."
+            for alias in item.names:
+                if alias.name in ("*", name) and is_meant(module):
+                    return True
+                if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
+                    return True
+    return False
+
+
+def _has(data: bytes, words: tuple[bytes, ...]) -> bool:
+    return any(word in data for word in words)

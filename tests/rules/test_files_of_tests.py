@@ -1,0 +1,46 @@
+"""What tests of the user's do for themselves is told only where it is a fault of theirs."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+UNLIMITED = 'import os\n\nos.environ["PYTORCH_MPS_HIGH_WATERMARK_RATIO"] = "0.0"\n\nimport torch\n'
+SEEDED = """
+import torch
+
+
+def test_crop(crop, image):
+    torch.cuda.manual_seed(0)
+    crop(image)
+"""
+MOVED = SEEDED.replace("crop(image)\n", "crop(torch.rand(3).to('mps'))\n")
+
+
+def codes(path: str, text: str) -> list[str]:
+    found = lint(SourceFile(path, text.encode()), Settings(select=("MPS204", "MPS701")))
+    return [finding.code for finding in found]
+
+
+@pytest.mark.parametrize("path", ["tests/conftest.py", "test_model.py", "model_test.py"])
+def test_small_tests_may_have_all_memory(path: str) -> None:
+    assert codes(path, UNLIMITED) == []
+
+
+def test_a_program_may_not() -> None:
+    assert codes("train.py", UNLIMITED) == ["MPS701"]
+
+
+def test_a_test_that_puts_nothing_on_a_device_has_nothing_to_seed_there() -> None:
+    assert codes("tests/test_crop.py", SEEDED) == []
+
+
+def test_one_that_does_seeds_the_wrong_device() -> None:
+    assert codes("tests/test_crop.py", MOVED) == ["MPS204"]
+
+
+def test_helpers_seed_for_whoever_calls_them() -> None:
+    assert codes("seeding.py", SEEDED) == ["MPS204"]

@@ -1,0 +1,79 @@
+"""Where else a finding says that a Mac cannot pass."""
+
+from __future__ import annotations
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+
+def related(code: str, program: str) -> list[int]:
+    (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=(code,)))
+    return [label.row for label in finding.labels]
+
+
+def test_a_count_of_no_gpus_points_at_the_batches_that_are_empty_by_it() -> None:
+    program = """\
+import torch
+from torch.utils.data import DataLoader
+def loaders(args, data):
+    gpus = torch.cuda.device_count()
+    args.size = args.batch_size * gpus
+    return DataLoader(data, batch_size=args.size)
+"""
+    assert related("MPS206", program) == [6]
+
+
+def test_a_count_that_does_harm_on_its_own_line_points_nowhere() -> None:
+    program = """\
+import torch
+def share(size):
+    return size // torch.cuda.device_count()
+"""
+    assert related("MPS206", program) == []
+
+
+REFUSING = """\
+import sys
+import torch
+def main(args, model):
+    if not torch.cuda.is_available():
+        sys.exit(1)
+    {between}
+    torch.cuda.set_device(args.gpu)
+    model.cuda()
+"""
+
+
+def test_a_refusal_points_at_the_gpu_that_is_set_behind_it() -> None:
+    assert related("MPS118", REFUSING.replace("{between}", "print(args)")) == [7]
+
+
+def test_a_refusal_does_not_point_at_what_is_dealt_with() -> None:
+    program = REFUSING.replace("    {between}\n", "").replace(
+        "    torch.cuda.set_device(args.gpu)\n",
+        "    try:\n        torch.cuda.set_device(args.gpu)\n"
+        "    except RuntimeError:\n        print(args)\n",
+    )
+    assert related("MPS118", program) == []
+
+
+SCATTERED = """\
+import torch
+def validate(loader, network, criterion):
+    network.eval()
+    for inputs, targets in loader:
+        targets = targets.cuda()
+        loss = criterion(network(inputs), targets)
+def main(loader, net, criterion):
+    validate(loader, {wrapped}, criterion)
+"""
+
+
+def test_a_batch_that_only_a_wrapper_moves_is_pointed_at_where_its_other_part_is_moved() -> None:
+    program = SCATTERED.replace("{wrapped}", "torch.nn.DataParallel(net)")
+    assert related("MPS102", program) == [6]
+
+
+def test_a_batch_that_no_wrapper_moves_is_not_pointed_at() -> None:
+    assert related("MPS102", SCATTERED.replace("{wrapped}", "net")) == []

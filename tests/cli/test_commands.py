@@ -50,7 +50,7 @@ def test_a_mistyped_command_is_named_with_a_close_match(cli: Cli) -> None:
         (["check", "--selct", "MPS1"], "no such option"),
         (["check", "--output-format", "xml"], "invalid choice"),
         (["check", "--jobs", "0"], "expected a number of processes, not '0'"),
-        (["fix", "--steps", "many", "a.py"], "expected a whole number, not 'many'"),
+        (["fix", "--steps", "many", "a.py"], "expected a whole number above 0, not 'many'"),
         (["fix", "--timeout", "-1", "a.py"], "expected a number of seconds, not '-1'"),
         (["fix", "--device", "tpu", "a.py"], "expected a list of cpu, mps, cuda, not 'tpu'"),
         (["check", "--min-torch", "new"], "'min-torch' must be a torch version"),

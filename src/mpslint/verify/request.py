@@ -60,17 +60,21 @@ class Request:
         """The same request; raises BadRequest, naming the value and the way out, when it makes no
         sense.
         """
+        if os.path.isdir(self.script):
+            raise BadRequest(f"{self.script}: is a folder; name the script in it that is to be run")
         if not os.path.isfile(self.script):
             raise BadRequest(f"{self.script}: no such script; name the file that is to be run")
         if self.original is not None and not os.path.isfile(self.original):
-            raise BadRequest(f"{self.original}: no such file; it should hold the original script")
+            what = "is a folder" if os.path.isdir(self.original) else "no such file"
+            raise BadRequest(f"{self.original}: {what}; it should be the original script")
         if no_script := _no_python(self.script):
             raise BadRequest(
                 f"{self.script}: no Python script ({no_script}); name the .py file that is to run"
             )
         if self.python is not None and shutil.which(self.python) is None:
+            what = "is a folder" if os.path.isdir(self.python) else "no program of that name"
             raise BadRequest(
-                f"--python {self.python}: no program of that name; name a Python that has torch, "
+                f"--python {self.python}: {what}; name a Python that has torch, "
                 "or leave the option out for the active one"
             )
         for device in self.devices:

@@ -301,8 +301,14 @@ def test_results_that_cannot_be_written_or_would_go_over_code_are_refused_first(
         (["folder"], "is a folder; name the script in it that is to be run"),
         (["train.py", "--original", "folder"], "folder: is a folder; it should be the original"),
         (["train.py", "--original", "no.py"], "no.py: no such file; it should be the original"),
-        (["train.py", "--python", "no"], "no: no program that can be run; name a Python, such as"),
-        (["train.py", "--python", "folder"], "folder: is a folder; name a Python, such as .venv"),
+        (
+            ["train.py", "--python", "no"],
+            "--python no: no program of that name; name a Python that",
+        ),
+        (
+            ["train.py", "--python", "folder"],
+            "--python folder: is a folder; name a Python that has",
+        ),
     ],
 )
 def test_what_cannot_be_run_is_told_before_a_run_is_announced(

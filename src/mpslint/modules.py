@@ -205,9 +205,7 @@ class Modules:
 
     def imported_by(self, path: str) -> frozenset[bytes]:
         """All names on the lines by which a module imports."""
-        lines = (line.lstrip() for line in (self._read(path) or b"").split(b"\n"))
-        found = [line for line in lines if line.startswith((b"import ", b"from "))]
-        return frozenset(names_in(b"\n".join(found)))
+        return imported_words(self._read(path) or b"")
 
     @property
     def looked_at(self) -> int:
@@ -299,6 +297,13 @@ def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> No
     while len(known) >= most:
         del known[next(iter(known))]
     known[path] = value
+
+
+def imported_words(data: bytes) -> frozenset[bytes]:
+    """All names on the lines by which a text imports."""
+    lines = (line.lstrip() for line in data.split(b"\n"))
+    found = [line for line in lines if line.startswith((b"import ", b"from "))]
+    return frozenset(names_in(b"\n".join(found)))
 
 
 def is_foreign(qualified: str) -> bool:

@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSettings
-from mpslint.modules import Modules, package_root, project_roots
+from mpslint.import_places import imports_shown, is_part_of_name
+from mpslint.modules import Modules, package_root
 from mpslint.neighbours import Neighbours
 from mpslint.patterns.styles import helper_lines
 from mpslint.semantics.context import Context
@@ -129,9 +130,11 @@ class Project(Neighbours):
         helper, path = self.helper_path, os.path.abspath(context.source.path)
         if helper is None or helper == path:
             return None
-        own = package_root(path)
-        around = project_roots(self._settings)
-        roots = [own, *(root for root in around if imports_from(context, root))]
+        own, top = package_root(path), os.path.abspath(self._settings.root or ".")
+        shown = imports_shown(context, top)
+        roots = [one.root for one in shown]
+        if not any(is_part_of_name(one, own) for one in shown):
+            roots.insert(0, own)
         for root in roots:
             if os.path.commonpath([root, helper]) == root:
                 parts = os.path.splitext(os.path.relpath(helper, root))[0].split(os.sep)
@@ -179,20 +182,3 @@ def _absolute_imports(context: Context) -> list[str]:
     plain = [alias.name for item in context.index.of(ast.Import) for alias in item.names]
     items = context.index.of(ast.ImportFrom)
     return plain + [item.module or "" for item in items if not item.level]
-
-
-def imports_from(context: Context, root: str) -> bool:
-    """Whether the file imports, by absolute names, something that lies in the folder `root`."""
-    for _, binding in context.names.every_binding():
-        if binding.kind != "import" or not binding.qualified:
-            continue
-        top = binding.qualified.split(".")[0]
-        if top and lies_in(root, top):
-            return True
-    return False
-
-
-def lies_in(root: str, name: str) -> bool:
-    """Whether a folder holds a module or package of this name."""
-    path = os.path.join(root, name)
-    return os.path.isfile(f"{path}.py") or os.path.isdir(path)

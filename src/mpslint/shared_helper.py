@@ -7,19 +7,20 @@ it, and used as the setting `helper-module` has it.
 
 from __future__ import annotations
 
-import ast
 import os
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
-from mpslint.project import lies_in
+from mpslint.files import files_below, read_regular
+from mpslint.import_places import places
+from mpslint.modules import imported_words
 from mpslint.semantics.context import Context
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from mpslint.fixer import Made
+    from mpslint.import_places import Places
     from mpslint.project import Project
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -29,7 +30,8 @@ _LEAST = 3
 _NAMES = ("device.py", "devices.py", "torch_device.py")
 _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 """What all stands in the text of a selection."""
-_INSTALLED = ("setup.py", "setup.cfg", "pyproject.toml")
+_MOST_FILES, _MAX_BYTES = 5000, 1 << 20
+"""So many modules of a project are asked whom they import, none larger than this."""
 
 
 def selects_anew(made: Made) -> bool:
@@ -46,101 +48,109 @@ def shared(
     project_of: Callable[[Settings, dict[str, bytes]], Project],
 ) -> dict[str, Settings]:
     """For files that would get a selection each the settings by which they share one; empty where
-    they are few, or have no folder in common that they can import it from."""
+    they are few, or have no place in common that they can import it from."""
     found: dict[str, Settings] = {}
     by_settings: dict[Settings, list[str]] = {}
     for path, (_, settings) in selecting.items():
         if settings.style == "inline" and settings.helper_module is None:
             by_settings.setdefault(settings, []).append(path)
     for settings, paths in by_settings.items():
-        helper = _place(paths) if len(paths) >= _LEAST else None
-        if helper is None:
-            continue
-        sharing = settings._replace(helper_module=helper)
-        try:
-            project = project_of(sharing, {})
-        except MpslintError:  # outside of the settings' folder
+        if len(paths) < _LEAST:
             continue
         contexts = []
         for path in paths:
             source = selecting[path][0]
-            contexts.append(Context(source, source.parse(), sharing, project))
-        names = {one.source.path: _imported_as(one, contexts, project, helper) for one in contexts}
-        # Two names for one module are two ideas of where a program of the project starts.
-        known = Counter(name for name in names.values() if name is not None)
-        usual = known.most_common(1)[0][0] if known else None
-        able = [path for path in paths if usual is not None and names[path] == usual]
-        if len(able) >= _LEAST:
-            found.update(dict.fromkeys(able, sharing))
+            contexts.append(Context(source, source.parse(), settings))
+        for helper, root, group in _groups(contexts, settings):
+            sharing = settings._replace(helper_module=helper)
+            try:
+                project = project_of(sharing, {})
+            except MpslintError:  # outside of the settings' folder
+                continue
+            name = os.path.splitext(os.path.relpath(helper, root))[0].replace(os.sep, ".")
+            able = [one for one in group if project.helper_name(one) == name]
+            if len(able) >= _LEAST:
+                found.update((one.source.path, sharing) for one in able)
     return found
 
 
-def _place(paths: Iterable[str]) -> str | None:
-    """The file to make: in the folder that holds all others, under a name that is free."""
-    folder = os.path.commonpath([os.path.dirname(os.path.abspath(path)) for path in paths])
+def _groups(
+    contexts: list[Context], settings: Settings
+) -> Iterator[tuple[str, str, list[Context]]]:
+    """The helpers to make, each with the folder that names start at and the files that can import
+    it from there. Two names for one module are two ideas of where a program starts."""
+    top = os.path.abspath(settings.root or ".")
+    modules = _modules_below(top)
+    left = {one: _places(one, contexts, top, modules) for one in contexts if _is_module(one)}
+    while len(left) >= _LEAST:
+        best: tuple[str, str, list[Context]] | None = None
+        roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
+        packages = sorted({name for one in left.values() for name in one.packages}, key=len)
+        for start in (*roots, *packages):
+            root = start if start in roots else os.path.dirname(start)
+            group = [
+                one
+                for one, known in left.items()
+                if root in known.roots or (start != root and start in known.packages)
+            ]
+            if best is None or len(group) > len(best[2]):
+                helper = _place(start, group) if len(group) >= _LEAST else None
+                if helper is not None:
+                    best = helper, root, group
+        if best is None:
+            return
+        yield best
+        left = {one: known for one, known in left.items() if one not in best[2]}
+
+
+def _is_module(context: Context) -> bool:
+    return not context.source.path.endswith(".ipynb")
+
+
+def _places(
+    context: Context,
+    contexts: list[Context],
+    top: str,
+    modules: Mapping[str, frozenset[bytes]],
+) -> Places:
+    others = [one for one in contexts if one is not context]
+    above = _is_imported(context, modules)
+    return places(context, others, top, is_imported_from_above=above)
+
+
+def _is_imported(context: Context, modules: Mapping[str, frozenset[bytes]]) -> bool:
+    """Whether some module of the project may import a file by a name that its folder is part of."""
+    path = os.path.abspath(context.source.path)
+    folder, name = os.path.split(path)
+    words = {os.path.splitext(name)[0].encode(), os.path.basename(folder).encode()}
+    return any(other != path and words <= known for other, known in modules.items())
+
+
+def _modules_below(top: str) -> dict[str, frozenset[bytes]]:
+    """The words on the lines by which each module of a project imports."""
+    found = {}
+    for path in files_below(top, lambda folder: not os.path.basename(folder).startswith(".")):
+        if path.endswith((".py", ".ipynb")):
+            try:
+                # In a notebook each line of code is a string.
+                found[path] = imported_words(read_regular(path, _MAX_BYTES).replace(b'"', b""))
+            except OSError:
+                continue
+            if len(found) == _MOST_FILES:
+                break
+    return found
+
+
+def _place(start: str, group: list[Context]) -> str | None:
+    """The file to make: in the folder below `start` that holds all others, under a name that is
+    free where they look for it."""
+    own = [os.path.dirname(os.path.abspath(one.source.path)) for one in group]
+    folder = os.path.commonpath(own)
+    if os.path.commonpath([folder, start]) != start:
+        folder = start
     for name in _NAMES:
-        stem = os.path.join(folder, os.path.splitext(name)[0])
-        if not os.path.lexists(stem) and not os.path.lexists(f"{stem}.py"):
-            return f"{stem}.py"
+        stem = os.path.splitext(name)[0]
+        taken = [os.path.join(one, stem) for one in (folder, *own)]
+        if not any(os.path.lexists(one) or os.path.lexists(f"{one}.py") for one in taken):
+            return os.path.join(folder, name)
     return None
-
-
-def _imported_as(
-    context: Context, others: Iterable[Context], project: Project, helper: str
-) -> str | None:
-    """The name by which a file can import the helper wherever it is itself; None for none.
-
-    A package that is installed has nothing of what lies above it; and where a program's modules
-    start is known for the folder of the file itself, and where imports of the files show it.
-    """
-    path = os.path.abspath(context.source.path)
-    own, folder = os.path.dirname(path), os.path.dirname(helper)
-    if path.endswith(".ipynb"):
-        return None
-    if _in_package(own) and not _in_package(folder):
-        if any(os.path.lexists(os.path.join(folder, name)) for name in _INSTALLED):
-            return None
-    name = project.helper_name(context)
-    if name is None:
-        return None
-    root = folder
-    for _ in range(name.count(".")):
-        root = os.path.dirname(root)
-    if root == own and not _in_package(own):
-        return name
-    return name if _is_known_from(context, others, root) else None
-
-
-def _is_known_from(context: Context, others: Iterable[Context], root: str) -> bool:
-    """Whether a program that runs this file has `root` among its import roots, as imports show: its
-    own, those of a file beside it, or one by which another file imports it. A folder of scripts
-    that is entered to run them has nothing of what lies above, an `__init__.py` or none."""
-    path = os.path.abspath(context.source.path)
-    folder = os.path.dirname(path)
-    dotted = os.path.splitext(os.path.relpath(path, root))[0].replace(os.sep, ".")
-    return any(
-        (os.path.dirname(os.path.abspath(other.source.path)) == folder and _starts_at(other, root))
-        or any(f"{name}.".startswith(f"{dotted}.") for name in _imported(other))
-        for other in (context, *others)
-    )
-
-
-def _starts_at(context: Context, root: str) -> bool:
-    """Whether a file imports what only `root` can give it, or by its place in a package."""
-    folder = os.path.dirname(os.path.abspath(context.source.path))
-    if any(item.level for item in context.index.of(ast.ImportFrom)):
-        return _in_package(folder)
-    tops = {name.partition(".")[0] for name in _imported(context)}
-    return any(lies_in(root, top) and not lies_in(folder, top) for top in tops if top)
-
-
-def _imported(context: Context) -> Iterable[str]:
-    return [
-        binding.qualified
-        for _, binding in context.names.every_binding()
-        if binding.kind == "import" and binding.qualified
-    ]
-
-
-def _in_package(folder: str) -> bool:
-    return os.path.isfile(os.path.join(folder, "__init__.py"))

@@ -1,0 +1,157 @@
+"""From where a file of a project demonstrably imports: what stands in `sys.path` whenever it runs.
+
+A program has its own folder there, and nothing of what lies above. What else is there its imports
+show, or those by which others import it. A package that may be installed shows only itself: whoever
+imports it need not have the folder that it lies in.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.modules import MAIN, package_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mpslint.semantics.context import Context
+
+_INSTALLED = ("setup.py", "setup.cfg", "pyproject.toml")
+
+
+class Import(NamedTuple):
+    """A module of the project as a file imports it by its full name."""
+
+    root: str
+    """The folder that Python finds it in."""
+    name: str
+
+    @property
+    def top(self) -> str:
+        return os.path.join(self.root, self.name.partition(".")[0])
+
+
+class Places(NamedTuple):
+    """Where a file can import a new module from."""
+
+    roots: frozenset[str]
+    """Folders of `sys.path`."""
+    packages: frozenset[str]
+    """Folders of packages that it can import, wherever they are installed."""
+
+
+def imports_shown(context: Context, top: str) -> list[Import]:
+    """The modules of the project below the folder `top` that a file imports by their full names,
+    each from the nearest folder that has it: that is the one its program starts from."""
+    path = os.path.abspath(context.source.path)
+    folders = list(_searched(path, top))
+    found: dict[Import, None] = {}
+    for name in _absolute(context):
+        root = next((one for one in folders if _holds(one, name)), None)
+        if root is not None:
+            found[Import(root, name)] = None
+    return list(found)
+
+
+def places(
+    context: Context, others: Iterable[Context], top: str, *, is_imported_from_above: bool
+) -> Places:
+    """What all imports show of a file, its own and those of `others`.
+
+    `is_imported_from_above`: its folder is the part of a name by which a module imports it.
+    """
+    path = os.path.abspath(context.source.path)
+    folder = os.path.dirname(path)
+    in_package = is_package(folder)
+    shown = [(one, folder) for one in imports_shown(context, top)]
+    relatively = _looks_around(context)
+    if MAIN.search(context.source.text.encode("utf-8", "replace")) is None:
+        for other in others:
+            away = os.path.dirname(os.path.abspath(other.source.path))
+            imports = imports_shown(other, top)
+            if away == folder:
+                relatively = relatively or _looks_around(other)
+                shown += [(one, away) for one in imports]
+            else:
+                shown += [(one, away) for one in imports if _leads_to(one, path)]
+    roots = {one.root for one, away in shown if _is_whole(one, None if in_package else away)}
+    packages = {one.top for one, _ in shown if is_package(one.top)}
+    if in_package and relatively:
+        root = package_root(path)
+        first = os.path.relpath(folder, root).split(os.sep)[0]
+        packages.add(os.path.join(root, first))
+    # Part of a name, a folder is no place that names start at.
+    inside = any(is_part_of_name(one, folder) for one, _ in shown)
+    if not in_package and not inside and not is_imported_from_above:
+        roots.add(folder)
+    return Places(frozenset(roots), frozenset(packages))
+
+
+def is_package(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "__init__.py"))
+
+
+def is_part_of_name(one: Import, folder: str) -> bool:
+    """Whether an import names something in the folder by way of the folder's own name."""
+    if one.root == folder or not _is_below(folder, one.root):
+        return False
+    dotted = os.path.relpath(folder, one.root).replace(os.sep, ".")
+    return f"{one.name}.".startswith(f"{dotted}.")
+
+
+def _searched(path: str, top: str) -> Iterator[str]:
+    """The folders a program that runs the file may start from, the likeliest first."""
+    folder = os.path.dirname(path)
+    root = package_root(path)
+    while True:
+        yield root
+        parent = os.path.dirname(root)
+        if root == top or parent == root or not _is_below(root, top):
+            break
+        root = parent
+    yield os.path.join(top, "src")
+    yield folder
+
+
+def _is_below(folder: str, top: str) -> bool:
+    return os.path.commonpath([folder, top]) == top
+
+
+def _holds(root: str, name: str) -> bool:
+    """Whether a folder has the module of this name; of a name in a module, the module counts. A
+    folder without `__init__.py` alone is none: installed packages go before it."""
+    base = os.path.join(root, *name.split("."))
+    above = os.path.dirname(base)
+    bases = (base,) if above == root else (base, above)
+    return any(os.path.isfile(f"{one}.py") or is_package(one) for one in bases)
+
+
+def _is_whole(one: Import, folder: str | None) -> bool:
+    """Whether all of the root can be imported where this is: a package that its project installs
+    says nothing of what lies beside it, but to programs of the `folder` that it lies in."""
+    if one.root == folder or not os.path.isdir(one.top):
+        return True
+    around = (one.root, os.path.dirname(one.root))
+    return not any(os.path.isfile(os.path.join(up, name)) for up in around for name in _INSTALLED)
+
+
+def _leads_to(one: Import, path: str) -> bool:
+    """Whether an import is of this file, or of a name in it."""
+    dotted = os.path.splitext(os.path.relpath(path, one.root))[0].replace(os.sep, ".")
+    return f"{one.name}.".startswith(f"{dotted}.")
+
+
+def _looks_around(context: Context) -> bool:
+    return any(item.level for item in context.index.of(ast.ImportFrom))
+
+
+def _absolute(context: Context) -> list[str]:
+    """The modules that are imported, each also with the names that are taken from it."""
+    found = [alias.name for item in context.index.of(ast.Import) for alias in item.names]
+    for item in context.index.of(ast.ImportFrom):
+        if not item.level and item.module:
+            found += [f"{item.module}.{alias.name}" for alias in item.names if alias.name != "*"]
+            found.append(item.module)
+    return found

@@ -1,8 +1,9 @@
 """The oldest torch that a project is said to run on where no requirement of it bounds torch.
 
-"Developed and tested with PyTorch 0.4", a Python for which no newer torch was built: nothing that a
-fix has to keep to in all it does, since nobody is held to it. But who follows it gets a torch
-without `torch.backends.mps`, and no fix may stop a program there that ran: it asks first.
+"Developed and tested with PyTorch 0.4", a Python or a CUDA toolkit for which no newer torch was
+built: nothing that a fix has to keep to in all it does, since nobody is held to it. But who follows
+it gets a torch without `torch.backends.mps`, and no fix may stop a program there that ran: it asks
+first.
 """
 
 from __future__ import annotations
@@ -37,6 +38,20 @@ _PYTHON = re.compile(
     r"^[ ]*-[ ]*[\"']?python[ ]*=+[ ]*(?:2\.|3\.[0-6](?![0-9]))"
     r"|(?:python_requires|requires-python)[ ]*=[ ]*[\"'][ ]*(?:>=|~=)[ ]*(?:2\.|3\.[0-6](?![0-9]))"
 )
+_LINKED = re.compile(r"(?<!!)\[([^\[\]\n]{1,100})\]\([^()\s]{1,500}\)")
+"""Markdown's link, of which people read the words: `[PyTorch](https://...) 1.7`."""
+_TOOLKIT = re.compile(r"\bcudatoolkit[ ]*=+[ ]*([0-9]{1,2}\.[0-9])")
+# Fact: pytorch.org, "Previous versions": the packages that conda has for each toolkit.
+_LAST_OF_TOOLKIT = {
+    "8.0": (1, 0),
+    "9.0": (1, 1),
+    "9.2": (1, 7),
+    "10.0": (1, 2),
+    "10.1": (1, 8),
+    "11.0": (1, 7),
+    "11.1": (1, 10),
+}
+"""The last torch that was built for a CUDA toolkit, where it has no MPS."""
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`."""
 _LAST_OF_PYTHON = (1, 10)
@@ -71,27 +86,30 @@ def _is_project(names: set[str]) -> bool:
 
 
 def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
-    """The oldest torch that is named, else the newest that the oldest Python has; and whether only
-    newer ones are named."""
+    """The oldest torch that is named, else the newest that the oldest Python or toolkit has; and
+    whether only newer ones are named."""
     yaml = sorted(name for name in names if fnmatch(name, _CONDA))
     declaring = [*_DECLARING, *(yaml if len(yaml) <= _MOST_YAML else ())]
     named: list[Pin] = []
     by_python: list[Pin] = []
+    by_toolkit: list[Pin] = []
     is_newer = False
     for name in sorted(names):
         text = text_of(os.path.join(folder, name)) if _may_tell(name, declaring) else ""
         if any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS):
-            named += _by_word(name, text)
-            is_newer = is_newer or _NEWER.search(text) is not None
+            read = _LINKED.sub(r"\1", text)
+            named += _by_word(name, text) or _by_word(name, read)
+            is_newer = is_newer or any(_NEWER.search(one) for one in (text, read))
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
             by_python += _by_python(name, text, _PYTHON)
+        by_toolkit += _by_toolkit(name, text)
     # Beside releases with devices, one that had none is history: a branch, a first version.
     recent = [one for one in named if one.oldest >= _DEVICES_SINCE]
     if named or is_newer:
         counting = recent or ([] if is_newer else named)
         return min(counting, default=None), not counting
-    return min(by_python, default=None), False
+    return min([*by_python, *by_toolkit], default=None), False
 
 
 def _may_tell(name: str, declaring: list[str]) -> bool:
@@ -114,3 +132,16 @@ def _by_python(name: str, text: str, asking: re.Pattern[str]) -> list[Pin]:
         for row, line in enumerate(text.splitlines(), 1)
         if len(line) <= _LONGEST_LINE and asking.search(line)
     ]
+
+
+def _by_toolkit(name: str, text: str) -> list[Pin]:
+    """What is built for the toolkits that a text asks for; nothing where it names a newer one."""
+    found = [
+        (match.group(1), row)
+        for row, line in enumerate(text.splitlines() if "cudatoolkit" in text else (), 1)
+        if len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#")
+        for match in _TOOLKIT.finditer(line)
+    ]
+    if not all(toolkit in _LAST_OF_TOOLKIT for toolkit, _ in found):
+        return []
+    return [Pin(_LAST_OF_TOOLKIT[toolkit], f"{name}:{row}") for toolkit, row in found]

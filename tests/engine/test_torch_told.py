@@ -37,6 +37,10 @@ def fixed(folder: Path) -> str:
         ("README.md", "Tested on Python 3.6", (1, 10)),
         ("conda_env.yml", "- python=3.6", (1, 10)),
         ("setup.py", "setup(name='gan', python_requires='>=3.6')", (1, 10)),
+        ("README.md", "By [PyTorch](https://github.com/pytorch/pytorch) 1.7 and others.", (1, 7)),
+        ("README.md", "![torch](https://img.shields.io/badge/PyTorch-1.7-red)", (1, 7)),
+        ("environment.yml", "  - cudatoolkit=9.2", (1, 7)),
+        ("README.md", "    conda install pytorch cudatoolkit=10.1 -c pytorch", (1, 8)),
     ],
 )
 def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_first(
@@ -59,6 +63,10 @@ def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_
         ("README.md", "See torch/nn/modules.py, line 1.1"),
         ("environment.yml", "- python=3.10"),
         ("setup.py", "setup(name='gan', python_requires='>=3.8')"),
+        ("README.md", "[PyTorch](https://pytorch.org) 2.1 (or [PyTorch](https://old.org) 0.3)"),
+        ("README.md", "See [PyTorch](https://pytorch.org), [torchvision](https://a.b) 0.8"),
+        ("environment.yml", "  - cudatoolkit=11.3"),
+        ("README.md", "conda install pytorch cudatoolkit=10.1 # or cudatoolkit=11.3"),
     ],
 )
 def test_what_speaks_of_no_old_torch_lets_fixes_ask_for_the_backend_alone(

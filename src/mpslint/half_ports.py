@@ -20,8 +20,8 @@ from mpslint.left_behind import OPENING, Part, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.semantics.index import FUNCTIONS, statements, walk
-from mpslint.semantics.parallel_batches import SPEAKING_OF_MODES, WRAPPING, left_to_wrapper
 from mpslint.ways import Name, Ways
+from mpslint.wrapped_runs import WrappedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -139,7 +139,7 @@ class HalfPorts:
         self._imports_on = imports_on
         self._parts: dict[str, _Parts] = {}
         self._leading: dict[str, dict[str, None]] = {}
-        self._wrapped: set[str] | None = None
+        self._wrapped = WrappedRuns(self._starting, text_of, self._tree, self._led)
         self._reached = Ways(self._parts_of, self._led)
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
@@ -191,20 +191,9 @@ class HalfPorts:
 
     def _left_to_wrapper(self, path: str) -> Iterator[Left]:
         """What only `DataParallel` has moved, where the program has one."""
-        if not any(word in self._text_of(path) for word in SPEAKING_OF_MODES):
-            return
-        if path in self._with_wrapper():
-            tree = self._tree(path)
-            for call in left_to_wrapper(tree) if tree is not None else ():
-                line = f"line {call.lineno}"
-                yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
-
-    def _with_wrapper(self) -> set[str]:
-        """The files that programs with `DataParallel` are made of."""
-        if self._wrapped is None:
-            users = [path for path in self._starting if WRAPPING in self._text_of(path)]
-            self._wrapped = set(users).union(*map(self._led, users))
-        return self._wrapped
+        for call in self._wrapped.left_in(path):
+            line = f"line {call.lineno}"
+            yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
 
     def _left_to_kernels(self, path: str) -> Iterator[Left]:
         """The kernels that its functions ask for when they are called."""

@@ -209,6 +209,42 @@ def test_a_batch_that_is_moved_itself_comes_to_mps_with_its_program(folder: Path
     assert found == {"net", "program", "loop", "wrapped"}
 
 
+UNMOVED = """\
+import torch
+
+
+def train(net, loader):
+    net.train()
+    for batch in loader:
+        inputs, target = batch
+        print((net(inputs) - target.sum()).sum())
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrap", "ported"),
+    [
+        ("net = nn.DataParallel(net)", {"net", "program"}),
+        (
+            "if torch.cuda.device_count() > 1:\n    net = nn.DataParallel(net)",
+            {"net", "program", "wrapped"},
+        ),
+        (
+            "net = nn.DataParallel(net) if torch.cuda.device_count() > 1 else net",
+            {"net", "program", "wrapped"},
+        ),
+    ],
+)
+def test_where_each_machine_wraps_the_model_a_batch_that_nothing_moves_is_the_wrappers(
+    folder: Path, wrap: str, ported: set[str]
+) -> None:
+    program = (
+        "import torch\nfrom loop import train\nfrom torch import nn\n\n"
+        f"net = nn.Linear(2, 2).cuda()\n{wrap}\ntrain(net, torch.ones(3, 2, 1, 2))\n"
+    )
+    assert changed(folder, loop=UNMOVED, wrapped=program) == ported
+
+
 def test_modules_of_a_folder_that_a_program_puts_on_its_path_are_on_its_way(folder: Path) -> None:
     (folder / "lib" / "core").mkdir(parents=True)
     (folder / "lib" / "core" / "which.py").write_text(

@@ -2,7 +2,8 @@
 and hands it on as it is where there are none.
 
 Seen from the loop: one part of the batch is moved by hand (the target), another is given to the
-model as the loader made it.
+model as the loader made it. Where the model is wrapped whatever the machine has, that no part is
+moved says the same: with one GPU as well it is the wrapper that does.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.value_syntax import last_name
 
+_WRAPPER = "DataParallel"
 WRAPPING = b"DataParallel("
 SPEAKING_OF_MODES = (b"train", b"eval")
 """Words of a file in which there may be such calls."""
@@ -20,8 +23,27 @@ _MODES = frozenset(word.decode() for word in SPEAKING_OF_MODES)
 _MOVES = frozenset({"to", "cuda"})
 
 
-def left_to_wrapper(tree: ast.Module) -> Iterator[ast.Call]:
-    """Calls of a model with a part of a batch that nothing moves, where another part is moved."""
+def always_wraps(tree: ast.Module) -> bool:
+    """Whether a program wraps a model in `DataParallel` on each machine: no test decides it."""
+    left: list[ast.AST] = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, ast.Call) and last_name(node.func) == _WRAPPER:
+            return True
+        if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _is_main(node)):
+            left.append(node.test)
+        else:
+            left.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def _is_main(node: ast.If) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(node.test))
+
+
+def left_to_wrapper(tree: ast.Module, *, always: bool = False) -> Iterator[ast.Call]:
+    """Calls of a model with a part of a batch that nothing moves, where another part is moved; or,
+    of a model that is `always` wrapped, where none is."""
     for function in walk(tree):
         if isinstance(function, FUNCTIONS):
             nodes = list(walk(function))
@@ -35,10 +57,10 @@ def left_to_wrapper(tree: ast.Module) -> Iterator[ast.Call]:
             }
             for loop in nodes if models else ():
                 if isinstance(loop, ast.For):
-                    yield from _left(loop, models)
+                    yield from _left(loop, models, always)
 
 
-def _left(loop: ast.For, models: set[str]) -> Iterator[ast.Call]:
+def _left(loop: ast.For, models: set[str], always: bool) -> Iterator[ast.Call]:
     batch = _names(loop.target)
     body = [node for statement in loop.body for node in ast.walk(statement)]
     for node in body:  # `input, target = batch`
@@ -60,7 +82,7 @@ def _left(loop: ast.For, models: set[str]) -> Iterator[ast.Call]:
         for target in node.targets
         for name in _names(target)
     }
-    for node in body if moved & batch else ():
+    for node in body if always or moved & batch else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             given = {one.id for one in node.args if isinstance(one, ast.Name)}
             if node.func.id in models and given & batch - moved - changed:

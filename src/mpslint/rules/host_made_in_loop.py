@@ -1,11 +1,11 @@
 """A tensor of zeros, ones or indices is made on the CPU and copied in each forward pass or step.
 
 ## What it does
-Flags `.to(device)` of what a factory fills from sizes alone (`torch.zeros(n).to(x.device)`,
-`torch.arange(n).unsqueeze(0).to(device)`, `torch.LongTensor(range(n)).to(device)`, also by a name
-that nothing else reads) in the `forward` of a module and in what that calls in the same file, and
-at every step of a loop that trains. Several of them with no device work between them are reported
-once, at the first, with the places of the others.
+Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
+alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
+also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
+what that calls in the same file, and at every step of a loop that trains. Several of them with no
+device work between them are reported once, at the first, with the places of the others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then
@@ -44,6 +44,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import names_device
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
@@ -54,13 +55,22 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
+
+_IN_PLACE = {
+    "randn": "normal_()",
+    "rand": "uniform_()",
+    "zeros": "zero_()",
+    "ones": "fill_(1)",
+}
+"""What fills the tensor that is there, instead of another one that is copied into it."""
 
 
 @rule(
     "MPS310",
     "host-made-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".to(",),
+    triggers=(b".to(", b".type_as(", b".copy_("),
     also=((b"def forward", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )
@@ -96,19 +106,38 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _filler(context: Context, move: Move) -> str:
     """What can fill the tensor on the device: the factory itself, unless it copies a list."""
     name = context.values.last_name(move.factory.func) or ""
+    if isinstance(move.call.func, ast.Attribute) and move.call.func.attr == "copy_":
+        if move.factory in move.call.args and name in _IN_PLACE:
+            return f"`{_IN_PLACE[name]}`"
     return f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
 
 
 def _is_plain(context: Context, move: Move) -> bool:
     """`torch.zeros(n).to(device)`, with nothing but a device, and the factory in the chain."""
+    if not isinstance(move.call.func, ast.Attribute) or move.call.func.attr != "to":
+        return False
     given = [*move.call.args, *(item.value for item in move.call.keywords if item.arg == "device")]
     factory = (context.resolve(move.factory.func) or "").removeprefix("torch.")
+    made = [
+        item
+        for item in ast.walk(move.call.func.value)
+        if isinstance(item, ast.Call) and (context.resolve(item.func) or "").startswith("torch.")
+    ]
     return (
-        len(given) == 1 == len(move.call.args) + len(move.call.keywords)
+        made == [move.factory]
+        and len(given) == 1 == len(move.call.args) + len(move.call.keywords)
         and factory.islower()
         and factory not in ("from_numpy", "tensor", "as_tensor")
-        and context.values.of(given[0]).kind is not Kind.TENSOR
+        and _is_device(context, given[0])
         and context.index.within(move.factory, move.call)
+    )
+
+
+def _is_device(context: Context, place: ast.expr) -> bool:
+    """Whether `.to(place)` names the device, rather than a tensor that is there."""
+    kind = context.values.of(place).kind
+    return kind in (Kind.DEVICE, Kind.DEVICE_STRING) or (
+        kind is Kind.UNKNOWN and names_device(last_name(place) or "")
     )
 
 

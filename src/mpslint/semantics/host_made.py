@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.tensor_uses import used_as_tensor
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -51,7 +52,7 @@ _KEEPING = _words(
 
 class Move(NamedTuple):
     call: ast.Call
-    """`.to(device)`"""
+    """`.to(device)`, `.type_as(x)` or `x.copy_(...)`"""
     factory: ast.Call
     drawn: bool
     """It is filled with random numbers, which would be others on the device."""
@@ -59,13 +60,20 @@ class Move(NamedTuple):
 
 def moves(context: Context) -> Iterator[Move]:
     """Moves of such tensors to a device that is not only the CPU."""
-    for call in context.index.calls.get("to", ()):
+    for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
         made = (
             _made(context, call.func.value, call) if isinstance(call.func, ast.Attribute) else None
         )
         if made is None or not _goes_to_device(context, call):
             continue
         if not _is_kept(context, call) and not _stands_in(context, call):
+            yield Move(call, made, _last(made) in DRAWN)
+    for call in context.index.calls.get("copy_", ()):
+        if not isinstance(call.func, ast.Attribute) or not call.args or _waits_not(call):
+            continue
+        made = _made(context, call.args[0], call)
+        into = context.values.of(call.func.value)
+        if made is not None and into.kind is Kind.TENSOR and into.may_be_on_accelerator:
             yield Move(call, made, _last(made) in DRAWN)
 
 
@@ -74,8 +82,7 @@ def _last(call: ast.Call) -> str:
 
 
 def _goes_to_device(context: Context, call: ast.Call) -> bool:
-    flag = keyword(call, "non_blocking")
-    if isinstance(flag, ast.Constant) and flag.value is True:
+    if _waits_not(call):
         return False
     place = keyword(call, "device") or (call.args[0] if call.args else None)
     if place is None:
@@ -85,21 +92,38 @@ def _goes_to_device(context: Context, call: ast.Call) -> bool:
         return value.devices != CPU_ONLY
     if value.kind is Kind.TENSOR:
         return not value.on_cpu
-    return (
-        value.kind is Kind.UNKNOWN
-        and isinstance(place, ast.Name | ast.Attribute)
-        and (names_device(place.id if isinstance(place, ast.Name) else place.attr))
-    )
+    if value.kind is not Kind.UNKNOWN or not isinstance(place, ast.Name | ast.Attribute):
+        return False
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "type_as":
+        return True  # It takes tensors alone.
+    word = place.id if isinstance(place, ast.Name) else place.attr
+    return names_device(word) or used_as_tensor(context, place)
+
+
+def _waits_not(call: ast.Call) -> bool:
+    flag = keyword(call, "non_blocking")
+    return isinstance(flag, ast.Constant) and flag.value is True
 
 
 def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
     """The factory at the root of a chain, or of what a name was given that only `move` reads."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if _fills(context, node):
-            return node
-        if node.func.attr not in _KEEPING:
-            return None
-        node = node.func.value
+    while True:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if _fills(context, node):
+                return node
+            if node.func.attr not in _KEEPING:
+                return None
+            node = node.func.value
+        elif isinstance(node, ast.Subscript) and _is_place(node.slice):
+            node = node.value
+        elif isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.BinOp):
+            return _reckoned(context, node.left, node.right, move)
+        elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+            return _reckoned(context, node.left, node.comparators[0], move)
+        else:
+            break
     if isinstance(node, ast.Call):
         return node if _fills(context, node) else None
     if not isinstance(node, ast.Name):
@@ -119,6 +143,34 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
         if context.names.owner(node.id, use) is scope and bindings[0] in context.flow.reaching(use):
             return None  # It is used on the CPU as well.
     return made
+
+
+def _reckoned(context: Context, left: ast.expr, right: ast.expr, move: ast.Call) -> ast.Call | None:
+    """The factory of arithmetic, where each side is such a tensor or a number."""
+    found = [_made(context, side, move) for side in (left, right)]
+    for side, made in zip((left, right), found, strict=True):
+        if made is None and not _is_number(context, side):
+            return None
+    return found[0] or found[1]
+
+
+def _is_number(context: Context, node: ast.expr) -> bool:
+    """A number that is known for one, or a part of a shape."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("size", "numel", "dim")
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return node.value.attr == "shape"
+    return context.values.of(node).kind is Kind.NUMBER
+
+
+def _is_place(node: ast.expr) -> bool:
+    """An index that is written out: `[None]`, `[:, None]`, `[0]`, `[:n]`."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(
+        isinstance(part, ast.Slice | ast.Constant)
+        or (isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant))
+        for part in parts
+    )
 
 
 def _fills(context: Context, call: ast.Call) -> bool:

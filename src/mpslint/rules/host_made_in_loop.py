@@ -4,12 +4,15 @@
 Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
 alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
 also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
-what that calls in the same file, and at every step of a loop that trains. Several of them with no
-device work between them are reported once, at the first, with the places of the others.
+what that calls in the same file, and at every step of a loop that trains. So is
+`torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`. Several
+of them with no device work between them are reported once, at the first, with the places of the
+others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then
-idles until Python has queued more. `device=` has the device fill the tensor itself.
+idles until Python has queued more. `device=` has the device fill the tensor itself, but for
+`torch.tensor`, which makes it on the CPU first.
 
 ## Example
 ```python
@@ -26,7 +29,7 @@ def forward(self, x):
 What the object keeps (`self.mask = ...`, buffers, tables); copies with `non_blocking=True`; random
 numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
-is left out; tests; `.cuda()`, which has a rule of its own.
+is left out; a constant that comes out where another arm computes; tests; `.cuda()`, which has a rule of its own.
 
 ## Fix safety
 Unsafe: `device=` in the factory instead of the copy; not for random numbers, which would be others,
@@ -50,7 +53,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.host_made import FILLED, Move, moves
+from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
 from mpslint.semantics.test_code import only_tests_run
@@ -64,13 +67,14 @@ _IN_PLACE = {
     "ones": "fill_(1)",
 }
 """What fills the tensor that is there, instead of another one that is copied into it."""
+_OF_VALUES = ("tensor", "as_tensor")
 
 
 @rule(
     "MPS310",
     "host-made-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".to(", b".type_as(", b".copy_("),
+    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor("),
     also=((b"def forward", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )
@@ -81,6 +85,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         turns = function if function is not None else training(context, move.call)
         if turns is not None and not only_tests_run(context, move.call):
             found[move.call] = move, Step(move.call, move.call, turns)
+    for move in constants(context):
+        function = context.passes.around(move.call)
+        if function is not None and not only_tests_run(context, move.call):
+            found[move.call] = move, Step(move.call, move.call, function)
     for steps in first_of_runs(context, [step for _, step in found.values()]):
         move, step = found[steps[0].node]
         in_forward = isinstance(step.turns, FUNCTIONS) and context.passes.around(move.call)
@@ -92,7 +100,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             start,
             end,
             f"made on the CPU and copied, which waits for the device, {when}:"
-            f" {_filler(context, move)} can fill it there",
+            f" {_remedy(context, move)}",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(step.turns, "this runs again and again"),
@@ -103,13 +111,28 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _filler(context: Context, move: Move) -> str:
-    """What can fill the tensor on the device: the factory itself, unless it copies a list."""
+def _numbers(node: ast.expr) -> Iterator[ast.expr]:
+    """The numbers of a list that is written out."""
+    if isinstance(node, ast.List | ast.Tuple):
+        for item in node.elts:
+            yield from _numbers(item)
+    else:
+        yield node
+
+
+def _remedy(context: Context, move: Move) -> str:
+    """What does without the copy: the factory itself on the device, unless it copies a list."""
     name = context.values.last_name(move.factory.func) or ""
     if isinstance(move.call.func, ast.Attribute) and move.call.func.attr == "copy_":
         if move.factory in move.call.args and name in _IN_PLACE:
-            return f"`{_IN_PLACE[name]}`"
-    return f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
+            return f"`{_IN_PLACE[name]}` can fill it there"
+    if name in _OF_VALUES and is_written_out(move.factory.args[0]):
+        numbers = {ast.unparse(item) for item in _numbers(move.factory.args[0])}
+        if len(numbers) > 1:
+            return "a buffer would be there"
+        return "`torch.full` can fill it there"
+    filler = f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
+    return f"{filler} can fill it there"
 
 
 def _is_plain(context: Context, move: Move) -> bool:

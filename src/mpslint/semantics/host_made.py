@@ -1,4 +1,4 @@
-"""Tensors that are made on the CPU from sizes alone, and moved to the device as they are.
+"""Tensors that are made on the CPU from sizes or constants alone, and moved as they are.
 
 `torch.arange(n).to(x.device)`: nothing of what is copied comes from the host but the number `n`, so
 the device could fill the tensor itself.
@@ -32,6 +32,8 @@ FILLED = DRAWN | _words(
     """
 )
 _MADE_OF = _words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
+_OF_VALUES = _words("tensor as_tensor")
+"""Not of sizes, which `FloatTensor(3)` takes."""
 _COUNTING = _words(
     """
     range arange zeros ones full eye linspace concatenate repeat tile list tuple len int size
@@ -52,7 +54,7 @@ _KEEPING = _words(
 
 class Move(NamedTuple):
     call: ast.Call
-    """`.to(device)`, `.type_as(x)` or `x.copy_(...)`"""
+    """`.to(device)`, `.type_as(x)` or `x.copy_(...)`; or the factory, where that copies"""
     factory: ast.Call
     drawn: bool
     """It is filled with random numbers, which would be others on the device."""
@@ -66,6 +68,8 @@ def moves(context: Context) -> Iterator[Move]:
         )
         if made is None or not _goes_to_device(context, call):
             continue
+        if _is_constant(made) and _is_default_of_result(context, call):
+            continue
         if not _is_kept(context, call) and not _stands_in(context, call):
             yield Move(call, made, _last(made) in DRAWN)
     for call in context.index.calls.get("copy_", ()):
@@ -75,6 +79,30 @@ def moves(context: Context) -> Iterator[Move]:
         into = context.values.of(call.func.value)
         if made is not None and into.kind is Kind.TENSOR and into.may_be_on_accelerator:
             yield Move(call, made, _last(made) in DRAWN)
+
+
+def constants(context: Context) -> Iterator[Move]:
+    """Tensors of numbers that the code writes out, which `torch.tensor([1], device=device)` makes
+    on the CPU and copies."""
+    for call in context.calls_of("torch.tensor", "torch.as_tensor"):
+        place = keyword(call, "device")
+        if place is None or not call.args or not is_written_out(call.args[0]):
+            continue
+        if context.values.device_types(place) == CPU_ONLY:
+            continue
+        if _is_default_of_result(context, call):
+            continue
+        if not _is_kept(context, call) and not _stands_in(context, call):
+            yield Move(call, call, drawn=False)
+
+
+def is_written_out(node: ast.expr) -> bool:
+    """Numbers, and lists of such: `0.0`, `[[1, 2], [3, -4]]`"""
+    if isinstance(node, ast.List | ast.Tuple):
+        return bool(node.elts) and all(map(is_written_out, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return is_written_out(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
 def _last(call: ast.Call) -> str:
@@ -182,7 +210,10 @@ def _fills(context: Context, call: ast.Call) -> bool:
         return False
     if last in FILLED:
         return True
-    return last in _MADE_OF and bool(call.args) and _is_counted(context, call.args[0])
+    if last not in _MADE_OF or not call.args:
+        return False
+    written = last in _OF_VALUES and is_written_out(call.args[0])
+    return written or _is_counted(context, call.args[0])
 
 
 def _is_counted(context: Context, node: ast.expr) -> bool:
@@ -220,19 +251,61 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
 
 
 def _stands_in(context: Context, call: ast.Call) -> bool:
-    """Whether this is made only where something else is left out (`if mask is None`)."""
+    """Whether this is made only where something else is left out (`if mask is None`), or some test
+    has it take the place of an argument."""
     child: ast.AST = call
+    argument = _replaced_argument(context, call)
     for parent in context.index.ancestors(call):
         if isinstance(parent, FUNCTIONS):
             return False
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if any(
-                isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Is | ast.IsNot)
+                (isinstance(item, ast.Name) and item.id == argument)
+                or (isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Is | ast.IsNot))
                 for item in ast.walk(parent.test)
             ):
                 return True
         child = parent
     return False
+
+
+def _is_constant(made: ast.Call) -> bool:
+    return _last(made) in _OF_VALUES and is_written_out(made.args[0])
+
+
+def _is_default_of_result(context: Context, call: ast.Call) -> bool:
+    """Whether a constant is what comes out where nothing is computed: it is handed back as it is,
+    or given to a name that another arm computes."""
+    statement = context.index.statement(call)
+    if isinstance(statement, ast.Return):
+        return statement.value is call
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {item.id for item in targets if isinstance(item, ast.Name)}
+    child: ast.AST = statement
+    for parent in context.index.ancestors(statement):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If):
+            other = parent.orelse if child in parent.body else parent.body
+            bound = (item for arm in other for item in ast.walk(arm) if isinstance(item, ast.Name))
+            if any(isinstance(item.ctx, ast.Store) and item.id in names for item in bound):
+                return True
+        child = parent
+    return False
+
+
+def _replaced_argument(context: Context, call: ast.Call) -> str | None:
+    """`mask` of `mask = torch.ones(n).to(x.device)` in a function that is given a `mask`."""
+    statement = context.index.statement(call)
+    function = context.index.function(call)
+    if function is None or not isinstance(statement, ast.Assign):
+        return None
+    given = {item.arg for item in (*function.args.args, *function.args.kwonlyargs)}
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id in given:
+            read = (item.id for item in ast.walk(statement.value) if isinstance(item, ast.Name))
+            return None if target.id in read else target.id
+    return None
 
 
 def _around(context: Context, node: ast.AST) -> Iterator[ast.Call]:

@@ -66,18 +66,22 @@ class ImportedRuns:
 
     def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
-        and the files that this rests on."""
+        and the files that this rests on. Its packages are imported before it."""
         found, looked = self._modules.find(path, module)
         if found is None:
             kernel, more = self._built.is_for_cuda(path, module)
             return (NVIDIA if kernel else ALL), frozenset((*looked, *more))
         if found == path:
             return ALL, frozenset(looked)
-        needs = self._leads_to(found)
-        files = needs.files.union(looked)
-        if not needs.kernels and not self._modules.names_kernels(found):
-            return ALL, files
-        return self._worlds(found), files
+        worlds, files = ALL, frozenset(looked)
+        if module == "." and not path.endswith(".py"):
+            return worlds, files  # No module: a notebook is started where it lies.
+        for part in (*self._modules.packages_of(path, module, found), found):
+            needs = self._leads_to(part)
+            files |= needs.files
+            if needs.kernels or self._modules.names_kernels(part):
+                worlds &= self._worlds(part)
+        return worlds, files
 
     def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the module at `path` can use `name`, as far as its imports say, and

@@ -1,5 +1,6 @@
-"""Findings about a GPU that the module's data never gets to.
+"""Findings that nobody on a Mac ever meets, by what the file is there for.
 
+Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, and a choice of the CPU is right. What raises on a
 Mac raises there all the same.
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Severity
 from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.paths import is_test_of_cuda
 
 if TYPE_CHECKING:
     from mpslint.model import Finding
@@ -21,11 +23,14 @@ _ON_ANY_DEVICE = "MPS8"
 
 
 def is_moot(context: Context, finding: Finding) -> bool:
-    """Whether a finding is of what only happens on MPS, in a module that cannot do without data
-    that have no way there; whoever names MPS in it computes on other data as well."""
-    if finding.severity >= Severity.BREAKS or finding.code.startswith(_ON_ANY_DEVICE):
-        return False
+    """Whether a finding stands in a test of CUDA; or is of what only happens on MPS, in a module
+    that cannot do without data that have no way there. Whoever names MPS in it means MPS as well.
+    """
     if b"mps" in context.source.data:
+        return False
+    if is_test_of_cuda(context.source.path):
+        return True
+    if finding.severity >= Severity.BREAKS or finding.code.startswith(_ON_ANY_DEVICE):
         return False
     known = context.memo.get("without a way to MPS")
     if known is None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.conftest import Cli
 from tests.worlds.conftest import found
 
 _TRAINING = """
@@ -48,3 +51,33 @@ def test_who_chooses_mps_computes_on_other_data() -> None:
 
 def test_what_raises_on_a_mac_raises_without_a_gpu() -> None:
     assert found("import dgl\nimport torch\n\nx = torch.rand(3).cuda()\n", "MPS102") != []
+
+
+_CUDA = "import torch\n\n\ndef test_sampler():\n    assert torch.rand(3).cuda().sum() > 0\n"
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("tests/cuda", False),
+        ("test/python/cuda/ops", False),
+        ("tests", True),
+        ("tests/gpu", True),
+        ("tests/cudart", True),
+        ("cuda", True),
+        ("cuda/tests", True),
+    ],
+)
+def test_tests_in_a_folder_for_cuda_run_where_cuda_is(
+    cli: Cli, project: Path, folder: str, told: bool
+) -> None:
+    (project / folder).mkdir(parents=True)
+    (project / folder / "test_sampler.py").write_text(_CUDA)
+    assert ("MPS102" in cli("check", ".").out) is told
+
+
+def test_a_test_in_such_a_folder_that_names_mps_means_that_as_well(cli: Cli, project: Path) -> None:
+    (project / "tests" / "cuda").mkdir(parents=True)
+    more = "\n\ndef test_mps():\n    assert torch.backends.mps.is_available()\n"
+    (project / "tests" / "cuda" / "test_sampler.py").write_text(_CUDA + more)
+    assert "MPS102" in cli("check", ".").out

@@ -161,8 +161,6 @@ class Interpreter(Rebinding, Methods):
         """Runs the file and all of its functions, and tells what they do."""
         self._settled = True
         self.recording = True
-        if self.main is None and not self.is_script:
-            self.needs(".")  # Its package is imported first, whatever that needs.
         self._module()
         frame = self.frame
         end, tests = frame.mask, frame.tests

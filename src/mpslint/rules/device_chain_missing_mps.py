@@ -34,7 +34,8 @@ overrides the device of a model; a choice that only autocast follows, or tensors
 processes exchange; devices that are only printed, or that stand under a name of the module which
 nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS.
+raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
+that always make float64 the default dtype, which MPS lacks.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -59,6 +60,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.wide_default import computes_in_float64
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
 
 
@@ -129,7 +131,10 @@ def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:
 
 
 def _left_out(context: Context, node: ast.AST) -> bool:
-    """Whether a comment in the choice, or right above it, speaks of MPS: that was decided."""
+    """Whether the choice is right without MPS: what is made there would be float64, or a comment in
+    it, or right above it, speaks of MPS: that was decided."""
+    if computes_in_float64(context, node):
+        return True
     source = context.source
     first = max(context.index.statement(node).lineno - 1, 1)
     rows = range(first, source.position(source.span(node)[1])[0] + 1)

@@ -80,6 +80,9 @@ class Conditions:
             if isinstance(test.op, ast.And) == outcome:
                 return frozenset().union(*parts)
             return common(parts)
+        if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitAnd) and outcome:
+            # A number has a bit of both, a switch is both.
+            return self.implied(test.left, True) | self.implied(test.right, True)
         if isinstance(test, ast.Constant):
             return NONE if bool(test.value) == outcome else IMPOSSIBLE
         if isinstance(test, ast.Call):

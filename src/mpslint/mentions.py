@@ -12,6 +12,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.installed import is_left_out
 from mpslint.taken_by_text import takes_by_text
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _UP = 8
 class Whole(NamedTuple):
     """A project as it lies on the disk."""
 
+    head: str
     modules: tuple[str, ...]
     others: tuple[str, ...]
     folders: tuple[str, ...]
@@ -62,7 +64,9 @@ class Mentions:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on."""
         whole = self._whole(os.path.dirname(path))
-        if whole is None or (whole.is_built and not name.startswith("_")):
+        if whole is None:
+            return True, ()
+        if whole.is_built and not name.startswith("_") and not is_left_out(whole.head, path):
             return True, ()
         word, parsed = _bytes(name), 0
         files = whole.files
@@ -299,7 +303,7 @@ class Mentions:
             if left < 0 or len(modules) + len(others) > _MOST_FILES:
                 return None
         is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
-        return Whole(tuple(modules), tuple(others), tuple(folders), is_built)
+        return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)
 
 
 def _is_head(folder: str) -> bool:

@@ -18,6 +18,9 @@ _LOOKED_UP = re.compile(
 )
 """Python's ways to take a name from a text, but for attributes of one's own, and for a text that
 is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
+_IN_OWN_SCOPE = re.compile(rb"\bglobals\(|(?<![.\w])eval\(|\bsys\.modules\b|\b__name__\]")
+"""Those that reach the names of the file itself. An attribute is that of a module which the file
+has by a name."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
@@ -37,6 +40,7 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
     tree = modules.tree(other)
     if tree is None:
         return True
+    in_scope = _IN_OWN_SCOPE.search(data) is not None
     meant = {path, os.path.join(folder, "__init__.py")}
 
     def is_meant(module: str) -> bool:
@@ -50,7 +54,9 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
             dot = "" if module.endswith(".") else "."
             for alias in item.names:
                 if alias.name in ("*", name) and is_meant(module):
-                    return True
+                    # A package hands on modules by a star, a module its functions.
+                    if in_scope or modules.find(other, module)[0] != path:
+                        return True
                 if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
                     return True
     return False

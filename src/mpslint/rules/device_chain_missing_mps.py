@@ -35,7 +35,8 @@ processes exchange; devices that are only printed, or that stand under a name of
 nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
 raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
-that always make float64 the default dtype, which MPS lacks.
+that always make float64 the default dtype, which MPS lacks; a place to load a checkpoint to that is
+only copied into modules and optimizers from there.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -55,6 +56,7 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
@@ -62,6 +64,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.wide_default import computes_in_float64
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
+from mpslint.semantics.worlds.events import Event, Kind
 
 
 @rule(
@@ -81,7 +84,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
                     yield _selection(context, rule, chain)
-    for choice in choices(context.worlds):
+    for choice in choices(context.worlds, partial(_is_only_copied, context)):
         around = _written_as(context, choice)
         for chain in around:
             if chain.node not in told:
@@ -95,6 +98,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
         )
+
+
+def _is_only_copied(context: Context, event: Event) -> bool:
+    """Whether a device is one of a checkpoint alone, from which modules copy to where they are."""
+    return (
+        event.kind is Kind.LOADED
+        and isinstance(event.node, ast.Call)
+        and goes_to_state_dict(context, event.node)
+    )
 
 
 def _written_as(context: Context, choice: Choice) -> list[Chain]:

@@ -36,7 +36,7 @@ nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
 raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
 that always make float64 the default dtype, which MPS lacks; a place to load a checkpoint to that is
-only copied into modules and optimizers from there.
+only copied into modules and optimizers from there; tests that do nothing without CUDA.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -62,6 +62,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.test_code import is_all_of_a_test
 from mpslint.semantics.wide_default import computes_in_float64
 from mpslint.semantics.worlds.choices import Choice, choices, offered, written
 from mpslint.semantics.worlds.events import Event, Kind
@@ -84,7 +85,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
                     yield _selection(context, rule, chain)
-    for choice in choices(context.worlds, partial(_is_only_copied, context)):
+    for choice in choices(context.worlds, partial(_decides_nothing, context)):
         around = _written_as(context, choice)
         for chain in around:
             if chain.node not in told:
@@ -100,8 +101,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _is_only_copied(context: Context, event: Event) -> bool:
-    """Whether a device is one of a checkpoint alone, from which modules copy to where they are."""
+def _decides_nothing(context: Context, event: Event) -> bool:
+    """Whether a device is one of a checkpoint alone, from which modules copy to where they are; or
+    one of a test that does nothing at all without CUDA."""
+    if event.cuda_alone and is_all_of_a_test(context, event.node):
+        return True
     return (
         event.kind is Kind.LOADED
         and isinstance(event.node, ast.Call)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.installed import is_left_out
-from mpslint.taken_by_text import takes_by_text
+from mpslint.taken_by_text import is_found_from_inside, takes_by_text
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -246,7 +246,9 @@ class Mentions:
         script was started in its own folder, or has put another on `sys.path`."""
         found = self._found(here, module)
         if found is not None:
-            return found == path or found.endswith("__init__.py")
+            if found == path or found.endswith("__init__.py"):
+                return True
+            return is_found_from_inside(here, module, path)
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         return own.endswith(os.sep + module.lstrip(".").replace(".", os.sep))
 

@@ -44,7 +44,7 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
     meant = {path, os.path.join(folder, "__init__.py")}
 
     def is_meant(module: str) -> bool:
-        return modules.find(other, module)[0] in meant
+        return modules.find(other, module)[0] in meant or is_found_from_inside(other, module, path)
 
     for item in ast.walk(tree):
         if isinstance(item, ast.Import) and any(is_meant(alias.name) for alias in item.names):
@@ -60,6 +60,17 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
                 if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
                     return True
     return False
+
+
+def is_found_from_inside(here: str, module: str, path: str) -> bool:
+    """Whether the file at `here` has that at `path` under the name `module` where the program is
+    started in the folder which both lie in: another module of that name, further up, is then not
+    looked for."""
+    own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
+    ending = os.sep + module.replace(".", os.sep)
+    if not module or module.startswith(".") or not own.endswith(ending):
+        return False
+    return here.startswith(own.removesuffix(ending) + os.sep)
 
 
 def _has(data: bytes, words: tuple[bytes, ...]) -> bool:

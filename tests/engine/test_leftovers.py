@@ -306,3 +306,17 @@ def test_an_attribute_that_is_looked_up_is_one_of_a_module_that_the_file_has(
     through = looked_up.replace("zoo.__dict__", "sys.modules[__name__].__dict__")
     project(tmp_path, {"train.py": f"import sys\n{through}"})
     assert found(tmp_path / "utils.py") == [5]
+
+
+def test_a_module_of_the_same_name_further_up_is_not_that_of_a_program_below(
+    tmp_path: Path,
+) -> None:
+    user = "from core.utils import to_gpu\nx = to_gpu(1)\n"
+    files = {
+        "core/utils.py": UTILS,
+        "core/look.py": "from core.utils import shape\n\nprint(shape(1))\n",
+        "other/core/utils.py": UTILS,
+        "other/core/train.py": user,
+    }
+    project(tmp_path, files)
+    assert found(tmp_path / "other/core/utils.py") == [5]

@@ -319,4 +319,7 @@ def test_a_module_of_the_same_name_further_up_is_not_that_of_a_program_below(
         "other/core/train.py": user,
     }
     project(tmp_path, files)
-    assert found(tmp_path / "other/core/utils.py") == [5]
+    path = tmp_path / "other/core/utils.py"
+    settings = Settings(select=SELECT, root=str(tmp_path))
+    source = SourceFile(str(path), path.read_bytes())
+    assert [one.row for one in lint(source, settings, elsewhere=Neighbours(settings))] == [5]

@@ -146,7 +146,7 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
     return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
 
 
-def choices(worlds: Worlds, idle: Callable[[Event], bool]) -> Iterator[Choice]:
+def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> Iterator[Choice]:
     """Selections that leave a Mac's GPU out, each once. `idle` events take a device that decides
     nothing there."""
     run = worlds.run

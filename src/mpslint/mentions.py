@@ -12,7 +12,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.taken_by_text import takes_by_text
+from mpslint.installed import is_left_out
+from mpslint.taken_by_text import is_found_from_inside, takes_by_text
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
@@ -35,7 +36,9 @@ class Mentions:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on."""
         whole = self._projects.of(path)
-        if whole is None or (whole.is_built and not name.startswith("_")):
+        if whole is None:
+            return True, ()
+        if whole.is_built and not name.startswith("_") and not is_left_out(whole.head, path):
             return True, ()
         word, parsed = _bytes(name), 0
         files = whole.files
@@ -215,7 +218,9 @@ class Mentions:
         script was started in its own folder, or has put another on `sys.path`."""
         found = self._found(here, module)
         if found is not None:
-            return found == path or found.endswith("__init__.py")
+            if found == path or found.endswith("__init__.py"):
+                return True
+            return is_found_from_inside(here, module, path)
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         return own.endswith(os.sep + module.lstrip(".").replace(".", os.sep))
 

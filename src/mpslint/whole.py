@@ -31,6 +31,7 @@ _MOST_FOLDERS = 128
 class Whole(NamedTuple):
     """A project as it lies on the disk."""
 
+    head: str
     modules: tuple[str, ...]
     others: tuple[str, ...]
     folders: tuple[str, ...]
@@ -127,7 +128,7 @@ class Projects:
             if left < 0 or len(modules) + len(others) > _MOST_FILES:
                 return None
         is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
-        return Whole(tuple(modules), tuple(others), tuple(folders), is_built)
+        return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)
 
 
 def _is_head(folder: str) -> bool:

@@ -42,6 +42,8 @@ _COUNTING = _words(
 )
 """Functions of Python and NumPy that make numbers of sizes, and put such numbers together."""
 _COUNTED = _words("range arange zeros ones full eye linspace")
+_SIZED = _words("zeros ones empty rand randn")
+"""Factories whose arguments are all sizes."""
 _KEEPING = _words(
     """
     unsqueeze squeeze view reshape expand repeat float long int bool half double t transpose
@@ -66,7 +68,7 @@ def moves(context: Context) -> Iterator[Move]:
         made = (
             _made(context, call.func.value, call) if isinstance(call.func, ast.Attribute) else None
         )
-        if made is None or not _goes_to_device(context, call):
+        if made is None or _is_empty(made) or not _goes_to_device(context, call):
             continue
         if _is_constant(made) and _is_default_of_result(context, call):
             continue
@@ -103,6 +105,21 @@ def is_written_out(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp):
         return is_written_out(node.operand)
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_empty(factory: ast.Call) -> bool:
+    """Whether a tensor has no element, so that its copy moves nothing and waits for nothing."""
+    name, first = _last(factory), factory.args[0] if factory.args else None
+    listed = first.elts if isinstance(first, ast.List | ast.Tuple) else None
+    if name in _SIZED:
+        sizes = listed if listed is not None else factory.args
+    elif name == "full":
+        sizes = listed or []
+    elif name == "arange":
+        sizes = factory.args if len(factory.args) == 1 else []
+    else:
+        return listed == []
+    return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes)
 
 
 def _last(call: ast.Call) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
@@ -146,8 +146,9 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
     return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
 
 
-def choices(worlds: Worlds) -> Iterator[Choice]:
-    """Selections that leave a Mac's GPU out, each once."""
+def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> Iterator[Choice]:
+    """Selections that leave a Mac's GPU out, each once. `idle` events take a device that decides
+    nothing there."""
     run = worlds.run
     seen: set[ast.expr] = {*needless_refusals(worlds), *run.decided}
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
@@ -158,6 +159,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
+        if idle(event):
+            continue
         if event.kind is Kind.KEPT and _is_number(event):
             continue  # Nothing is placed with it here.
         tests, devices = _deciding(event)

@@ -158,6 +158,8 @@ class Expressions(Names):
             return UNK
         self.counted(a, node)
         self.counted(b, node)
+        if isinstance(node.op, ast.BitAnd | ast.BitOr) and (_is_switch(a) or _is_switch(b)):
+            return port(lift(logical_and if isinstance(node.op, ast.BitAnd) else logical_or, a, b))
         self.meet(node, (a, b))
         value = lift(_OPERATIONS.get(type(node.op), arithmetic), a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
@@ -299,3 +301,8 @@ def any_of(*items: Atom) -> Atom:
     for item in items[1:]:
         found = join(found, item)
     return UNK if found.kind == CONST else found
+
+
+def _is_switch(value: Value) -> bool:
+    """Whether a value is true or false in each world: `&` and `|` are then `and` and `or`."""
+    return all(atom.kind == CONST and isinstance(atom.v, bool) for _, atom in cases_of(value))

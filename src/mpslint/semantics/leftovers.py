@@ -49,8 +49,11 @@ def is_leftover(context: Context, row: int) -> bool:
 
 
 def is_never_default(context: Context, default: ast.expr) -> bool:
-    """Whether a default stands for a parameter that all calls in the project give."""
+    """Whether a default, or what a default is made of (`torch.device("cuda")`), stands for a
+    parameter that all calls in the project give."""
     arguments = context.index.parents.get(default)
+    while isinstance(arguments, ast.expr | ast.keyword) and not isinstance(arguments, ast.Lambda):
+        default, arguments = arguments, context.index.parents.get(arguments)
     node = context.index.parents.get(arguments) if arguments is not None else None
     if not isinstance(arguments, ast.arguments) or not isinstance(node, FUNCTIONS):
         return False

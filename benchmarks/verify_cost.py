@@ -27,6 +27,7 @@ from typing import NamedTuple
 
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures" / "verify"
 LIMIT = 3
+_CACHES = shutil.ignore_patterns("__pycache__")
 
 
 class Cost(NamedTuple):
@@ -67,6 +68,8 @@ def ports() -> Iterator[tuple[str, Path, Path]]:
 def measured(name: str, original: Path, port: Path, more: list[str]) -> Measured:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
         for folder in (one, other):
+            # What stands beside a program may be a module of it.
+            shutil.copytree(port.parent, folder, ignore=_CACHES, dirs_exist_ok=True)
             shutil.copy(original, Path(folder) / "original.py")
             shutil.copy(port, Path(folder) / "port.py")
         python = sys.executable

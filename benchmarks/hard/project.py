@@ -60,10 +60,12 @@ class Project:
         def limited() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
+        # Python keeps what it compiles, cut off where the limit is, and later runs would read it.
+        kept = {"PYTHONDONTWRITEBYTECODE": "1"} if limit else {}
         return subprocess.Popen(
             [*command, *more],
             cwd=self.folder,
-            env=environment(self.work),
+            env=environment(self.work, kept),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

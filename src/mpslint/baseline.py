@@ -168,8 +168,15 @@ def read_baseline(path: str) -> Baseline:
             "--write-baseline"
         ) from None
     version = document.get("version") if isinstance(document, dict) else None
+    if version is None:
+        raise BadBaseline(
+            f"{path}: is no baseline; name a file that --write-baseline made, or a new one"
+        )
     if version != VERSION:
-        raise BadBaseline(f"{path}: is no baseline of version {VERSION}")
+        raise BadBaseline(
+            f"{path}: is a baseline of version {version!r}, not {VERSION}; delete it and use "
+            "--write-baseline"
+        )
     try:
         entries = [_parsed(row) for row in document["findings"]]
     except (KeyError, TypeError, ValueError, OverflowError):

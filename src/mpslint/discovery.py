@@ -86,7 +86,7 @@ def _all(
             if not left_out(path, settings):
                 yield Target(os.path.normpath(path), settings, True)
         else:
-            raise NoSuchPath(f"{path}: no such file or folder")
+            raise NoSuchPath(f"{path or repr(path)}: no such file or folder")
 
 
 def _walk(

@@ -8,7 +8,7 @@ that is made only where `is_cuda` holds, an array of float64 that follows the de
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
@@ -218,19 +218,26 @@ def _is_program(statement: ast.stmt) -> bool:
 def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that code uses; also those in strings, by which others are looked up."""
     found: set[str] = set()
-    stack = list(nodes)
+    stack: list[Any] = list(nodes)
+    pop, push, add = stack.pop, stack.append, found.add
     while stack:
-        node = stack.pop()
+        node = pop()
         kind = type(node)
         if kind is ast.Name:
-            found.add(node.id)  # type: ignore[attr-defined]
+            add(node.id)
         elif kind is ast.Attribute:
-            found.add(node.attr)  # type: ignore[attr-defined]
-            stack.append(node.value)  # type: ignore[attr-defined]
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and node.value.isidentifier():
-                found.add(node.value)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+            add(node.attr)
+            push(node.value)
+        elif kind is ast.Constant:
+            if type(node.value) is str and node.value.isidentifier():
+                add(node.value)
+        # Calls are most of what is left, and are spelled out.
+        elif kind is ast.Call:
+            push(node.func)
+            stack += node.args
+            for keyword in node.keywords:
+                push(keyword.value)
+        elif kind is ast.Import or kind is ast.ImportFrom:
             found |= {one.name.rpartition(".")[2] for one in node.names if one.asname is not None}
         else:
             stack += children(node)

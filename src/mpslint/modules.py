@@ -193,6 +193,16 @@ class Modules:
             _keep(self._words, path, frozenset(names_in(self.text(path) or b"")), _MOST_BESIDE)
         return self._words[path]
 
+    def has_words(self, path: str, words: frozenset[bytes]) -> bool:
+        """Whether these are among the names and words of a module. Most texts hold them nowhere,
+        which is seen without parting them; a folder of more files than `words` keeps would else be
+        parted anew for each question."""
+        if path not in self._words:
+            text = self.text(path) or b""
+            if not all(word in text for word in words):
+                return False
+        return words <= self.words(path)
+
     def imported_by(self, path: str) -> frozenset[bytes]:
         """All names on the lines by which a module imports."""
         lines = (line.lstrip() for line in (self._read(path) or b"").split(b"\n"))

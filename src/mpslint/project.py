@@ -67,10 +67,7 @@ class Project(Neighbours):
     @property
     def helper_path(self) -> str | None:
         """The absolute path of the setting `helper-module`."""
-        if self._settings.helper_module is None:
-            return None
-        root = os.path.abspath(self._settings.root or ".")
-        return os.path.normpath(os.path.join(root, self._settings.helper_module))
+        return helper_path(self._settings)
 
     @property
     def new_helper(self) -> str | None:
@@ -93,9 +90,8 @@ class Project(Neighbours):
         path, shown = self.helper_path, self._settings.helper_module
         if path is None:
             return
+        require_helper_folder(self._settings)
         if not os.path.lexists(path):
-            if not os.path.isdir(os.path.dirname(path)):
-                raise BadSettings(f"helper-module {shown}: its folder does not exist; create it")
             root = os.path.join(os.path.realpath(self._settings.root or "."), "")
             if not os.path.realpath(path).startswith(root):
                 raise BadSettings(
@@ -144,6 +140,22 @@ class Project(Neighbours):
                 if parts and all(part.isidentifier() for part in parts):
                     return ".".join(parts)
         return None
+
+
+def helper_path(settings: Settings) -> str | None:
+    """The absolute path of the setting `helper-module`."""
+    if settings.helper_module is None:
+        return None
+    root = os.path.abspath(settings.root or ".")
+    return os.path.normpath(os.path.join(root, settings.helper_module))
+
+
+def require_helper_folder(settings: Settings) -> None:
+    """Raise `BadSettings` where the helper module neither is there nor can be made."""
+    path = helper_path(settings)
+    if path is not None and not os.path.isdir(os.path.dirname(path)):
+        shown = settings.helper_module
+        raise BadSettings(f"helper-module {shown}: its folder does not exist; create it")
 
 
 def helper_source(settings: Settings) -> str:

@@ -43,13 +43,13 @@ class SavedAround:
         """Whether a library's module saves something from the CPU: then that is how its models
         are saved, and what else it saves are optimizers and states of a run."""
         return (
-            self._modules.words(path) >= _SAVING
+            self._modules.has_words(path, _SAVING)
             and (saving := self._context(path)) is not None
             and saves_from_cpu(saving)
         )
 
     def _any_saves(self, context: Context, beside: tuple[str, ...], below: tuple[str, ...]) -> bool:
-        around = [other for other in (*beside, *below) if self._modules.words(other) >= _SAVING]
+        around = [other for other in (*beside, *below) if self._modules.has_words(other, _SAVING)]
         helpers: dict[str, set[str]] = {}
         savers: dict[str, set[str]] = {}
         called: dict[str, set[str]] = {}

@@ -87,18 +87,14 @@ def resolve(selector: str, origin: str = "") -> tuple[int, tuple[str, ...]]:
 
 
 def _unknown(selector: str, origin: str) -> str:
-    import difflib
-
+    from mpslint.nearest import nearest
     from mpslint.rules.registry import all_rules
 
     known = [text for rule in all_rules() for text in (rule.code, rule.name)]
-    selector = selector[:60]
-    near = difflib.get_close_matches(selector, known, 1) or difflib.get_close_matches(
-        selector.upper(), known, 1
-    )
-    advice = f"did you mean {near[0]}?" if near else "see `mpslint rule --all`"
+    near = nearest(selector, known)
+    advice = f"did you mean {near}?" if near else "see `mpslint rule --all`"
     place = f"{origin}: " if origin else ""
-    return f"{place}unknown rule {selector!r}; {advice}"
+    return f"{place}unknown rule {selector[:60]!r}; {advice}"
 
 
 def ignored_in_file(path: str, per_file: tuple[tuple[str, Selectors], ...], root: str) -> Selectors:

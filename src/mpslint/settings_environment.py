@@ -45,14 +45,13 @@ def unknown(environment: Iterable[str]) -> list[str]:
     given = [name for name in environment if name.startswith(PREFIX)]
     if not given:
         return []
-    import difflib
-
+    from mpslint.nearest import nearest
     from mpslint.settings_table import EXTEND, KEYS
 
     known = [*(variable(key) for key in KEYS if key != EXTEND), *map(variable, OPTIONS), *_OTHERS]
     lines = []
     for name in sorted(set(given) - {*known, *_INTERNAL}):
-        near = difflib.get_close_matches(name, known, 1)
-        advice = f"did you mean {near[0]}?" if near else "see docs/settings.md"
+        near = nearest(name, known)
+        advice = f"did you mean {near}?" if near else "see docs/settings.md"
         lines.append(f"{name}: no such variable; {advice}")
     return lines

@@ -152,6 +152,10 @@ _ACCELERATOR_SINCE = (2, 13)
 
 def consistent(settings: Settings) -> Settings:
     """`settings`, unless they contradict each other. Raises `BadSettings`."""
+    if settings.max_torch is not None and settings.max_torch < settings.min_torch:
+        oldest, newest = (".".join(map(str, v)) for v in (settings.min_torch, settings.max_torch))
+        where = settings.origin or "--max-torch"
+        raise BadSettings(f"{where}: max-torch {newest} is older than min-torch {oldest}")
     if settings.style != "accelerator":
         return settings
     where = settings.origin or "--style"
@@ -260,16 +264,19 @@ def _table(path: str, required: bool) -> dict[str, Any] | None:
 def inline(text: str, where: str) -> dict[str, Any]:
     """The settings that one KEY=VALUE names, as fields of `Settings`. The value is TOML, or plain
     text as in an option. Raises `BadSettings`."""
-    from mpslint.settings_table import EXTEND, convert, from_text
+    from mpslint.settings_table import EXTEND, convert, from_text, with_known_rules
 
     key, _, value = (part.strip() for part in text.partition("="))
+    if not key:
+        raise BadSettings(f"{where}: expected a file or KEY=VALUE")
     if key == EXTEND:
         raise BadSettings(f"{where}: {EXTEND!r} belongs into a settings file")
     try:
         ((name, parsed),) = _parse(where, f"{key} = {value}".encode()).items()
-        return {name.replace("-", "_"): convert(name, parsed, where)}
+        value_set = convert(name, parsed, where)
     except (BadSettings, ValueError):
         return {key.replace("-", "_"): from_text(key, value, where)}
+    return {name.replace("-", "_"): with_known_rules(name, value_set, where)}
 
 
 def _parse(path: str, data: bytes) -> dict[str, Any]:

@@ -107,9 +107,11 @@ def _identifier(value: Any) -> str:
 
 
 def _module(value: Any) -> str:
-    if not isinstance(value, str) or not value.endswith(".py"):
+    path = value if isinstance(value, str) else ""
+    name, _, suffix = os.path.basename(path).rpartition(".")
+    if suffix != "py" or not name.isidentifier():
         raise _Wrong('the path of a Python module, such as "pkg/device.py"')
-    return value
+    return path
 
 
 def _path(value: Any) -> str:
@@ -232,7 +234,7 @@ KEYS: dict[str, Key] = {
     "device-name": Key(_identifier, _NAME, "name of an inserted device variable"),
     "helper-module": Key(
         _module,
-        {"type": "string", "pattern": r"\.py$"},
+        {"type": "string", "pattern": r"(^|[/\\])[^0-9\W]\w*\.py$"},
         "module that holds the helper in style helper",
     ),
 }
@@ -290,7 +292,30 @@ def from_text(key: str, text: str, where: str) -> Any:
     """The checked value that `text` (of an option or a variable) stands for. Raises
     `BadSettings`."""
     known = KEYS.get(key)
-    return convert(key, known.parse(text) if known is not None else text, where)
+    value = known.parse(text) if known is not None else text
+    if known is not None and known.parse is _pairs and value is text:
+        raise BadSettings(f'{where}: expected GLOB:RULE, such as "tests/*:MPS101", not {text!r}')
+    return with_known_rules(key, convert(key, value, where), where)
+
+
+_SELECTORS = ("select", "ignore", "extend-select", "fixable", "unfixable")
+_BY_GLOB = ("per-file-ignores", "extend-per-file-ignores")
+
+
+def with_known_rules(key: str, value: Any, where: str) -> Any:
+    """`value`, of an option or a variable. Raises `BadSettings` for a rule that does not exist:
+    what is found out later, with the settings of a file, would be told of that file."""
+    named: tuple[str, ...] = ()
+    if key in _SELECTORS:
+        named = value or ()
+    elif key in _BY_GLOB:
+        named = tuple(rule for _, rules in value for rule in rules)
+    if named:
+        from mpslint.selectors import resolve
+
+        for selector in named:
+            resolve(selector, where)
+    return value
 
 
 def schema() -> dict[str, Any]:
@@ -329,7 +354,12 @@ def plain(key: str, value: Any) -> Any:
 
 
 def _advice(key: str) -> str:
-    import difflib
+    from mpslint.nearest import nearest
 
-    near = difflib.get_close_matches(key[:60].replace("_", "-"), KEYS, 1)
-    return f"did you mean {near[0]!r}?" if near else f"the keys are {', '.join(KEYS)}"
+    if key == "tool":
+        return (
+            "[tool.mpslint] is for pyproject.toml; in any other file, write the keys without it, "
+            "at the top level"
+        )
+    near = nearest(key, KEYS)
+    return f"did you mean {near!r}?" if near else "`mpslint config` lists the keys"

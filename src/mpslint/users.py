@@ -38,8 +38,8 @@ class Users:
         own = stem if stem != "__init__" else os.path.basename(folder)
         beside = [*self._modules.beside(path), *self._modules.beside(folder)]
         files = [folder, os.path.dirname(folder), *beside]
-        both = {_bytes(own), _bytes(name)}
-        users = [other for other in beside if both <= self._modules.words(other)]
+        both = frozenset({_bytes(own), _bytes(name)})
+        users = [other for other in beside if self._modules.has_words(other, both)]
         if not users:
             return frozenset({NOBODY}), tuple(files)
         here: list[str] = []

@@ -50,7 +50,7 @@ def test_a_mistyped_command_is_named_with_a_close_match(cli: Cli) -> None:
         (["check", "--selct", "MPS1"], "no such option"),
         (["check", "--output-format", "xml"], "invalid choice"),
         (["check", "--jobs", "0"], "expected a number of processes, not '0'"),
-        (["fix", "--steps", "many", "a.py"], "expected a whole number, not 'many'"),
+        (["fix", "--steps", "many", "a.py"], "expected a whole number above 0, not 'many'"),
         (["fix", "--timeout", "-1", "a.py"], "expected a number of seconds, not '-1'"),
         (["fix", "--device", "tpu", "a.py"], "expected a list of cpu, mps, cuda, not 'tpu'"),
         (["check", "--min-torch", "new"], "'min-torch' must be a torch version"),
@@ -168,6 +168,18 @@ def test_doctor_says_when_the_python_gives_no_answer(
 def test_doctor_says_when_there_is_no_such_python(cli: Cli) -> None:
     ran = cli("doctor", "--python", "/nowhere/python")
     assert (ran.code, "cannot be started: no such file" in ran.out) == (2, True)
+    assert "`--python PY` asks another one" in ran.out
+
+
+def test_doctor_tries_a_python_that_is_named_from_the_current_folder(
+    cli: Cli, project: Path
+) -> None:
+    python = project / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    ran = cli("doctor", "--python", "./python")
+    assert (ran.code, "internal error" in ran.err) == (0, False)
+    assert "Verification on simulated mps: works." in ran.out
 
 
 MAC = {

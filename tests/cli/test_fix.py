@@ -226,8 +226,10 @@ def test_verifying_several_files_needs_to_know_what_to_run(
 
 
 def test_the_options_of_the_verification_reach_it(
-    cli: Cli, train: Path, verifier: Verifier
+    cli: Cli, train: Path, project: Path, verifier: Verifier
 ) -> None:
+    python = project / "py"
+    python.touch(0o755)
     options = ["--device", "cpu,cuda", "--steps", "5", "--timeout", "9.5", "--memory", "700"]
     cli(
         "fix",
@@ -236,7 +238,7 @@ def test_the_options_of_the_verification_reach_it(
         "--setup",
         "make data",
         "--python",
-        "/py",
+        str(python),
         "--",
         "-x",
         "--",
@@ -251,7 +253,7 @@ def test_the_options_of_the_verification_reach_it(
         "memory_mb": 700,
         "setup": "make data",
     }
-    assert (request.python, request.args) == ("/py", ("-x", "--", "y"))  # type: ignore[attr-defined]
+    assert (request.python, request.args) == (str(python), ("-x", "--", "y"))  # type: ignore[attr-defined]
 
 
 def test_the_active_environments_python_is_the_one_to_run_with(
@@ -259,7 +261,7 @@ def test_the_active_environments_python_is_the_one_to_run_with(
 ) -> None:
     python = project / "env" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.touch()
+    python.touch(0o755)
     monkeypatch.setenv("VIRTUAL_ENV", str(project / "env"))
     cli("fix", "train.py")
     assert verifier.requests[0].python == str(python)  # type: ignore[attr-defined]
@@ -400,7 +402,7 @@ def test_a_report_that_cannot_be_written_is_one_line_and_exit_2(cli: Cli, train:
     ran = cli("fix", "--no-verify", "train.py", "--report", "no/such/folder/r.json")
     assert ran.code == 2
     assert ran.err == (
-        "error: no/such/folder/r.json: the report cannot be written: no such file or directory\n"
+        "error: no/such/folder/r.json: cannot be written: there is no folder no/such/folder\n"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -211,7 +212,9 @@ def test_a_patch_on_a_terminal_only_shows(project: Path, text: str) -> None:
 @odd
 def test_what_is_run_is_shown(cli: Cli, project: Path, text: str) -> None:
     (project / f"{text}.py").write_text("x = 1\n")
-    ran = cli("verify", f"{text}.py", "--python", "/nowhere/python")
+    no_python = shutil.which("false")
+    assert no_python is not None
+    ran = cli("verify", f"{text}.py", "--python", no_python)
     assert ran.code == 2
     shows_only(ran.out, lines=2)
     shows_only(ran.err, lines=1)

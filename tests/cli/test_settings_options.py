@@ -50,8 +50,7 @@ def test_a_malformed_per_file_ignore_is_one_line(cli: Cli, train: Path) -> None:
     ran = cli("check", "--per-file-ignores", "MPS201")
     assert ran.code == 2
     assert ran.err == (
-        "error: --per-file-ignores: 'per-file-ignores' must be a table of glob = [rules], not "
-        "'MPS201'\n"
+        "error: --per-file-ignores: expected GLOB:RULE, such as \"tests/*:MPS101\", not 'MPS201'\n"
     )
 
 
@@ -182,4 +181,4 @@ def test_only_fixable_rules_are_fixed(cli: Cli, train: Path) -> None:
 def test_an_unknown_rule_in_unfixable_is_named(cli: Cli, train: Path) -> None:
     ran = cli("check", "--unfixable", "MPS2O1")
     assert ran.code == 2
-    assert ran.err == "error: unknown rule 'MPS2O1'; did you mean MPS219?\n"
+    assert ran.err == "error: --unfixable: unknown rule 'MPS2O1'; did you mean MPS201?\n"

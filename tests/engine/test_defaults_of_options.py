@@ -105,6 +105,7 @@ def test_one_project_gets_one_layout_of_a_choice_however_long_its_lines_are(
 ) -> None:
     chosen = "    device = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
     text = f"import torch\n{'#' * size}\n\n\ndef main():\n    if True:\n    {chosen}"
+    text += "        return torch.zeros(3, device=device)\n"
     (tmp_path / "README.md").write_text("Tested with PyTorch 1.4\n")
     assert "            'cuda' if torch.cuda.is_available()\n            else 'mps' if " in fixed(
         tmp_path, text

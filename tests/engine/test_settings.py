@@ -112,7 +112,7 @@ def test_every_setting_has_a_key_and_every_key_a_setting() -> None:
     [
         ("selct = ['MPS1']", "unknown key 'selct'; did you mean 'select'?"),
         ("min_torch = '2.6'", "unknown key 'min_torch'; did you mean 'min-torch'?"),
-        ("zzz = 1", "unknown key 'zzz'; the keys are extend, select, "),
+        ("zzz = 1", "unknown key 'zzz'; `mpslint config` lists the keys"),
         ("select = 'MPS1'", "'select' must be a list of strings, not 'MPS1'"),
         ("min-torch = 2.6", "'min-torch' must be a torch version such as \"2.5\", not 2.6"),
         ("min-torch = '2'", "'min-torch' must be a torch version"),

@@ -248,8 +248,8 @@ def test_notebooks_are_known_by_the_lines_of_their_cells(cli: Cli, project: Path
     [
         (b"<<<<<<< HEAD\n{}", "is no JSON (a merge conflict?)"),
         (b"\xff", "is no JSON"),
-        (b"[]", "is no baseline of version 1"),
-        (b'{"version": 2, "findings": []}', "is no baseline of version 1"),
+        (b"[]", "is no baseline; name a file that --write-baseline made"),
+        (b'{"version": 2, "findings": []}', "is a baseline of version 2, not 1"),
         (b'{"version": 1}', "an entry lacks a field"),
         (b'{"version": 1, "findings": [{"path": "a.py"}]}', "an entry lacks a field"),
     ],

@@ -281,7 +281,7 @@ def test_an_output_file_has_no_colours(
 
 def test_an_output_file_that_cannot_be_written_is_one_line(cli: Cli, train: Path) -> None:
     ran = cli("check", "--output-file", "absent/out.txt")
-    assert ran == (2, "", "error: absent/out.txt: cannot be written: no such file or directory\n")
+    assert ran == (2, "", "error: absent/out.txt: cannot be written: there is no folder absent\n")
 
 
 def test_color_is_forced_and_forbidden_by_its_option(

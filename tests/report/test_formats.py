@@ -173,7 +173,7 @@ def test_a_report_that_cannot_be_written_is_one_line(cli, project) -> None:
     (project / "a.py").write_text(TEXT)
     ran = cli("report", "a.py", "-o", "no/such/r.html", "--isolated", "--no-cache")
     assert ran.code == 2
-    assert "error: no/such/r.html: cannot be written: no such file or directory\n" in ran.err
+    assert "error: no/such/r.html: cannot be written: there is no folder no/such\n" in ran.err
 
 
 def test_a_file_that_cannot_be_parsed_is_in_the_report_and_in_the_exit_code(cli, project) -> None:

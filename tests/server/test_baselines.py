@@ -73,4 +73,4 @@ def test_a_baseline_that_is_none_is_said(project: Path, known: Path) -> None:
         return editor.messages
 
     (message,) = in_editor(scenario, [project])
-    assert "known.json: is no baseline of version 1" in message
+    assert "known.json: is no baseline; name a file" in message

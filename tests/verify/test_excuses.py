@@ -49,3 +49,39 @@ def test_less_precision_than_float32_may_lead_a_training_elsewhere() -> None:
 def test_no_precision_explains_a_training_that_bursts(last: float) -> None:
     burst = launch("mps", losses=[0.9, 8.0, last])
     assert excuses.found(burst, launch("cuda"), IN_HALF, None) is None
+
+
+@pytest.mark.parametrize("said", ["recall 0.4\n", "recall 0.8\nrecall 0.8\n"])
+def test_no_precision_explains_another_result_of_the_same_training(said: str) -> None:
+    one = launch("cuda", ending=ended(stdout="recall 0.8\n"))
+    two = launch("mps", ending=ended(stdout=said))
+    assert excuses.found(two, one, IN_HALF, None) is None
+
+
+def test_a_result_may_differ_a_little_where_less_precision_is_chosen() -> None:
+    one = launch("cuda", ending=ended(stdout="recall 0.80\n"))
+    two = launch("mps", ending=ended(stdout="recall 0.79\n"))
+    assert excuses.found(two, one, IN_HALF, None)
+
+
+@pytest.mark.parametrize("switch", ["True", "False"])
+def test_what_only_a_real_gpu_has_explains_nothing_on_a_simulated_one(switch: str) -> None:
+    text = f"torch.backends.cuda.matmul.allow_tf32 = {switch}\n".encode()
+    far = launch("mps", losses=[0.9, 0.8, 0.69])
+    assert excuses.found(far, launch("cuda"), text, None) is None
+
+
+UNDER_AUTOCAST = b"with torch.autocast('cuda', dtype=torch.bfloat16):\n    y = f(x)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "explained"),
+    [(UNDER_AUTOCAST, False), (UNDER_AUTOCAST + b"net.half()\n", True)],
+    ids=["autocast alone", "half precision as well"],
+)
+def test_autocast_explains_nothing_where_the_original_without_it_differs_as_well(
+    text: bytes, explained: bool
+) -> None:
+    far = launch("mps", losses=[0.9, 0.8, 0.65])
+    assert excuses.found(far, launch("cuda"), text, None, in_full=False)
+    assert bool(excuses.found(far, launch("cuda"), text, None, in_full=True)) is explained

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import struct
 import subprocess
 import sys
@@ -465,6 +466,44 @@ class TestRequest:
         with pytest.raises(BadRequest, match="'tpu': expected one of cpu, mps, cuda"):
             Request(str(tmp_path / "t.py"), devices=("tpu",)).checked()
 
+    def test_a_python_that_is_not_there_is_named_with_its_option(self, tmp_path: Path) -> None:
+        (tmp_path / "t.py").write_text("")
+        with pytest.raises(BadRequest, match=r"--python /nope: no program .* leave the option out"):
+            Request(str(tmp_path / "t.py"), python="/nope").checked()
+
+    def test_a_python_named_from_the_current_folder_is_found_from_every_other(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (tmp_path / "t.py").write_text("")
+        (tmp_path / "bin").mkdir()
+        python = tmp_path / "bin" / "python"
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+        python.chmod(0o755)
+        monkeypatch.chdir(tmp_path)
+        request = Request("t.py", python="bin/python").checked()
+        assert interpreter.ask(request.interpreter, {}).version == sys.version_info[:3]
+
+    def test_a_text_that_is_no_script_is_not_run(self, tmp_path: Path) -> None:
+        (tmp_path / "README.md").write_text("# What this is\n\nDon't run it.\n")
+        with pytest.raises(BadRequest, match=r"no Python script \(line 3: .*name the \.py file"):
+            Request(str(tmp_path / "README.md")).checked()
+
+    def test_a_script_may_have_any_name_and_a_broken_one_is_still_a_script(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "train.cgi").write_text("print(1)\n")
+        (tmp_path / "train.py").write_text("print(1\n")
+        for name in ("train.cgi", "train.py"):
+            Request(str(tmp_path / name)).checked()
+
+    def test_memory_that_torch_alone_does_not_find_is_told_before_a_run(
+        self, tmp_path: Path
+    ) -> None:
+        (tmp_path / "t.py").write_text("")
+        with pytest.raises(BadRequest, match=r"--memory 2: .* counted in MB; give 2048"):
+            Request(str(tmp_path / "t.py"), memory_mb=2).checked()
+        Request(str(tmp_path / "t.py"), memory_mb=512).checked()
+
 
 class TestInterpreter:
     def test_a_relative_python_path_does_not_make_the_whole_disk_needed(self) -> None:
@@ -473,5 +512,11 @@ class TestInterpreter:
         assert os.path.realpath(sys.base_prefix) in map(os.path.realpath, asked.prefixes)
 
     def test_something_that_is_no_python_is_named(self) -> None:
-        with pytest.raises(BadRequest, match="/nowhere/python: cannot be run as Python"):
+        with pytest.raises(BadRequest, match=r"cannot be run as Python \(no such file .*--python"):
             interpreter.ask("/nowhere/python", {})
+
+    def test_a_program_that_answers_nothing_is_no_python(self) -> None:
+        silent = shutil.which("true")
+        assert silent is not None
+        with pytest.raises(BadRequest, match=r"true: does not work as Python \(answers nothing\)"):
+            interpreter.ask(silent, {})

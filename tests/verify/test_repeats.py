@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 from mpslint.verify import spread, verdict
 from mpslint.verify.contents import Text
 from mpslint.verify.launch import Launch
@@ -41,6 +43,45 @@ def test_an_original_that_repeats_itself_is_run_twice() -> None:
     assert not repeats.of(reference).changes
     assert repeats.of(reference).values
     assert len(asked) == 1
+
+
+def unasked(_reference: Launch) -> Launch:
+    raise AssertionError("the original is run again")
+
+
+def printing(text: str, losses: list[float], device: str = "cuda") -> Launch:
+    return launch(device, losses=losses, ending=ended(stdout=text))
+
+
+def test_a_port_with_the_very_same_numbers_in_the_same_place_is_the_second_run() -> None:
+    reference = printing("loss 0.25\n", [1.0, 0.25])
+    port = printing("loss 0.25 now\n", [1.0, 0.25])
+    elsewhere = printing("loss 0.25\n", [1.0, 0.250001], "mps")
+    found = Repeats(unasked).of(reference, [elsewhere, port])
+    assert found.values
+    assert not found.changes
+    assert found.runs == (reference, port)
+
+
+@pytest.mark.parametrize(
+    ("port", "why"),
+    [
+        (printing("loss 0.25\n", [1.0, 0.26]), "another loss"),
+        (printing("loss 0.25\n", [1.0]), "fewer losses"),
+        (printing("loss 0.26\n", [1.0, 0.25]), "another printed number"),
+        (printing("loss 0.25\nepoch 3\n", [1.0, 0.25]), "one more line"),
+        (printing("loss 0.25\n", [1.0, 0.25], "mps"), "another device"),
+    ],
+)
+def test_one_that_differs_says_nothing_about_the_original(port: Launch, why: str) -> None:
+    reference = printing("loss 0.25\n", [1.0, 0.25])
+    again = printing("loss 0.25\n", [1.0, 0.25])
+    assert Repeats(lambda _one: again).of(reference, [port]).runs == (reference, again), why
+
+
+def test_where_there_are_no_numbers_the_same_ones_prove_nothing() -> None:
+    silent, port, again = (launch("cuda", losses=[], params_digest=[]) for _ in range(3))
+    assert Repeats(lambda _one: again).of(silent, [port]).runs[1] is again
 
 
 def test_one_that_does_not_is_run_three_times() -> None:

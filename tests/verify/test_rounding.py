@@ -127,6 +127,14 @@ def test_what_agrees_without_autocast_needs_no_further_run() -> None:
     assert asked.options == [OFF]
 
 
+def test_what_was_held_against_the_original_without_autocast_is_known_afterwards() -> None:
+    rounded, port = Rounded(Asked(CALM)), using(CALM, "mps")
+    assert not rounded.told_in_full(MIXED, port)
+    next(rounded.of(MIXED, port))
+    assert rounded.told_in_full(MIXED, port)
+    assert not rounded.told_in_full(MIXED, using(CALM, "mps", "bfloat16"))
+
+
 @pytest.mark.parametrize(
     "port", [using(CALM, "cuda"), using(CALM, "mps", "bfloat16")], ids=["same device", "as well"]
 )

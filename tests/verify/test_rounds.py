@@ -40,6 +40,19 @@ def test_a_step_on_the_host_by_choice_is_right() -> None:
     assert report.verdict == "pass", report.to_text()
 
 
+@pytest.mark.parametrize(
+    ("port", "said"),
+    [
+        ("five/triplet/wrong_port.py", "prints 1 1 5 1 where the original prints"),
+        ("five/distill/wrong_port.py", "prints 0.76 where the original prints 0.94"),
+    ],
+)
+def test_a_switch_of_the_precision_explains_no_other_evaluation(port: str, said: str) -> None:
+    report = verified(port)
+    assert report.verdict == "inconclusive", report.to_text()
+    assert said in report.reason
+
+
 MIXED = """\
 import torch
 torch.manual_seed(0)

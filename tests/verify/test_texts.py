@@ -53,6 +53,8 @@ def test_a_number_that_is_written_down_is_no_choice() -> None:
         ("model = load(dtype='bfloat16')", "bfloat16"),
         ("with torch.autocast('cuda'):\n    pass", "autocast"),
         ("with torch.autocast('cuda', enabled=False):\n    pass", None),
+        ("torch.set_float32_matmul_precision('highest')", None),
+        ("torch.set_float32_matmul_precision('high')", "set_float32_matmul_precision"),
         ("y = x.double().half()", "half"),
         ("def shift(x, half):\n    return x - half", None),
         ("half = 1.96 * sigma\nlow, high = mean - half, mean + half", None),

@@ -84,11 +84,13 @@ def _dispatch(arguments: list[str]) -> int:
 
         print(f"mpslint {__version__}")
         return OK
-    import difflib
+    from mpslint.nearest import nearest
 
-    near = difflib.get_close_matches(name, COMMANDS, 1)
-    advice = f"did you mean `mpslint {near[0]}`?" if near else "see `mpslint --help`"
-    return fail(f"no such command: {name!r}; {advice}")
+    is_option = name.startswith("-")
+    near = nearest(name, ("--help", "--version") if is_option else COMMANDS)
+    advice = f"did you mean `mpslint {near}`?" if near else "see `mpslint --help`"
+    what = "option" if is_option else "command"
+    return fail(f"no such {what}: {name!r}; {advice}")
 
 
 def _usage() -> str:

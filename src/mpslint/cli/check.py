@@ -17,6 +17,7 @@ from mpslint.cli.options import (
 )
 from mpslint.cli.parsing import Parser
 from mpslint.cli.reporting import report
+from mpslint.cli.usage import settle
 
 if TYPE_CHECKING:
     import argparse
@@ -43,6 +44,7 @@ def parser() -> Parser:
 def run(arguments: list[str]) -> int:
     """Exit code 0: clean; 1: findings; 2: something could not be checked."""
     options = parser().parse_args(arguments)
+    settle(options)
     require_one_job(options)
     if options.explain_silence:
         from mpslint.cli.silence import explain
@@ -61,6 +63,10 @@ def run(arguments: list[str]) -> int:
     from mpslint.output import SHOW_FIXES
 
     finder = find_settings(options)
+    if options.helper_module is not None:
+        from mpslint.project import require_helper_folder
+
+        require_helper_folder(finder.for_folder("."))
     notes: list[str] = []
     found = list(targets(options.paths or ["."], finder, notes.append))
     settings = {target.path: target.settings for target in found}

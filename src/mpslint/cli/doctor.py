@@ -120,7 +120,8 @@ def sentences(told: dict[str, Any]) -> list[str]:
     """The answer in plain words, one fact a line."""
     python = f"Python: {told['executable']}"
     if "error" in told:
-        return [f"{python}, which {told['error']}."]
+        way_out = "`--python PY` asks another one; without it the active one is asked"
+        return [f"{python}, which {told['error']}; {way_out}."]
     lines = [f"{python} ({told['python']}, {told['system']} {told['machine']})"]
     if "torch" not in told:
         return [

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
-from mpslint.cli.legacy import Usage, add_legacy
+from mpslint.cli.legacy import add_legacy
 from mpslint.cli.options import (
     add_output,
     add_paths,
@@ -19,6 +19,7 @@ from mpslint.cli.options import (
 from mpslint.cli.parsing import Parser
 from mpslint.cli.planning import Work, plan_files
 from mpslint.cli.reporting import for_people, report
+from mpslint.cli.usage import Usage, require_nothing_about_a_run, settle, settle_fix
 from mpslint.model import Applicability
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
@@ -68,7 +69,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def run(arguments: list[str]) -> int:
     """Exit code 0: all fixed; 1: findings left; 2: errors; 3: not verified, nothing written."""
-    return fix(_parse(arguments))
+    options = _parse(arguments)
+    settle(options)
+    settle_fix(options)
+    return fix(options)
 
 
 def run_plain(options: argparse.Namespace) -> int:
@@ -84,8 +88,13 @@ def fix(options: argparse.Namespace) -> int:
     from mpslint.cli.stdin import fix_stdin, is_stdin
 
     if is_stdin(options.paths):
+        if options.entry or options.report:
+            name = "--entry" if options.entry else "--report"
+            raise Usage(f"{name} is about files; stdin (`-`) is none")
         return fix_stdin(options)
     script = _script(options)
+    if script is None:
+        require_nothing_about_a_run(options)
     work = plan_files(options)
     if options.diff:
         return _diff(options, work)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, OK, complain
 from mpslint.cli.options import warn
+from mpslint.cli.usage import Usage
 from mpslint.errors import BadSource, MpslintError
 from mpslint.opening import open_source
 from mpslint.output import shown_path
@@ -32,10 +33,6 @@ _SHOWN = 10
 """So many entries that are gone are named."""
 
 
-class Usage(MpslintError):
-    """Options that do not go together."""
-
-
 def add_legacy(into: Parser, *, writes: bool) -> None:
     group = into.add_argument_group("legacy code")
     group.add_argument(
@@ -56,12 +53,15 @@ def add_legacy(into: Parser, *, writes: bool) -> None:
 
 def require_one_job(options: argparse.Namespace) -> None:
     """Raise `Usage` for options of which each wants to do something else with the findings."""
-    jobs = ("fix", "diff", "write_baseline", "add_noqa")
+    jobs = ("fix", "diff", "write_baseline", "add_noqa", "explain_silence")
     asked = [f"--{name.replace('_', '-')}" for name in jobs if getattr(options, name)]
     if len(asked) > 1 and asked != ["--fix", "--diff"]:
         raise Usage(f"{asked[0]} and {asked[1]} cannot be given together; run mpslint twice")
-    if "-" in options.paths and (options.write_baseline or options.add_noqa):
+    about_files = options.write_baseline or options.add_noqa or options.explain_silence
+    if "-" in options.paths and about_files:
         raise Usage(f"{asked[0]} is about files; stdin (`-`) is none")
+    if options.explain_silence and options.diff_base is not None:
+        raise Usage("--explain-silence is about whole files; leave out --diff-base")
 
 
 def narrowed(

@@ -178,6 +178,12 @@ def find_settings(options: argparse.Namespace) -> SettingsFinder:
 
         raise BadSettings(f"--config names two settings files, {files[0]} and {files[1]}")
     config = files[0] if files else None
+    if config is not None and (options.isolated or not config):
+        from mpslint.errors import BadSettings
+
+        if config:
+            raise BadSettings(f"--isolated reads no settings file, not {config}; leave out one")
+        raise BadSettings("--config: expected a file or KEY=VALUE")
     return SettingsFinder(overrides(options), config=config, isolated=options.isolated)
 
 

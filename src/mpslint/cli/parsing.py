@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 _FILES = ("PATH", "FILE", "SCRIPT", "PY")
 """What stands for the path of a file in help."""
@@ -99,26 +99,35 @@ class Parser:
     def _advised(self, message: str) -> str:
         """argparse's words, with the nearest option or value where there is none of that name."""
         kind, _, words = message.partition(": ")
+        if words == "expected one argument":
+            return f"{kind}: needs a value; see `{self._about['prog']} --help`"
+        if words.startswith("ignored explicit argument "):
+            return f"{kind}: takes no value, not {words.removeprefix('ignored explicit argument ')}"
         if words.startswith("invalid choice: "):
             return message + self._nearest_choice(kind.removeprefix("argument "), words)
         if kind == "the following arguments are required":
             # What is misspelled is told first: it may be why the rest was not understood.
-            words = " ".join(self._unknown())
+            missing, words = message, " ".join(self._unknown())
         elif kind != "unrecognized arguments":
             return message
         given = words.split()
         if not given:
-            return message
+            return f"{missing}; see `{self._about['prog']} --help`"
         option = next((word for word in given if word.startswith("-")), None)
         if option is None:
             return f"unexpected argument {given[0]!r}; see `{self._about['prog']} --help`"
-        import difflib
-
         name = option.partition("=")[0]
-        flags = [flag for one in self.declared for flag in _flags(one)]
-        near = difflib.get_close_matches(name, flags, 1)
-        advice = f"did you mean {near[0]}?" if near else f"see `{self._about['prog']} --help`"
-        return f"no such option: {name}; {advice}"
+        return f"no such option: {name}; {self._instead_of(name)}"
+
+    def _instead_of(self, option: str) -> str:
+        """What to do who gave an option that this command has not."""
+        from mpslint.nearest import nearest
+
+        others = [f"`mpslint {name}`" for name, flags in _other_flags() if option in flags]
+        if others:
+            return f"it is one of {' and '.join(others)}"
+        near = nearest(option, [flag for one in self.declared for flag in _flags(one)])
+        return f"did you mean {near}?" if near else f"see `{self._about['prog']} --help`"
 
     def _unknown(self) -> list[str]:
         """The long options of the command line that are none of ours."""
@@ -128,7 +137,7 @@ class Parser:
 
     def _nearest_choice(self, option: str, words: str) -> str:
         """`; did you mean concise?` for `argument --output-format: invalid choice: 'concize'`."""
-        import difflib
+        from mpslint.nearest import nearest
 
         names = option.split("/")
         choices = next(
@@ -141,8 +150,8 @@ class Parser:
             (),
         )
         value = words.removeprefix("invalid choice: ").partition(" (")[0].strip("'\"")
-        near = difflib.get_close_matches(value, [str(one) for one in choices], 1)
-        return f"; did you mean {near[0]}?" if near else ""
+        near = nearest(value, [str(one) for one in choices])
+        return f"; did you mean {near}?" if near else ""
 
     def _argparse(self) -> argparse.ArgumentParser:
         import argparse
@@ -176,6 +185,17 @@ class Parser:
             if declared.spec.get("metavar") in _FILES:
                 # Read by shtab, and by nobody else.
                 action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files", "tcsh": "f"}
+
+
+def _other_flags() -> Iterator[tuple[str, list[str]]]:
+    """Each command with its options; asked by one that lacks an option, which is then another's."""
+    from importlib import import_module
+
+    from mpslint.cli import COMMANDS
+
+    for command in COMMANDS:
+        declared = import_module(f"mpslint.cli.{command}").parser().declared
+        yield command, [flag for one in declared for flag in _flags(one)]
 
 
 def _flags(one: Declared) -> list[str]:

@@ -9,6 +9,7 @@ from mpslint.cli import ERROR, OK, complain
 from mpslint.cli.checking import check_files
 from mpslint.cli.options import add_running, add_settings, find_settings, warn
 from mpslint.cli.parsing import Parser
+from mpslint.cli.usage import require_writable
 from mpslint.errors import MpslintError
 from mpslint.printable import printable
 
@@ -66,6 +67,8 @@ def run(arguments: list[str]) -> int:
 
     options = parser().parse_args(arguments)
     form = options.format or _format_of(options.output)
+    if options.output and options.output != "-":
+        require_writable(options.output, options.paths)
     if form == "html":
         pages.require()
     verdicts = [read_report(path) for path in options.verdict or ()]

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
 
 
+_MOST_NAMED = 20
+
+
 def parser() -> Parser:
     from mpslint.cli.parsing import Parser
 
@@ -26,7 +29,7 @@ def run(arguments: list[str]) -> int:
     options = parser()
     given = options.parse_args(arguments)
     if given.all == bool(given.rule):
-        options.error("give a rule, or --all")
+        options.error("give a rule, or --all" + " alone" * given.all)
 
     from mpslint.rules.registry import all_rules
 
@@ -50,10 +53,12 @@ def _unknown(name: str) -> str:
     from mpslint.selectors import resolve
 
     try:
-        resolve(name)
+        codes = resolve(name)[1]
     except BadSettings as error:
         return str(error)
-    return f"{name!r} names several rules; see `mpslint rule --all`"
+    if len(codes) > _MOST_NAMED:
+        return f"{name!r} names {len(codes)} rules; `mpslint rule --all` lists them"
+    return f"{name!r} names several rules, {', '.join(codes)}; name one"
 
 
 def as_data(rule: Rule) -> dict[str, Any]:

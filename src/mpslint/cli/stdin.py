@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, FINDINGS, OK, complain
-from mpslint.cli.legacy import Usage
+from mpslint.cli.usage import Usage
 
 if TYPE_CHECKING:
     import argparse

@@ -63,9 +63,12 @@ def _findings(path: str) -> list[Finding]:
 
 def run(arguments: list[str]) -> int:
     """Exit code 0: traced; 2: the script could not be run there."""
+    from mpslint.cli.usage import require_writable
     from mpslint.cli.verification import announce, build_request
 
     options = _parse(arguments)
+    for path in filter(None, (options.html, options.chrome)):
+        require_writable(path, [options.script])
     request = build_request(options, options.script)
     from mpslint import pages
     from mpslint.verify import trace

@@ -105,8 +105,8 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise Invalid(f"expected a whole number, not {text!r}")
+    if not (text.isascii() and text.isdigit() and int(text[:20])):
+        raise Invalid(f"expected a whole number above 0, not {text!r}")
     return int(text)
 
 

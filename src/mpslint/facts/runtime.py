@@ -36,6 +36,12 @@ def cuda_names() -> dict[str, CudaName]:
     return found
 
 
+def error_of(name: str) -> str | None:
+    """What a name below `torch.cuda` raises without CUDA; None where it does not, or is unknown."""
+    known = cuda_names().get(name.removeprefix("torch.cuda."))
+    return known.detail if known is not None and known.outcome == "raises" else None
+
+
 @cache
 def accelerator_on_mps() -> dict[str, Release]:
     """The release from which a `torch.accelerator` function works on MPS."""

@@ -43,7 +43,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.paths import is_test
+from mpslint.semantics.test_files import is_test_file
 
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
@@ -62,7 +62,7 @@ _PORTABLE = {
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if is_test(context.source.path) and not context.placement.file_uses_devices:
+    if is_test_file(context) and not context.placement.file_uses_devices:
         return
     events = [
         event

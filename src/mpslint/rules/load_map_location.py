@@ -71,7 +71,7 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
-from mpslint.semantics.paths import is_test
+from mpslint.semantics.test_files import is_test_file
 from mpslint.semantics.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
 
@@ -173,7 +173,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
 def _comes_from_here(context: Context, call: ast.Call) -> bool:
     """Whether the file was written by this machine: in a test, from a buffer, or by `torch.save` to
     the same place in code that never speaks of devices."""
-    if is_test(context.source.path) and _holds_tests(context):
+    if is_test_file(context):
         return True
     source = source_of(call)
     if source is None:
@@ -190,18 +190,6 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     return any(
         len(saved.args) > 1 and ast.unparse(saved.args[1]) == place
         for saved in context.calls_of("torch.save")
-    )
-
-
-def _holds_tests(context: Context) -> bool:
-    """Whether pytest would find something in a file that has the name of a test. What reads its
-    arguments is a program, and so is what only tries a net out, by whatever name."""
-    if context.index.calls.get("parse_args"):
-        return False
-    tops = {(binding.qualified or "").split(".")[0] for _, binding in context.names.every_binding()}
-    return bool(tops & {"pytest", "unittest"}) or any(
-        item.name.startswith(("test", "Test"))
-        for item in (*context.index.functions(), *context.index.of(ast.ClassDef))
     )
 
 

@@ -45,7 +45,7 @@ from mpslint.model import Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.worlds.control_flow import kinds_of, may_catch
+from mpslint.semantics.worlds.errors import kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 
 
@@ -81,9 +81,10 @@ def _is_looked_at(context: Context, node: ast.AST) -> bool:
         if isinstance(parent, FUNCTIONS):
             return False
         if isinstance(parent, ast.If | ast.IfExp) and not context.index.within(node, parent.test):
+            test = context.guards.behind(parent.test)
             if any(
                 isinstance(item, ast.Name | ast.Attribute) and ast.dump(item) == model
-                for item in ast.walk(parent.test)
+                for item in ast.walk(test)
             ):
                 return True
     return False

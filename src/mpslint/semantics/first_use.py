@@ -71,6 +71,12 @@ def _called_once(context: Context, function: FunctionNode) -> bool:
     )
 
 
+def _is_moved(argument: ast.expr) -> bool:
+    """`x.to(device)`, with which something is computed there by whom it is given to."""
+    function = argument.func if isinstance(argument, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr in ("to", "cuda")
+
+
 def _lets_go(context: Context, statement: ast.stmt, row: int) -> bool:
     """Whether a statement computes on a device, deletes, overwrites with `None`, copies to the host
     or reads a file of tensors, in front of a row."""
@@ -88,6 +94,8 @@ def _lets_go(context: Context, statement: ast.stmt, row: int) -> bool:
             first = item.args[0] if item.args else None
             if item.func.attr == "to" and isinstance(first, ast.Constant) and first.value == "cpu":
                 return True
+        if isinstance(item, ast.Call) and any(map(_is_moved, item.args)):
+            return True
     return any(event.effect is Effect.WORK for event in context.work.events(statement))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, walk
 
 WRAPPING = b"DataParallel("
 SPEAKING_OF_MODES = (b"train", b"eval")
@@ -22,9 +22,9 @@ _MOVES = frozenset({"to", "cuda"})
 
 def left_to_wrapper(tree: ast.Module) -> Iterator[ast.Call]:
     """Calls of a model with a part of a batch that nothing moves, where another part is moved."""
-    for function in ast.walk(tree):
+    for function in walk(tree):
         if isinstance(function, FUNCTIONS):
-            nodes = list(ast.walk(function))
+            nodes = list(walk(function))
             models = {
                 node.func.value.id
                 for node in nodes

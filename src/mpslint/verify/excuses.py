@@ -16,11 +16,14 @@ def found(
     reference: Launch | None,
     text: bytes,
     on_cpu: Callable[[], Launch] | None,
+    in_full: bool = False,
 ) -> str | None:
-    """text: of the script; on_cpu: runs the original there, if there is one."""
+    """text: of the script; on_cpu: runs the original there, if there is one; in_full: the numbers
+    are not those of the original without autocast either, which the patched script does without.
+    """
     if "real" in (patched.kind, reference.kind if reference else ""):
         return "a real device draws other random numbers and rounds otherwise"
-    choice = precision.chosen(text)
+    choice = precision.chosen(text, but_for_autocast=in_full)
     if choice and _may_differ(choice, patched, reference):
         return f"the script chooses its precision ({choice.word})"
     if reference is None or on_cpu is None or reference.device == "cpu":
@@ -47,12 +50,15 @@ _TENTH, _HALF = 0.1, 0.5
 def _far(reference: Launch, patched: Launch, high: bool) -> bool:
     """By more than a precision explains. float32 in place of float64 moves no loss and no number
     that is told so much; less than float32 may lead a training elsewhere, but not make its losses
-    others by their size.
+    others by their size. A training that it led nowhere else it does not make tell other numbers.
     """
     one, two = (list(map(float, run.value("losses", []))) for run in (reference, patched))
     if not high:
-        return bool(one and two) and not _alike(fmean(one), fmean(two))
-    if numbers.first_difference(one, two, _TENTH) is not None:
+        if not one or not two or not _alike(fmean(one), fmean(two)):
+            return bool(one and two)
+        if compare.values(reference, patched, compare.OTHER_DEVICE) is not None:
+            return False
+    elif numbers.first_difference(one, two, _TENTH) is not None:
         return True
     told = (compare.printed_lines, compare.logged_lines)
     return any(_far_lines(lines(reference), lines(patched)) for lines in told)

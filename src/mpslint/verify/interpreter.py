@@ -8,8 +8,9 @@ import json
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from mpslint.errors import reason_of
 from mpslint.verify.environment import allowed
 from mpslint.verify.request import BadRequest
 
@@ -56,6 +57,10 @@ print(json.dumps(bad))
 """
 
 
+_PATIENCE = 120  # seconds
+_WAY_OUT = "--python names another one, which must have torch"
+
+
 class Interpreter(NamedTuple):
     """A Python: its absolute path, version, torch version (None: no torch), the folders it needs
     to work, and whether its torch was built for the "cpu" alone or for a "gpu" as well.
@@ -90,16 +95,29 @@ def _child(python: str, code: str, env: Mapping[str, str], data: str = "") -> st
             env=dict(env),
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=_PATIENCE,
             check=False,
             cwd=os.path.sep,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadRequest(f"{python}: cannot be run as Python ({error})") from None
+    except OSError as error:
+        raise BadRequest(
+            f"{python}: cannot be run as Python ({reason_of(error)}); {_WAY_OUT}"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise BadRequest(f"{python}: gave no answer in {_PATIENCE} s; {_WAY_OUT}") from None
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise BadRequest(f"{python}: does not work as Python ({last})")
+        raise BadRequest(f"{python}: does not work as Python ({last}); {_WAY_OUT}")
     return done.stdout
+
+
+def _answer(python: str, text: str) -> Any:
+    """Raises BadRequest for a program that runs and is no Python, as /bin/true."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        said = "answers nothing" if not text.strip() else "answers something else"
+        raise BadRequest(f"{python}: does not work as Python ({said}); {_WAY_OUT}") from None
 
 
 def _asking_environment(extra: Mapping[str, str]) -> dict[str, str]:
@@ -115,7 +133,7 @@ def _asking_environment(extra: Mapping[str, str]) -> dict[str, str]:
 
 def ask(python: str, extra: Mapping[str, str]) -> Interpreter:
     """Raises BadRequest when `python` is not a working Python."""
-    answer = json.loads(_child(python, _ASK, _asking_environment(extra)))
+    answer = _answer(python, _child(python, _ASK, _asking_environment(extra)))
     return Interpreter(
         executable=os.path.abspath(answer["executable"]),
         version=tuple(answer["version"]),

@@ -158,7 +158,8 @@ def _stopped(launch: Launch) -> Outcome:
     if stopped == "timeout":
         return Outcome(Way.TIMEOUT, f"did not end within {launch.limit:.0f} s")
     words = {
-        "memory": f"met the memory limit ({launch.ended.peak_memory >> 20} MB in use)",
+        "memory": f"met the memory limit ({launch.ended.peak_memory >> 20} MB in use); "
+        "`--memory MB` sets another",
         "processes": "started too many processes",
         "disk": "wrote too much to the disk",
     }

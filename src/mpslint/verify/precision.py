@@ -1,6 +1,7 @@
 """Whether a program chooses the precision that it computes in, so that devices may well differ.
 
-Names count, and texts that are arguments; comments and documentation do not.
+Names count, and texts that are arguments; comments and documentation do not. TF32 is no such
+choice: only a real GPU has it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _LOW = {
-    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16", "allow_tf32",
+    "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16",
     "set_float32_matmul_precision",
 }  # fmt: skip
 _HIGH = {"float64", "double", "complex128"}
@@ -24,11 +25,12 @@ class Choice(NamedTuple):
     high: bool
 
 
-def chosen(text: bytes) -> Choice | None:
+def chosen(text: bytes, but_for_autocast: bool = False) -> Choice | None:
     """How a program chooses its precision: the first word with which it takes less than float32,
     else the first with which it takes more.
     """
-    words = list(_words(text))
+    left_out = _MIXED if but_for_autocast else set()
+    words = [word for word in _words(text) if word not in left_out]
     for choices, high in ((_LOW, False), (_HIGH, True)):
         for word in words:
             if word in choices:
@@ -55,6 +57,10 @@ def _words(text: bytes) -> Iterator[str]:
             if _is_off(node):
                 left_out.update(id(part) for part in ast.walk(node))
                 continue
+            if _name(node) in _MIXED:  # which type it takes is its own matter
+                values = [*node.args, *(keyword.value for keyword in node.keywords)]
+                left_out.update(id(part) for value in values for part in ast.walk(value))
+                continue
             yield from _texts(node)
         if isinstance(node, ast.Attribute):
             yield node.attr
@@ -75,8 +81,14 @@ def _texts(call: ast.Call) -> Iterator[str]:
             yield value.value
 
 
+def _name(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
 def _is_off(call: ast.Call) -> bool:
-    """`autocast(enabled=False)` and the like choose nothing."""
+    """`autocast(enabled=False)` and the like choose nothing, nor does to ask for all of float32."""
+    if _name(call) == "set_float32_matmul_precision":
+        return any(isinstance(one, ast.Constant) and one.value == "highest" for one in call.args)
     return any(
         keyword.arg == "enabled"
         and isinstance(keyword.value, ast.Constant)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 from mpslint.errors import MpslintError
 
 DEVICES = ("cpu", "mps", "cuda")
+_LEAST_MB = 128  # torch alone takes more than half of it
 
 
 class BadRequest(MpslintError):
@@ -57,10 +60,23 @@ class Request:
         """The same request; raises BadRequest, naming the value and the way out, when it makes no
         sense.
         """
+        if os.path.isdir(self.script):
+            raise BadRequest(f"{self.script}: is a folder; name the script in it that is to be run")
         if not os.path.isfile(self.script):
             raise BadRequest(f"{self.script}: no such script; name the file that is to be run")
         if self.original is not None and not os.path.isfile(self.original):
-            raise BadRequest(f"{self.original}: no such file; it should hold the original script")
+            what = "is a folder" if os.path.isdir(self.original) else "no such file"
+            raise BadRequest(f"{self.original}: {what}; it should be the original script")
+        if no_script := _no_python(self.script):
+            raise BadRequest(
+                f"{self.script}: no Python script ({no_script}); name the .py file that is to run"
+            )
+        if self.python is not None and shutil.which(self.python) is None:
+            what = "is a folder" if os.path.isdir(self.python) else "no program of that name"
+            raise BadRequest(
+                f"--python {self.python}: {what}; name a Python that has torch, "
+                "or leave the option out for the active one"
+            )
         for device in self.devices:
             if device not in DEVICES:
                 raise BadRequest(f"device {device!r}: expected one of {', '.join(DEVICES)}")
@@ -70,6 +86,11 @@ class Request:
             raise BadRequest(
                 "steps and memory must not be negative, and the timeout must be positive"
             )
+        if 0 < self.memory_mb < _LEAST_MB:
+            raise BadRequest(
+                f"--memory {self.memory_mb}: too little for torch alone, and counted in MB; give "
+                f"{max(1024 * self.memory_mb, 1024)}, say, or leave the option out"
+            )
         for name, path in (("root", self.root), ("cwd", self.cwd)):
             if path is not None and not os.path.isdir(path):
                 raise BadRequest(f"{path}: no such folder ({name})")
@@ -77,7 +98,7 @@ class Request:
 
     @property
     def interpreter(self) -> str:
-        return self.python or sys.executable
+        return located(self.python or sys.executable)
 
     @property
     def has_original(self) -> bool:
@@ -94,3 +115,23 @@ class Request:
         except (OSError, ValueError):
             return 8 << 30
         return max(min(8 << 30, physical * 3 // 4), 1 << 30)
+
+
+def located(python: str) -> str:
+    """The path of a program that is started in other folders than the one that it is named from."""
+    found = shutil.which(python)
+    return os.path.abspath(found) if found else python
+
+
+def _no_python(script: str) -> str | None:
+    """Why a file that is not called so is no Python either; a script may have any name."""
+    if os.path.splitext(script)[1].lower() in ("", ".py", ".pyw"):
+        return None
+    try:
+        with open(script, "rb") as file:
+            ast.parse(file.read())
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    except (OSError, ValueError) as error:
+        return str(error)
+    return None

@@ -141,6 +141,12 @@ class Rounded:
             if (moved := self._once(reference, IN_FULL + _NUDGED)) is not None:
                 yield Margins(full, [moved], "without autocast")
 
+    def told_in_full(self, reference: Launch | None, patched: Launch) -> bool:
+        """Whether the run, which does without autocast, was held against the program without it."""
+        if reference is None or not does_without(reference, patched):
+            return False
+        return (reference.device, IN_FULL) in self._known and bool(self._once(reference, IN_FULL))
+
     def of_autocast(self, reference: Launch) -> Margins | None:
         """Around its numbers, as far as autocast moves them."""
         full = self._once(reference, IN_FULL)

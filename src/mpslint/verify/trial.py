@@ -10,6 +10,8 @@ import sys
 import tempfile
 from typing import NamedTuple
 
+from mpslint.verify.request import located
+
 _SECONDS = 180
 _HARNESS = os.path.join(os.path.dirname(__file__), "harness")
 
@@ -31,7 +33,8 @@ def simulated(python: str, device: str) -> Trial:
         script = os.path.join(folder, "script.py")
         with open(script, "w", encoding="utf-8") as stream:
             stream.write("import torch\n")
-        argv = [python, "-m", "mpslint_harness", "--device", device, "--report", report, script]
+        argv = [located(python), "-m", "mpslint_harness", "--device", device]
+        argv += ["--report", report, script]
         path = os.pathsep.join(p for p in (folder, os.environ.get("PYTHONPATH", "")) if p)
         env = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
         try:

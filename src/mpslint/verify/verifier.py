@@ -83,6 +83,7 @@ class _Verification:
         self.refused: tuple[Outcome, ...] = ()
         self.notes: list[str] = []
         self._real: list[str] | None = None
+        self.ports: list[Launch] = []
         self.repeats = Repeats(self._repeat)
         self.rounded = Rounded(self._otherwise)
 
@@ -211,18 +212,17 @@ class _Verification:
             devices.sort(key=lambda device: device != "cpu")  # the others are held against it
         first = self.reference
         if not self.request.has_original:
-            first = self._script_on(devices[0])
-            first = self._to_its_end(first, self._script_on)
+            first = self._to_its_end(self._script_on(devices[0]), self._script_on)
             launches[devices[0]] = first
         rest = [device for device in devices if device not in launches]
         width = side_by_side.width(len(rest), first, self.request.memory)
-        ran = side_by_side.launched(
+        self.ports = side_by_side.launched(
             self.workshop,
             rest,
             lambda room, one: self._patched_on(one, self.patched, "patched script", workshop=room),
             width,
         )
-        launches.update(zip(rest, ran, strict=True))
+        launches.update(zip(rest, self.ports, strict=True))
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
 
@@ -245,7 +245,7 @@ class _Verification:
         return Basis(
             reference,
             self.refused,
-            lambda: self.repeats.of(reference),
+            lambda: self.repeats.of(reference, self.ports),
             self._excuse,
             self.pace,
             precision.is_mixed(self.text),
@@ -274,7 +274,8 @@ class _Verification:
 
     def _excuse(self, patched: Launch) -> str | None:
         plain = (lambda: self._original_on("cpu")) if self.request.has_original else None
-        return excuses.found(patched, self.reference, self.text, plain)
+        in_full = self.rounded.told_in_full(self.reference, patched)
+        return excuses.found(patched, self.reference, self.text, plain, in_full)
 
     def _run(self, launch: Launch, judged: Judgement) -> Run:
         self.ran.append((launch, judged.verdict == PASS))
@@ -321,10 +322,8 @@ class _Verification:
             if judged.verdict not in _GOOD:
                 return runs, f"a copy that {broken.what} was rejected ({judged.reason})"
         reason = "the check could not tell a broken script from a right one"
-        good = [run.verdict in _GOOD for run in runs]
         weak = [
-            with_verdict(run, INCONCLUSIVE, reason) if passed else run
-            for run, passed in zip(runs, good, strict=True)
+            with_verdict(run, INCONCLUSIVE, reason) if run.verdict in _GOOD else run for run in runs
         ]
         return weak, "failed: a broken copy passed as well"
 

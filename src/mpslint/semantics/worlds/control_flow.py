@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import builtins
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
-from mpslint.semantics.worlds.core import ANY_ERROR
+from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
 from mpslint.semantics.worlds.values import (
@@ -106,12 +105,12 @@ class ControlFlow(Branches):
                 elif self._suppresses(function):
                     suppressed |= kinds_of(ast.Tuple(expression.args, ast.Load()))
                 elif self.expects_error(function):
-                    frame.caught = True
+                    frame.caught = EVERY_ERROR
                 frame.casting = frame.casting or self._casts(expression)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         if not suppressed.isdisjoint(facts.CUDA_ERRORS):
-            frame.caught = True
+            frame.caught |= suppressed
         self.block(node.body)
         frame.caught, frame.casting = caught, casting
         back = self._take(suppressed) & mask if suppressed else 0
@@ -167,7 +166,8 @@ class ControlFlow(Branches):
         mask, why, env, caught = frame.mask, frame.tests, frame.env, frame.caught
         gate = frame.gate
         outer, frame.errors = frame.errors, {}
-        frame.caught = caught or any(_deals_with(handler) for handler in node.handlers)
+        for handler in filter(_deals_with, node.handlers):
+            frame.caught |= kinds_of(handler.type)
         frame.env = dict(env)
         self.block(node.body)
         raised, frame.errors = frame.errors, {}
@@ -260,30 +260,6 @@ class ControlFlow(Branches):
             self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=asked)
         if sent_away(before, yes):
             frame.tests |= tests
-
-
-def kinds_of(node: ast.expr | None) -> frozenset[str]:
-    """The last names of the errors that a handler names; of one that names none, of them all."""
-    if node is None:
-        return frozenset({ANY_ERROR})
-    items = node.elts if isinstance(node, ast.Tuple) else [node]
-    return frozenset(
-        item.attr if isinstance(item, ast.Attribute) else getattr(item, "id", ANY_ERROR)
-        for item in items
-    )
-
-
-def may_catch(kinds: frozenset[str], error: str) -> bool:
-    """Whether who names these kinds may catch such an error: one that is not Python's may be any
-    kind, and any handler may be for it."""
-    raised = getattr(builtins, error, None)
-    if not isinstance(raised, type) or error == ANY_ERROR:
-        return True
-    for kind in kinds:
-        caught = getattr(builtins, kind, None)
-        if isinstance(caught, type) and issubclass(raised, caught):
-            return True
-    return False
 
 
 def _deals_with(handler: ast.ExceptHandler) -> bool:

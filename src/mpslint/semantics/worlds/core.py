@@ -6,6 +6,7 @@ import ast
 from collections.abc import Container, Iterable
 from typing import Protocol
 
+from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.stand_ins import lacking
@@ -14,9 +15,6 @@ from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
-
-ANY_ERROR = "BaseException"
-"""The kind of an error that is not known."""
 
 MAX_STEPS = 60_000
 """Statements that are run for one file, so that generated code of any length ends."""
@@ -173,7 +171,7 @@ class Core:
                 name,
                 value,
                 use,
-                frame.caught,
+                is_dealt_with(frame.caught, kind, name),
                 frame.function,
                 frame.arm,
                 False,

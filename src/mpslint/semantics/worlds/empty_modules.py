@@ -40,6 +40,8 @@ _REGISTERING = frozenset(
 _OF_PYTHON = frozenset(dir(builtins))
 _LIBRARIES = frozenset({"torch", "numpy", "math"})
 """Those whose functions are given numbers and tensors."""
+_WRAPPING = frozenset({"compile", "DataParallel"})
+"""Functions and classes of `torch` itself that give back a module."""
 _COMPUTED = (
     *(ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp),
     *(ast.Subscript, ast.Slice, ast.FormattedValue),
@@ -139,6 +141,8 @@ def _makes_no_part(cls: Class, value: ast.expr, depth: int) -> bool:
         if made.kind == CLASS:
             return not made.v.module or holds_nothing(made.v, depth - 1)
     holder, _, last = _qualified(cls, value.func).rpartition(".")
+    if holder in _LIBRARIES and last not in _WRAPPING:
+        return True  # A tensor, an array or a number.
     if holder not in ("torch.nn", "torch.nn.modules.loss", "torch.nn.modules.activation"):
         return False
     plain = not value.args or not last.endswith("Loss")

@@ -182,7 +182,7 @@ class Frame:
     function: Function | None = None
     cls: Class | None = None
     in_class: bool = False
-    caught: bool = False
+    caught: frozenset[str] = frozenset()
     arm: int = 0
     gate: ast.expr | None = None
     """The condition, as it is written, that sent a Mac away."""

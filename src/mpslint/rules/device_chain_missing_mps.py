@@ -9,7 +9,8 @@ where the device is chosen elsewhere.
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
 the Apple GPU beside it. Where a switch chooses (`"cuda" if args.cuda else "cpu"`), the one choice
-fails on a Mac and the other is slow.
+fails on a Mac and the other is slow. Where the switch says CUDA by default (`use_cuda=True`,
+`--no-cuda`), a Mac raises unless somebody says otherwise, and the finding has severity breaks.
 
 ## Example
 ```python
@@ -59,7 +60,9 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
-from mpslint.semantics.worlds.choices import Choice, choices, offered, written
+from mpslint.semantics.switch_defaults import is_default
+from mpslint.semantics.worlds.choices import Choice, Written, choices, offered, written
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -78,7 +81,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if context.index.within(found.node, chain.cuda_arm) and chain.node not in told:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain)
+                    yield _selection(context, rule, chain, given=found)
     for choice in choices(context.worlds):
         around = _written_as(context, choice)
         for chain in around:
@@ -114,15 +117,29 @@ def _written_as(context: Context, choice: Choice) -> list[Chain]:
     ]
 
 
-def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:
+def _selection(
+    context: Context, rule: Rule, chain: Chain, *, given: Written | None = None
+) -> Finding:
+    """A selection; `given` is the CUDA device of it that a Mac gets."""
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
+    message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
+    label = context.label(falls, "a Mac ends up here")
     start, end = _extent(context, chain)
+    breaks = (
+        given is not None
+        and chain.asked_only
+        and is_default(context, chain.test, not chain.inverted)
+    )
+    if given is not None and breaks:
+        message = f"a switch chooses CUDA unless it is told otherwise: {_raises(given)}"
+        label = context.label(chain.cuda_arm, "a Mac ends up here")
     return context.finding_at(
         rule,
         start,
         end,
-        f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
-        labels=(context.label(falls, "a Mac ends up here"),),
+        message,
+        severity=Severity.BREAKS if breaks else None,
+        labels=(label,),
         applicability=Applicability.SAFE,
         fix=partial(add_mps_arm, context, chain),
     )
@@ -142,6 +159,12 @@ def _outcome(chain: Chain) -> str:
     if chain.asked_only:
         return "a switch chooses CUDA, which no Mac has, or"
     return "this selection falls to"
+
+
+def _raises(given: Written) -> str:
+    if given.event.kind is Kind.LOADED:
+        return "loading to it raises RuntimeError without CUDA"
+    return "its use raises AssertionError where there is no CUDA"
 
 
 def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> Finding:

@@ -14,6 +14,8 @@ from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
+    bitwise_and,
+    bitwise_or,
     element,
     logical_and,
     logical_not,
@@ -46,6 +48,10 @@ from mpslint.semantics.worlds.values import (
 
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
+_OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
+    ast.BitAnd: bitwise_and,
+    ast.BitOr: bitwise_or,
+}
 
 
 class Expressions(Names):
@@ -153,7 +159,7 @@ class Expressions(Names):
         self.counted(a, node)
         self.counted(b, node)
         self.meet(node, (a, b))
-        value = lift(arithmetic, a, b)
+        value = lift(_OPERATIONS.get(type(node.op), arithmetic), a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
         return value

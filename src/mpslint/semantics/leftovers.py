@@ -56,10 +56,16 @@ def _is_known_unused(context: Context, defined: _Defined) -> bool:
 
 
 def is_never_default(context: Context, default: ast.expr) -> bool:
-    """Whether a default stands for a parameter that all calls in the project give."""
-    arguments = context.index.parents.get(default)
+    """Whether a default, or what a default is made of (`torch.device("cuda")`), stands for a
+    parameter that all calls in the project give."""
+    whole: ast.AST = default
+    arguments = context.index.parents.get(whole)
+    while isinstance(arguments, ast.expr | ast.keyword) and not isinstance(arguments, ast.Lambda):
+        whole, arguments = arguments, context.index.parents.get(arguments)
     node = context.index.parents.get(arguments) if arguments is not None else None
-    if not isinstance(arguments, ast.arguments) or not isinstance(node, FUNCTIONS):
+    if not isinstance(arguments, ast.arguments) or not isinstance(whole, ast.expr):
+        return False
+    if not isinstance(node, FUNCTIONS):
         return False
     owner = context.index.parents[node]
     method = isinstance(owner, ast.ClassDef)
@@ -72,7 +78,7 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     positional = [*arguments.posonlyargs, *arguments.args]
     named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
     given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
-    parameter = named.get(default) or given[default]
+    parameter = named.get(whole) or given[whole]
     place = positional.index(parameter) - method if parameter in positional else None
     if isinstance(owner, ast.ClassDef) and node.name == "__init__":
         asked = Given(owner.name, parameter.arg, place, method=False)

@@ -10,6 +10,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.program_options import ON_UNLESS_SAID
 from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Function
@@ -18,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     SEQUENCE,
+    UNKNOWN,
     Atom,
     Cases,
     Tests,
@@ -245,9 +247,10 @@ def _flag(event: Event) -> set[ast.expr]:
     yes = no = 0
     tests: Tests = frozenset()
     for mask, atom in cases_of(event.value, event.worlds):
-        if atom.kind not in (CONST,) or not atom.tests:
+        by_default = atom.kind == UNKNOWN and atom.v == ON_UNLESS_SAID
+        if not (atom.kind == CONST or by_default) or not atom.tests:
             continue
-        if truth(atom) is True:
+        if by_default or truth(atom) is True:
             yes |= mask
         elif truth(atom) is False:
             no |= mask & MAC

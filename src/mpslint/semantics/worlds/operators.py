@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.values import (
     FALSE,
     HOST,
     MAPPING,
+    NAMESPACE,
     ON_HOST,
     SEQUENCE,
     TENSOR,
@@ -127,7 +128,7 @@ def element(atom: Atom, index: Atom) -> Value:
         if -len(atom.v) <= index.v < len(atom.v):
             found: Value = atom.v[index.v]
             return found
-    if atom.kind == MAPPING and index.kind in (CONST, DEVICE):
+    if atom.kind in (MAPPING, NAMESPACE) and index.kind in (CONST, DEVICE):
         value: Value = atom.v.get(index.v, UNK)
         return value
     return UNK

@@ -12,22 +12,34 @@ from mpslint.semantics.worlds.machines import ALL, CPU, MAC
 
 _FOR_CUDA = "CUDAExtension"
 _FOR_ANY = ("CppExtension", "Extension")
+_NOTHING: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 
 
-@lru_cache(maxsize=64)
 def built_for_cuda(script: bytes) -> frozenset[str]:
     """The last names of the modules that a setup script builds by `CUDAExtension`, and builds in no
     other way where there is no CUDA."""
-    if _FOR_CUDA.encode() not in script:
-        return frozenset()
+    for_cuda, for_any = built_by(script)
+    return frozenset(map(_short, for_cuda)) - frozenset(map(_short, for_any))
+
+
+@lru_cache(maxsize=64)
+def built_by(script: bytes) -> tuple[frozenset[str], frozenset[str]]:
+    """The modules that a setup script builds by `CUDAExtension`, and those that it builds in other
+    ways, by their whole names."""
+    if b"Extension" not in script:
+        return _NOTHING
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(script)
-        chosen = frozenset(_chosen(tree, script))
+        chosen = frozenset(_chosen(tree, script)) if _FOR_CUDA.encode() in script else frozenset()
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
-    return (frozenset(_names(tree, (_FOR_CUDA,))) | chosen) - frozenset(_names(tree, _FOR_ANY))
+        return _NOTHING
+    return frozenset(_names(tree, (_FOR_CUDA,))) | chosen, frozenset(_names(tree, _FOR_ANY))
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _names(tree: ast.Module, makers: tuple[str, ...]) -> Iterator[str]:
@@ -41,7 +53,7 @@ def _name(call: ast.Call) -> Iterator[str]:
     if given is None and call.args:
         given = call.args[0]
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
-        yield given.value.rpartition(".")[2]
+        yield given.value
 
 
 def _last(node: ast.expr) -> str:

@@ -6,13 +6,11 @@ module that imports it: that is followed through the project's imports, some mod
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.errors import MpslintError
-from mpslint.extensions import built_for_cuda
 from mpslint.facts.priors import package_worlds
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import MAIN, is_foreign
@@ -22,6 +20,7 @@ from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.values import CONST, Atom
 
 if TYPE_CHECKING:
+    from mpslint.built_extensions import BuiltExtensions
     from mpslint.modules import Modules
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
@@ -34,8 +33,6 @@ _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
 _AGAIN = 4
 """So often a module is run anew because one that it imports in a circle turned out to need more."""
-_UP = 4
-"""So many folders up from a module its setup script is looked for."""
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
@@ -56,8 +53,9 @@ class _Needs(NamedTuple):
 
 
 class ImportedRuns:
-    def __init__(self, modules: Modules) -> None:
+    def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
         self._modules = modules
+        self._built = built
         self._settled: dict[str, Interpreter | None] = {}
         self._imported: dict[str, int] = {}
         """By path: the worlds in which a module can be imported that leads to kernels."""
@@ -68,18 +66,22 @@ class ImportedRuns:
 
     def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
-        and the files that this rests on."""
+        and the files that this rests on. Its packages are imported before it."""
         found, looked = self._modules.find(path, module)
         if found is None:
-            kernel, more = self._is_kernel(path, module)
+            kernel, more = self._built.is_for_cuda(path, module)
             return (NVIDIA if kernel else ALL), frozenset((*looked, *more))
         if found == path:
             return ALL, frozenset(looked)
-        needs = self._leads_to(found)
-        files = needs.files.union(looked)
-        if not needs.kernels and not self._modules.names_kernels(found):
-            return ALL, files
-        return self._worlds(found), files
+        worlds, files = ALL, frozenset(looked)
+        if module == "." and not path.endswith(".py"):
+            return worlds, files  # No module: a notebook is started where it lies.
+        for part in (*self._modules.packages_of(path, module, found), found):
+            needs = self._leads_to(part)
+            files |= needs.files
+            if needs.kernels or self._modules.names_kernels(part):
+                worlds &= self._worlds(part)
+        return worlds, files
 
     def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the module at `path` can use `name`, as far as its imports say, and
@@ -107,7 +109,7 @@ class ImportedRuns:
         """The same for a module that is itself run because it is imported."""
         found, _ = self._modules.find(path, module)
         if found is None:
-            return NVIDIA if self._is_kernel(path, module)[0] else ALL
+            return NVIDIA if self._built.is_for_cuda(path, module)[0] else ALL
         if found not in self._leads_to(path).modules:
             return ALL
         return self._imported.get(found, ALL)
@@ -251,34 +253,13 @@ class ImportedRuns:
                 found, looked = self._modules.find(path, module)
                 files.update(looked)
                 if found is None:
-                    kernel, more = self._is_kernel(path, module)
+                    kernel, more = self._built.is_for_cuda(path, module)
                     files.update(more)
                     kernels = kernels or kernel
                 elif found != path:
                     imported[found] = None
             self._edges[path] = _Needs({path: tuple(imported)}, kernels, frozenset(files))
         return self._edges[path]
-
-    # kernels that the project builds itself
-
-    def _is_kernel(self, path: str, module: str) -> tuple[bool, list[str]]:
-        """Whether a module that is no file of the project is compiled for CUDA by a setup script
-        beside or above the file that imports it; and the scripts that were looked for."""
-        name = module.rpartition(".")[2]
-        if not name or is_foreign(module):
-            return False, []
-        looked: list[str] = []
-        folder = os.path.dirname(path)
-        for _ in range(_UP):
-            script = os.path.join(folder, "setup.py")
-            looked.append(script)
-            data = self._modules.text(script)
-            if data is not None and name in built_for_cuda(data):
-                return True, looked
-            if folder in self._modules.roots(path):
-                break
-            folder = os.path.dirname(folder)
-        return False, looked
 
 
 class _Behind:

@@ -100,6 +100,7 @@ def lint(
     rules = [rule for rule in rules if rule.code != UNUSED]
     if not rules and judge is None:
         return []
+    from mpslint.moot import is_moot
     from mpslint.semantics.context import Context
     from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
@@ -115,7 +116,9 @@ def lint(
     findings = [
         one
         for one in findings
-        if not is_leftover(context, one.row) and not is_idle_device(context, one.row)
+        if not is_leftover(context, one.row)
+        and not is_idle_device(context, one.row)
+        and not is_moot(context, one)
     ]
     if not findings and judge is None:
         return []

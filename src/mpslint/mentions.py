@@ -10,59 +10,35 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from mpslint.taken_by_text import takes_by_text
+from mpslint.installed import is_left_out
+from mpslint.taken_by_text import is_found_from_inside, takes_by_text
+from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
-    from mpslint.settings import Settings
+    from mpslint.whole import Projects
 
-_VERSIONED = (".git", ".hg", ".jj")
-_BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
-_HEADS = ("README", "LICENSE", "requirements", "environment.y")
-"""What the names of files begin with that stand at the head of a project."""
-_PROSE = (".md", ".rst", ".txt")
-_DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
-_MOST_ENTRIES = 4_000
-"""Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
-_MOST_FILES = 400
-"""So many files an answer may rest on: each of them is looked at again before it is believed."""
 _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
-_UP = 8
-"""So many folders up the head of a project is looked for."""
-
-
-class Whole(NamedTuple):
-    """A project as it lies on the disk."""
-
-    modules: tuple[str, ...]
-    others: tuple[str, ...]
-    folders: tuple[str, ...]
-    is_built: bool
-    """Whether others install it, and may use whatever has a public name."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        return *self.folders, *self.modules, *self.others
 
 
 class Mentions:
-    def __init__(self, settings: Settings, modules: Modules, elsewhere: Elsewhere) -> None:
-        self._settings = settings
+    def __init__(self, projects: Projects, modules: Modules, elsewhere: Elsewhere) -> None:
         self._modules = modules
         self._elsewhere = elsewhere
-        self._wholes: dict[str, Whole | None] = {}
-        self._heads: dict[str, str | None] = {}
+        self._projects = projects
 
     def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on."""
-        whole = self._whole(os.path.dirname(path))
-        if whole is None or (whole.is_built and not name.startswith("_")):
+        whole = self._projects.of(path)
+        if whole is None:
+            return True, ()
+        if whole.is_built and not name.startswith("_") and not is_left_out(whole.head, path):
             return True, ()
         word, parsed = _bytes(name), 0
         files = whole.files
@@ -85,7 +61,7 @@ class Mentions:
             if self._mentions(context, path, name, method=method):
                 return True, (other,)
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(_PROSE)):
+            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
                 return True, (other,)
         return False, files
 
@@ -93,7 +69,7 @@ class Mentions:
         """Whether another file of the project may have a variable of the module at the absolute
         `path`: such a name is a common word, so that only those are looked at that name the
         module; and the files that this rests on."""
-        whole = self._whole(os.path.dirname(path))
+        whole = self._projects.of(path)
         if whole is None:
             return True, ()
         folder, stem = os.path.split(path.removesuffix(".py"))
@@ -104,7 +80,7 @@ class Mentions:
             if other == path or not module.search(data):
                 continue
             if not other.endswith(".py"):
-                if not other.endswith(_PROSE) and word.search(data):
+                if not other.endswith(PROSE) and word.search(data):
                     return True, (other,)
                 continue
             if takes_by_text(self._modules, other, path, name):
@@ -133,7 +109,7 @@ class Mentions:
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
         parameter; and the files that this rests on."""
-        whole = self._whole(os.path.dirname(path))
+        whole = self._projects.of(path)
         if whole is None:
             return False, ()
         files = whole.files
@@ -158,7 +134,7 @@ class Mentions:
                     return False, (other,)
                 called += 1
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(_PROSE)):
+            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
                 return False, (other,)
         return called > 0, files
 
@@ -242,72 +218,11 @@ class Mentions:
         script was started in its own folder, or has put another on `sys.path`."""
         found = self._found(here, module)
         if found is not None:
-            return found == path or found.endswith("__init__.py")
+            if found == path or found.endswith("__init__.py"):
+                return True
+            return is_found_from_inside(here, module, path)
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         return own.endswith(os.sep + module.lstrip(".").replace(".", os.sep))
-
-    # the project as it lies there
-
-    def project_of(self, path: str) -> Whole | None:
-        """The project that a file belongs to; None where nobody looks through it."""
-        return self._whole(os.path.dirname(path))
-
-    def _whole(self, folder: str) -> Whole | None:
-        head = self._head(folder)
-        if head is None:
-            return None
-        if head not in self._wholes:
-            self._wholes[head] = self._listed(head)
-        return self._wholes[head]
-
-    def _head(self, folder: str) -> str | None:
-        """The project's folder: where it is versioned, else the outermost that looks like one."""
-        if folder not in self._heads:
-            above = [folder]
-            while len(above) < _UP and os.path.dirname(above[-1]) != above[-1]:
-                above.append(os.path.dirname(above[-1]))
-            versioned = (
-                place
-                for place in above
-                if any(os.path.lexists(os.path.join(place, mark)) for mark in _VERSIONED)
-            )
-            self._heads[folder] = next(
-                versioned, next((place for place in reversed(above) if _is_head(place)), None)
-            )
-        return self._heads[folder]
-
-    def _listed(self, head: str) -> Whole | None:
-        modules: list[str] = []
-        others: list[str] = []
-        folders: list[str] = []
-        left = _MOST_ENTRIES
-        for folder, inner, names in os.walk(head):
-            left -= len(names) + len(inner)
-            inner[:] = sorted(
-                name
-                for name in inner
-                if not name.startswith(".") and name not in self._settings.exclude
-            )
-            folders.append(folder)
-            for name in sorted(names):
-                kind = os.path.splitext(name)[1]
-                place = os.path.join(folder, name)
-                if kind == ".py":
-                    modules.append(place)
-                elif kind in _PROSE or kind in _DATA:
-                    others.append(place)
-            if left < 0 or len(modules) + len(others) > _MOST_FILES:
-                return None
-        is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
-        return Whole(tuple(modules), tuple(others), tuple(folders), is_built)
-
-
-def _is_head(folder: str) -> bool:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    return any(name in _BUILT or name.startswith(_HEADS) for name in names)
 
 
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:

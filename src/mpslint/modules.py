@@ -118,6 +118,23 @@ class Modules:
                     return candidate, tuple(looked)
         return None, tuple(looked)
 
+    def packages_of(self, path: str, module: str, found: str) -> list[str]:
+        """The packages that Python imports before the module `found`, outermost first, as the file
+        at `path` names that. Of those around this file, which it is told of by `.`, there are none:
+        they have been imported before it."""
+        folder = os.path.dirname(found)
+        if os.path.basename(found) == "__init__.py":
+            folder = os.path.dirname(folder)
+        most = module.strip(".").count(".") if not module.startswith(".") else _UP
+        inside: list[str] = []
+        for _ in range(most):
+            package = os.path.join(folder, "__init__.py")
+            if not self._is_file(package) or (module != "." and _is_below(path, folder)):
+                break
+            inside.insert(0, package)
+            folder = os.path.dirname(folder)
+        return inside
+
     def made_around(self, path: str, package: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a folder around the file at the absolute `path` holds a package of this name
         beside a setup script, which makes it; and the files that were looked for."""
@@ -290,6 +307,10 @@ class Modules:
             return read_regular(path, _MAX_BYTES)
         except OSError:
             return None
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path.startswith(os.path.join(folder, ""))
 
 
 def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> None:

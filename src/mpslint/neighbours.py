@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.built_extensions import BuiltExtensions
 from mpslint.imported_runs import ImportedRuns
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
@@ -32,6 +33,7 @@ from mpslint.semantics.elsewhere import (
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
 from mpslint.users import Users
+from mpslint.whole import Projects
 
 if TYPE_CHECKING:
     import ast
@@ -61,13 +63,14 @@ class Neighbours:
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self.modules = modules or Modules(settings)
-        self._runs = ImportedRuns(self.modules)
+        projects = Projects(settings)
+        self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects))
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
-        self._mentions = Mentions(settings, self.modules, self._distant)
+        self._mentions = Mentions(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
-        self._optional = OptionalModules(self.modules, self._runs, self._mentions)
+        self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}

@@ -11,8 +11,8 @@ from mpslint.errors import MpslintError
 
 if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
-    from mpslint.mentions import Mentions
     from mpslint.modules import Modules
+    from mpslint.whole import Projects
 
 _STEPS = 3
 """So many imports away from the one that is dealt with a module may be: a trainer, its model, that
@@ -21,15 +21,15 @@ _MISSING = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseEx
 
 
 class OptionalModules:
-    def __init__(self, modules: Modules, runs: ImportedRuns, mentions: Mentions) -> None:
+    def __init__(self, modules: Modules, runs: ImportedRuns, projects: Projects) -> None:
         self._modules = modules
         self._runs = runs
-        self._mentions = mentions
+        self._projects = projects
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a module of the project imports the one at the absolute `path`, or one that
         imports it, and goes on where that fails; and the files that this rests on."""
-        whole = self._mentions.project_of(path)
+        whole = self._projects.of(path)
         found, reached = {path}, {path}
         for _ in range(_STEPS):
             users: set[str] = set()

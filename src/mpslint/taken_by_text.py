@@ -18,6 +18,9 @@ _LOOKED_UP = re.compile(
 )
 """Python's ways to take a name from a text, but for attributes of one's own, and for a text that
 is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
+_IN_OWN_SCOPE = re.compile(rb"\bglobals\(|(?<![.\w])eval\(|\bsys\.modules\b|\b__name__\]")
+"""Those that reach the names of the file itself. An attribute is that of a module which the file
+has by a name."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
@@ -37,10 +40,11 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
     tree = modules.tree(other)
     if tree is None:
         return True
+    in_scope = _IN_OWN_SCOPE.search(data) is not None
     meant = {path, os.path.join(folder, "__init__.py")}
 
     def is_meant(module: str) -> bool:
-        return modules.find(other, module)[0] in meant
+        return modules.find(other, module)[0] in meant or is_found_from_inside(other, module, path)
 
     for item in ast.walk(tree):
         if isinstance(item, ast.Import) and any(is_meant(alias.name) for alias in item.names):
@@ -50,10 +54,23 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
             dot = "" if module.endswith(".") else "."
             for alias in item.names:
                 if alias.name in ("*", name) and is_meant(module):
-                    return True
+                    # A package hands on modules by a star, a module its functions.
+                    if in_scope or modules.find(other, module)[0] != path:
+                        return True
                 if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
                     return True
     return False
+
+
+def is_found_from_inside(here: str, module: str, path: str) -> bool:
+    """Whether the file at `here` has that at `path` under the name `module` where the program is
+    started in the folder which both lie in: another module of that name, further up, is then not
+    looked for."""
+    own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
+    ending = os.sep + module.replace(".", os.sep)
+    if not module or module.startswith(".") or not own.endswith(ending):
+        return False
+    return here.startswith(own.removesuffix(ending) + os.sep)
 
 
 def _has(data: bytes, words: tuple[bytes, ...]) -> bool:

@@ -205,3 +205,38 @@ def test_types_that_follow_a_tensor_are_promised_no_fix(cli: Cli, project: Path)
     out = cli("check", "--output-format", "concise", ".").out
     assert "MPS111" in out
     assert "[*]" not in out
+
+
+def test_a_device_that_another_file_takes_is_promised_and_made(cli: Cli, project: Path) -> None:
+    """What that file does with a device is the same on CUDA before and after MPS is chosen."""
+    taking = """\
+import torch
+
+
+class Walk:
+    def __init__(self, folder, device):
+        state = torch.load(folder, map_location={"cuda:0": str(device)})
+        self.net = torch.nn.Linear(2, 2).to(device)
+        self.net.load_state_dict(state)
+        self.device = device
+"""
+    program = """\
+import torch
+from torch.multiprocessing import Process
+
+from walk import Walk
+
+
+def worker(gpu):
+    device = torch.device("cuda:{}".format(gpu) if torch.cuda.is_available() else "cpu")
+    with torch.no_grad():
+        walk = Walk("here", device)
+
+
+for index in range(2):
+    Process(target=worker, args=(index,)).start()
+"""
+    write(project, walk=taking, main=program)
+    before = promised(cli)
+    assert ("main.py", "MPS103", 8) in before
+    assert mended(cli) == before

@@ -81,17 +81,53 @@ def test_one_that_the_algorithm_goes_by_is_told_where_it_is_asked_for(deciding: 
     assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
 
 
+TIMED = """
+import time
+
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def timed(model, x):
+    start = time.perf_counter()
+    {}
+    if device.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+"""
+"""A timer whose end waits for CUDA alone."""
+
+
+def test_a_timer_is_told_where_work_is_known_to_be_queued_before_its_end() -> None:
+    assert "MPS602" in codes(TIMED.format("model(x.to(device)).mean().backward()"), Settings())
+
+
+def test_one_of_a_library_that_may_work_on_the_cpu_is_told_where_it_is_asked_for() -> None:
+    text = TIMED.format("x.index.train(model)")
+    assert "MPS602" not in codes(text, Settings())
+    assert "MPS602" in codes(text, Settings(extend_select=("MPS602",)))
+
+
+def test_one_that_has_waited_already_is_right() -> None:
+    text = TIMED.format("out = model(x).cpu()")
+    assert "MPS602" not in codes(text, Settings(extend_select=("MPS602",)))
+
+
 MOVED = "import torch\n\n\ndef put(device, like: torch.Tensor):\n    x = {}\n    x.to(device)\n"
 
 
-def test_a_tensor_of_the_cpu_that_stays_there_is_told() -> None:
-    assert "MPS802" in codes(MOVED.format("torch.rand(3)"), Settings())
-
-
-def test_one_that_may_be_there_already_is_told_where_that_is_asked_for() -> None:
-    text = MOVED.format("torch.zeros_like(like)")
+@pytest.mark.parametrize("made", ["torch.rand(3)", "torch.zeros_like(like)"])
+def test_a_tensor_that_stays_where_it_is_is_told_where_that_is_asked_for(made: str) -> None:
+    text = MOVED.format(made)
     assert "MPS802" not in codes(text, Settings())
     assert "MPS802" in codes(text, Settings(extend_select=("MPS802",)))
+
+
+def test_that_it_is_on_the_cpu_for_certain_is_said() -> None:
+    sure = Settings(extend_select=("MPS802",), min_confidence=Confidence.CERTAIN)
+    assert "MPS802" in codes(MOVED.format("torch.rand(3)"), sure)
+    assert "MPS802" not in codes(MOVED.format("torch.zeros_like(like)"), sure)
 
 
 def test_the_page_says_so(capsys: pytest.CaptureFixture[str]) -> None:

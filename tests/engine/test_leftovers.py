@@ -233,3 +233,93 @@ def test_who_makes_an_object_gives_what_its_constructor_asks_for(tmp_path: Path)
     assert defaults(tmp_path / "face.py") == []
     project(tmp_path, {"face.py": f"import torch\n\n\n{cls}", "run.py": user.replace("'cpu'", "")})
     assert defaults(tmp_path / "face.py") == [5]
+
+
+SCALER = """\
+import torch
+
+
+class Scaler:
+    def __call__(self, loss):
+        return loss.cuda()
+
+
+def shape(x):
+    return x.shape
+"""
+
+
+def test_a_class_that_nobody_names_is_left_alone(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": SCALER})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": "from utils import Scaler\nscale = Scaler()\n"})
+    assert found(tmp_path / "utils.py") == [6]
+
+
+@pytest.mark.parametrize("bases", ["Registered", "metaclass=Kept", "torch.nn.Module, Listed"])
+def test_a_class_whose_bases_may_list_it_is_for_them_to_use(tmp_path: Path, bases: str) -> None:
+    project(tmp_path, {"utils.py": SCALER.replace("Scaler:", f"Scaler({bases}):")})
+    assert found(tmp_path / "utils.py") == [6]
+
+
+def test_a_class_that_is_the_base_of_a_used_one_is_used(tmp_path: Path) -> None:
+    more = "\n\nclass Finer(Scaler):\n    pass\n\n\nprint(Finer())\n"
+    project(tmp_path, {"utils.py": SCALER + more})
+    assert found(tmp_path / "utils.py") == [6]
+    project(tmp_path, {"utils.py": SCALER + more.replace("print(Finer())\n", "")})
+    assert found(tmp_path / "utils.py") == []
+
+
+FINDING = "from setuptools import setup, find_packages\nsetup(packages=find_packages({}){})\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "place", "rows"),
+    [
+        ({"setup.py": FINDING.format("", "")}, "utils.py", []),
+        ({"setup.py": FINDING.format("", "")}, "core/utils.py", []),
+        ({"setup.py": FINDING.format("", ""), "core/__init__.py": ""}, "core/utils.py", [5]),
+        ({"setup.py": FINDING.format("", ""), "core/sub/__init__.py": ""}, "core/sub/utils.py", []),
+        ({"setup.py": FINDING.format("'lib'", "")}, "utils.py", [5]),
+        ({"setup.py": FINDING.format("", ", py_modules=['utils']")}, "utils.py", [5]),
+        ({"setup.py": FINDING.format("", ", **more")}, "utils.py", [5]),
+        ({"setup.py": FINDING.replace("find_", "find_namespace_")}, "core/utils.py", [5]),
+        ({"setup.py": FINDING.format("", ""), "setup.cfg": "py_modules = utils"}, "utils.py", [5]),
+        ({"setup.py": FINDING.format("", ""), "pyproject.toml": "[tool.x]\n"}, "utils.py", []),
+    ],
+)
+def test_others_install_the_packages_that_are_found_and_no_module_beside_them(
+    tmp_path: Path, files: dict[str, str], place: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: UTILS, **files})
+    folder = place.removesuffix("utils.py").replace("/", ".")
+    (tmp_path / "show.py").write_text(f"from {folder}utils import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / place) == rows
+
+
+def test_an_attribute_that_is_looked_up_is_one_of_a_module_that_the_file_has(
+    tmp_path: Path,
+) -> None:
+    looked_up = "import zoo\nfrom utils import *\nx = zoo.__dict__[input()](shape(1))\n"
+    project(tmp_path, {"utils.py": UTILS, "zoo.py": "", "train.py": looked_up})
+    assert found(tmp_path / "utils.py") == []
+    through = looked_up.replace("zoo.__dict__", "sys.modules[__name__].__dict__")
+    project(tmp_path, {"train.py": f"import sys\n{through}"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def test_a_module_of_the_same_name_further_up_is_not_that_of_a_program_below(
+    tmp_path: Path,
+) -> None:
+    user = "from core.utils import to_gpu\nx = to_gpu(1)\n"
+    files = {
+        "core/utils.py": UTILS,
+        "core/look.py": "from core.utils import shape\n\nprint(shape(1))\n",
+        "other/core/utils.py": UTILS,
+        "other/core/train.py": user,
+    }
+    project(tmp_path, files)
+    path = tmp_path / "other/core/utils.py"
+    settings = Settings(select=SELECT, root=str(tmp_path))
+    source = SourceFile(str(path), path.read_bytes())
+    assert [one.row for one in lint(source, settings, elsewhere=Neighbours(settings))] == [5]

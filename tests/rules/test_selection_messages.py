@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mpslint.linter import lint
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "rules"
+DEFAULTS = FIXTURES / "device-chain-missing-mps" / "alarm_on_by_default.py"
 FALLS = "a Mac's GPU is never used: this selection falls to the CPU (line 3)"
 SWITCHED = "a Mac's GPU is never used: a switch chooses CUDA, which no Mac has, or the CPU (line 3)"
 
@@ -27,6 +31,32 @@ def test_a_switch_that_nobody_compares_with_the_machine_may_choose_cuda(
     program = f'import torch\nargs = parse()\ndevice = "cuda" if {test} else "cpu"\nrun(device)\n'
     (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS103",)))
     assert finding.message == said
+
+
+def test_a_switch_that_chooses_cuda_where_nobody_says_anything_breaks_and_no_other_does() -> None:
+    source = SourceFile(str(DEFAULTS), DEFAULTS.read_bytes())
+    found = lint(source, Settings(select=("MPS103",)))
+    marked = {
+        row: line.split(" # ")[1]
+        for row, line in enumerate(source.text.splitlines(), 1)
+        if " # MPS103" in line
+    }
+    assert {one.row: one.severity.label for one in found} == marked
+    said = {one.severity.label: one.message for one in found}
+    assert "never used" in said["ignores"]
+    assert "raises AssertionError" in said["breaks"]
+    assert "falls to the CPU" not in said["breaks"]
+
+
+def test_what_is_only_loaded_by_default_raises_another_error() -> None:
+    program = """
+import torch
+def load(path, use_cuda=True):
+    place = "cuda" if use_cuda else "cpu"
+    return torch.load(path, map_location=place)
+"""
+    (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS103",)))
+    assert "loading to it raises RuntimeError" in finding.message
 
 
 @pytest.mark.parametrize(

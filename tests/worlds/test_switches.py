@@ -72,6 +72,39 @@ if use_cuda:
     assert comes(text) == "CUDA?|GPUS?|PORTED?"
 
 
+@pytest.mark.parametrize(
+    ("test", "worlds"),
+    [
+        ("torch.cuda.is_available() & args.cuda", "CUDA?|GPUS?|PORTED?"),
+        ("args.cuda & torch.cuda.is_available()", "CUDA?|GPUS?|PORTED?"),
+        ("torch.cuda.is_available() | args.cuda", "CUDA|GPUS|MAC?|PORTED|CPU?"),
+        ("torch.cuda.is_available() | False", "CUDA|GPUS|PORTED"),
+        ("2 & args.flags", "CUDA|GPUS|MAC|PORTED|CPU"),
+    ],
+)
+def test_operators_of_bits_join_truth_values(test: str, worlds: str) -> None:
+    assert comes(f"{OPTION}\nuse_cuda = {test}\nif use_cuda:\n    work()  # here\n") == worlds
+
+
+_AGENT = """
+class Agent:
+    def __init__(self, config):
+        self.is_cuda = torch.cuda.is_available()
+        self.cuda = {test}
+        if self.cuda:
+            torch.cuda.set_device(config.gpu)  # here
+"""
+
+
+def test_a_flag_of_both_bits_keeps_a_mac_from_what_only_cuda_has() -> None:
+    assert found(_AGENT.format(test="self.is_cuda & config.cuda"), "MPS206") == []
+
+
+def test_a_flag_of_either_bit_does_not() -> None:
+    line = "torch.cuda.set_device(config.gpu)  # here"
+    assert found(_AGENT.format(test="self.is_cuda | config.cuda"), "MPS206") == [f"MPS206 {line}"]
+
+
 def test_a_switch_against_cuda_leaves_the_rest_to_the_machine() -> None:
     text = """
         import argparse

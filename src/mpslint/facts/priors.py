@@ -268,6 +268,12 @@ def kernels_of(name: str) -> str | None:
     return None
 
 
+@cache
+def extension_operators() -> frozenset[str]:
+    """Functions of packages that have kernels for the CPU and for CUDA alone."""
+    return frozenset(row.match for row in rows("extension-operators"))
+
+
 def definition_worlds(name: str) -> str | None:
     """The machines that a function or class is for, as its name says."""
     row = find("definitions", name)

@@ -18,6 +18,8 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 _ALIASES = 3
 """So many names are followed from what is loaded to where it goes."""
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
+_SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
+"""Functions that ask an object for these, and copy nothing."""
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
@@ -41,7 +43,7 @@ def _only_copied(
         return True
     if _key(node) is not None and (matches("plain-entries", _key(node)) or _is_shown(parent)):
         return True
-    if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(parent):
+    if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
         return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
@@ -97,6 +99,7 @@ def _renamed(context: Context, items: ast.AST) -> Iterable[ast.expr]:
             for statement in parent.body
             for item in ast.walk(statement)
             if isinstance(item, ast.Name) and item.id == value
+            if not _is_asked_of_its_shape(context, context.index.parents[item])
         ]
         kept = context.index.parents[stored[0]] if len(stored) == 1 else None
         if isinstance(kept, ast.Assign) and len(kept.targets) == 1 and kept.value is stored[0]:
@@ -185,9 +188,11 @@ def _goes_elsewhere(context: Context, method: ast.AST) -> bool:
     return given is not None and context.values.of(given).kind in (Kind.DEVICE, Kind.DEVICE_STRING)
 
 
-def _is_asked_of_its_shape(parent: ast.AST) -> bool:
+def _is_asked_of_its_shape(context: Context, parent: ast.AST) -> bool:
     """`isinstance(checkpoint["codes"], torch.Tensor)`, and how large that is."""
     if isinstance(parent, ast.Call):
+        if context.resolve(parent.func) in _SHAPES:
+            return True
         return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
     return isinstance(parent, ast.Attribute) and parent.attr in _OF_SHAPE
 

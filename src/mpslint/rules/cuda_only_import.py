@@ -25,11 +25,12 @@ except ImportError:
 Imports below `try`, below any `if` (a platform, a CUDA test, `find_spec`, `TYPE_CHECKING`), inside
 functions and behind `pytest.importorskip`; modules that are about CUDA as a whole, where what
 imports them must be guarded: they define kernels (Triton's, or sources that CuPy compiles), build
-or run engines of TensorRT, start a process group on NCCL, measure with `torch.utils.benchmark`, or
-are notebooks that install wheels by the version of CUDA; what belongs to the project that makes the
-package (it lies beside a setup script above the file): its tests and examples; modules that the
-project itself, or a module on the way to them, imports below a `try` that goes on without them;
-bitsandbytes and deepspeed, which have an MPS path.
+or run engines of TensorRT, start a process group on NCCL, measure with `torch.utils.benchmark`,
+import modules that the project compiles for CUDA alone, or are notebooks that install wheels by the
+version of CUDA; what belongs to the project that makes the package (it lies beside a setup script
+above the file): its tests and examples; modules that the project itself, or a module on the way to
+them, imports below a `try` that goes on without them; bitsandbytes and deepspeed, which have an MPS
+path.
 
 ## Fix safety
 There is no fix: what should happen without the package is for a human to say.

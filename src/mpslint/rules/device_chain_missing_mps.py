@@ -9,7 +9,8 @@ where the device is chosen elsewhere.
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
 the Apple GPU beside it. Where a switch chooses (`"cuda" if args.cuda else "cpu"`), the one choice
-fails on a Mac and the other is slow.
+fails on a Mac and the other is slow. Where the switch says CUDA by default (`use_cuda=True`,
+`--no-cuda`), a Mac raises unless somebody says otherwise, and the finding has severity breaks.
 
 ## Example
 ```python
@@ -34,7 +35,9 @@ overrides the device of a model; a choice that only autocast follows, or tensors
 processes exchange; devices that are only printed, or that stand under a name of the module which
 nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS.
+raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
+that always make float64 the default dtype, which MPS lacks; a place to load a checkpoint to that is
+only copied into modules and optimizers from there; tests that do nothing without CUDA.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -54,12 +57,17 @@ from functools import partial
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
-from mpslint.semantics.worlds.choices import Choice, choices, offered, written
+from mpslint.semantics.switch_defaults import is_default
+from mpslint.semantics.test_code import is_all_of_a_test
+from mpslint.semantics.wide_default import computes_in_float64
+from mpslint.semantics.worlds.choices import Choice, Written, choices, offered, written
+from mpslint.semantics.worlds.events import Event, Kind
 
 
 @rule(
@@ -78,8 +86,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if context.index.within(found.node, chain.cuda_arm) and chain.node not in told:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain)
-    for choice in choices(context.worlds):
+                    yield _selection(context, rule, chain, given=found)
+    for choice in choices(context.worlds, partial(_decides_nothing, context)):
         around = _written_as(context, choice)
         for chain in around:
             if chain.node not in told:
@@ -93,6 +101,18 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         yield context.finding(
             rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
         )
+
+
+def _decides_nothing(context: Context, event: Event) -> bool:
+    """Whether a device is one of a checkpoint alone, from which modules copy to where they are; or
+    one of a test that does nothing at all without CUDA."""
+    if event.cuda_alone and is_all_of_a_test(context, event.node):
+        return True
+    return (
+        event.kind is Kind.LOADED
+        and isinstance(event.node, ast.Call)
+        and goes_to_state_dict(context, event.node)
+    )
 
 
 def _written_as(context: Context, choice: Choice) -> list[Chain]:
@@ -114,22 +134,39 @@ def _written_as(context: Context, choice: Choice) -> list[Chain]:
     ]
 
 
-def _selection(context: Context, rule: Rule, chain: Chain) -> Finding:
+def _selection(
+    context: Context, rule: Rule, chain: Chain, *, given: Written | None = None
+) -> Finding:
+    """A selection; `given` is the CUDA device of it that a Mac gets."""
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
+    message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
+    label = context.label(falls, "a Mac ends up here")
     start, end = _extent(context, chain)
+    breaks = (
+        given is not None
+        and chain.asked_only
+        and is_default(context, chain.test, not chain.inverted)
+    )
+    if given is not None and breaks:
+        message = f"a switch chooses CUDA unless it is told otherwise: {_raises(given)}"
+        label = context.label(chain.cuda_arm, "a Mac ends up here")
     return context.finding_at(
         rule,
         start,
         end,
-        f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})",
-        labels=(context.label(falls, "a Mac ends up here"),),
+        message,
+        severity=Severity.BREAKS if breaks else None,
+        labels=(label,),
         applicability=Applicability.SAFE,
         fix=partial(add_mps_arm, context, chain),
     )
 
 
 def _left_out(context: Context, node: ast.AST) -> bool:
-    """Whether a comment in the choice, or right above it, speaks of MPS: that was decided."""
+    """Whether the choice is right without MPS: what is made there would be float64, or a comment in
+    it, or right above it, speaks of MPS: that was decided."""
+    if computes_in_float64(context, node):
+        return True
     source = context.source
     first = max(context.index.statement(node).lineno - 1, 1)
     rows = range(first, source.position(source.span(node)[1])[0] + 1)
@@ -142,6 +179,12 @@ def _outcome(chain: Chain) -> str:
     if chain.asked_only:
         return "a switch chooses CUDA, which no Mac has, or"
     return "this selection falls to"
+
+
+def _raises(given: Written) -> str:
+    if given.event.kind is Kind.LOADED:
+        return "loading to it raises RuntimeError without CUDA"
+    return "its use raises AssertionError where there is no CUDA"
 
 
 def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> Finding:

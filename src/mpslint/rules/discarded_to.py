@@ -20,9 +20,12 @@ x = x.to(device)
 ## What is not flagged
 Modules, optimizers' and other objects' `.to`; whole batches of a loader, which may be objects with
 a `.to` in place (`BatchEncoding` of transformers); names of which nothing is known; a tensor that
-is made for the call alone (`torch.zeros(1).to(device)` wakes up the device). By default: tensors
-that are known to be on the CPU and are moved to a device. What may be there already, and casts and
-copies whose result nobody misses, are opt-in (`--select MPS802`).
+is made for the call alone (`torch.zeros(1).to(device)` wakes up the device).
+
+Opt-in (`--select MPS802`): whoever would miss the result has an error on CUDA already, so that in
+code that runs there most such statements are lessons, tests and leftovers that hurt nobody. Certain
+are tensors that are known to be on the CPU and are moved to a device; what may be there already,
+and casts and copies whose result nobody misses, are inferred.
 
 ## Fix safety
 Unsafe: from then on the name holds the moved tensor, so that later operations run elsewhere.
@@ -53,7 +56,7 @@ _METHODS = ("to", "cuda", "cpu", "float", "half", "double", "bfloat16", "detach"
     severity=Severity.IGNORES,
     triggers=tuple(f".{method}(".encode() for method in _METHODS),
     fix=Applicability.UNSAFE,
-    least=Confidence.CERTAIN,
+    default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for method in _METHODS:

@@ -89,7 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # The choice is what is wrong: device-chain-missing-mps.
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
-        if slot is not None and slot.kind == "parameter" and is_never_default(context, found.node):
+        if is_never_default(context, found.node):
             continue
         fixable = literal is not None and slot is not None and not unnamed
         yield context.finding(

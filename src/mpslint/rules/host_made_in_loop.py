@@ -1,15 +1,18 @@
 """A tensor of zeros, ones or indices is made on the CPU and copied in each forward pass or step.
 
 ## What it does
-Flags `.to(device)` of what a factory fills from sizes alone (`torch.zeros(n).to(x.device)`,
-`torch.arange(n).unsqueeze(0).to(device)`, `torch.LongTensor(range(n)).to(device)`, also by a name
-that nothing else reads) in the `forward` of a module and in what that calls in the same file, and
-at every step of a loop that trains. Several of them with no device work between them are reported
-once, at the first, with the places of the others.
+Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
+alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
+also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
+what that calls in the same file, and at every step of a loop that trains. So is
+`torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`. Several
+of them with no device work between them are reported once, at the first, with the places of the
+others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then
-idles until Python has queued more. `device=` has the device fill the tensor itself.
+idles until Python has queued more. `device=` has the device fill the tensor itself, but for
+`torch.tensor`, which makes it on the CPU first.
 
 ## Example
 ```python
@@ -26,7 +29,8 @@ def forward(self, x):
 What the object keeps (`self.mask = ...`, buffers, tables); copies with `non_blocking=True`; random
 numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
-is left out; tests; `.cuda()`, which has a rule of its own.
+is left out; a constant that comes out where another arm computes; tests; tensors without an element
+(`torch.zeros(0)`); `.cuda()`, which has a rule of its own.
 
 ## Fix safety
 Unsafe: `device=` in the factory instead of the copy; not for random numbers, which would be others,
@@ -44,23 +48,34 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
+from mpslint.facts.priors import names_device
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.host_made import FILLED, Move, moves
+from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
+
+_IN_PLACE = {
+    "randn": "normal_()",
+    "rand": "uniform_()",
+    "zeros": "zero_()",
+    "ones": "fill_(1)",
+}
+"""What fills the tensor that is there, instead of another one that is copied into it."""
+_OF_VALUES = ("tensor", "as_tensor")
 
 
 @rule(
     "MPS310",
     "host-made-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".to(",),
+    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor("),
     also=((b"def forward", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )
@@ -71,6 +86,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         turns = function if function is not None else training(context, move.call)
         if turns is not None and not only_tests_run(context, move.call):
             found[move.call] = move, Step(move.call, move.call, turns)
+    for move in constants(context):
+        function = context.passes.around(move.call)
+        if function is not None and not only_tests_run(context, move.call):
+            found[move.call] = move, Step(move.call, move.call, function)
     for steps in first_of_runs(context, [step for _, step in found.values()]):
         move, step = found[steps[0].node]
         in_forward = isinstance(step.turns, FUNCTIONS) and context.passes.around(move.call)
@@ -82,7 +101,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             start,
             end,
             f"made on the CPU and copied, which waits for the device, {when}:"
-            f" {_filler(context, move)} can fill it there",
+            f" {_remedy(context, move)}",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(step.turns, "this runs again and again"),
@@ -93,22 +112,56 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
-def _filler(context: Context, move: Move) -> str:
-    """What can fill the tensor on the device: the factory itself, unless it copies a list."""
+def _numbers(node: ast.expr) -> Iterator[ast.expr]:
+    """The numbers of a list that is written out."""
+    if isinstance(node, ast.List | ast.Tuple):
+        for item in node.elts:
+            yield from _numbers(item)
+    else:
+        yield node
+
+
+def _remedy(context: Context, move: Move) -> str:
+    """What does without the copy: the factory itself on the device, unless it copies a list."""
     name = context.values.last_name(move.factory.func) or ""
-    return f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
+    if isinstance(move.call.func, ast.Attribute) and move.call.func.attr == "copy_":
+        if move.factory in move.call.args and name in _IN_PLACE:
+            return f"`{_IN_PLACE[name]}` can fill it there"
+    if name in _OF_VALUES and is_written_out(move.factory.args[0]):
+        numbers = {ast.unparse(item) for item in _numbers(move.factory.args[0])}
+        if len(numbers) > 1:
+            return "a buffer would be there"
+        return "`torch.full` can fill it there"
+    filler = f"`torch.{name}`" if name in FILLED else "`torch.arange` and its like"
+    return f"{filler} can fill it there"
 
 
 def _is_plain(context: Context, move: Move) -> bool:
     """`torch.zeros(n).to(device)`, with nothing but a device, and the factory in the chain."""
+    if not isinstance(move.call.func, ast.Attribute) or move.call.func.attr != "to":
+        return False
     given = [*move.call.args, *(item.value for item in move.call.keywords if item.arg == "device")]
     factory = (context.resolve(move.factory.func) or "").removeprefix("torch.")
+    made = [
+        item
+        for item in ast.walk(move.call.func.value)
+        if isinstance(item, ast.Call) and (context.resolve(item.func) or "").startswith("torch.")
+    ]
     return (
-        len(given) == 1 == len(move.call.args) + len(move.call.keywords)
+        made == [move.factory]
+        and len(given) == 1 == len(move.call.args) + len(move.call.keywords)
         and factory.islower()
         and factory not in ("from_numpy", "tensor", "as_tensor")
-        and context.values.of(given[0]).kind is not Kind.TENSOR
+        and _is_device(context, given[0])
         and context.index.within(move.factory, move.call)
+    )
+
+
+def _is_device(context: Context, place: ast.expr) -> bool:
+    """Whether `.to(place)` names the device, rather than a tensor that is there."""
+    kind = context.values.of(place).kind
+    return kind in (Kind.DEVICE, Kind.DEVICE_STRING) or (
+        kind is Kind.UNKNOWN and names_device(last_name(place) or "")
     )
 
 

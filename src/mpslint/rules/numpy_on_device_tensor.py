@@ -36,7 +36,8 @@ arm in which the device is the CPU; what is brought back to the device of its in
 decides what is moved there (the other arm is the CPU's); a chain that holds `.cpu()` or
 `.to("cpu")`; tensors of datasets, loaders and `from_numpy`; values of which nothing is known,
 because most `.numpy()` calls in real code are made on CPU tensors; TensorFlow's and other
-libraries' `.numpy()`.
+libraries' `.numpy()`; a statement of a notebook whose next one is the same with `.cpu()`, to show
+what fails.
 
 ## Confidence
 Where nothing says on which device a tensor is, and only what is done with it speaks for one (it is
@@ -67,6 +68,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.purpose import in_cpu_arm, only_gpu_is_cuda
+from mpslint.semantics.shown_failures import is_shown_to_fail
 from mpslint.semantics.value import Kind
 
 _ARRAY_FUNCTIONS = ("numpy.asarray", "numpy.array", "numpy.ascontiguousarray")
@@ -98,7 +100,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.index.calls.get("numpy", ()):
         if isinstance(call.func, ast.Attribute) and not call.args and not call.keywords:
             tensor = call.func.value
-            if has_host_copy(tensor):
+            if has_host_copy(tensor) or is_shown_to_fail(context, call):
                 continue
             reason = _told_by_itself(context, tensor, call)
             if reason is None:
@@ -111,7 +113,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 start, end = context.name_token(call.func)
                 yield _finding(context, rule, start, end, tensor, start, reason)
     for call in context.calls_of(*_ARRAY_FUNCTIONS, *_ELEMENTWISE):
-        if call.args and not has_host_copy(call.args[0]):
+        if call.args and not has_host_copy(call.args[0]) and not is_shown_to_fail(context, call):
             tensor = call.args[0]
             if not _is_tensor(context, tensor):
                 continue  # Most arrays are made of others, and to run the file costs more.

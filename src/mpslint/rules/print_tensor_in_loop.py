@@ -20,8 +20,9 @@ if step % 50 == 0:
 
 ## What is not flagged
 What runs under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops; `.shape`, `.dtype`, `.device` (no read); values that were read before (`.item()`, which has a
-rule of its own); loggers' arguments that are formatted only when the level is on.
+loops; loops over an option of the program that is 1 by default; `.shape`, `.dtype`, `.device` (no
+read); values that were read before (`.item()`, which has a rule of its own); loggers' arguments
+that are formatted only when the level is on.
 
 ## References
 - `torch/_tensor_str.py`, `Tensor.__format__`

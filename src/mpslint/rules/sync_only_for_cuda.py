@@ -30,7 +30,10 @@ only a refusal to run without CUDA keeps a Mac from: there the refusal is the fi
 an arm for MPS or for `torch.accelerator` in the same function; code that runs on CUDA only, or
 times it in a way of its own; a wait that no clock read follows in its function or turn of a loop,
 or only one for a time that nobody uses (before memory counters, in clean-up code, at the end of a
-step), unless its function ends with it or copies without waiting (`non_blocking=True`).
+step), unless its function ends with it or copies without waiting (`non_blocking=True`); one before
+which something else has waited already, such as `.item()` or `.cpu()`. By default: waits before
+which work is known to be queued, and functions that wait and hand back the clock. Where that is
+left open (a call of a library, the start of a function) the finding is opt-in (`--select MPS602`).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before.
@@ -49,7 +52,9 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.backend_arm import mps_choice, serve_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.waits import serves_nothing
+from mpslint.semantics.device_work import Effect
+from mpslint.semantics.pending import is_waiting_clock, pending_at, pending_at_calls
+from mpslint.semantics.waits import ends_function, serves_nothing
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
 _MESSAGE = "Wait for MPS as well"
@@ -61,6 +66,7 @@ _MESSAGE = "Wait for MPS as well"
     severity=Severity.IGNORES,
     triggers=(b"synchronize",),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.without_twin:
@@ -71,17 +77,38 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         called = isinstance(event.node, ast.Call)
         if called and serves_nothing(context, event.node):
             continue
+        pending = _pending(context, event.node)
+        if pending is Effect.WAIT:
+            continue
         yield context.finding(
             rule,
             event.call.func if called else event.node,
             "waits for CUDA only: on MPS what follows begins before the work has run",
-            confidence=Confidence.INFERRED,
+            confidence=Confidence.CERTAIN if pending is Effect.WORK else Confidence.INFERRED,
             labels=context.decided(event, "false on MPS"),
             applicability=Applicability.SAFE,
             fix=partial(serve_mps, context, event.call, _MESSAGE)
             if called
             else partial(_choose_mps, context, event.node),
         )
+
+
+def _pending(context: Context, wait: ast.AST) -> Effect:
+    """What MPS has queued where the wait is missing: there, or where what waits is called."""
+    if not isinstance(wait, ast.Call):
+        kept = context.index.statement(wait)
+        targets = kept.targets if isinstance(kept, ast.Assign) else []
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+    elif is_waiting_clock(context, wait):
+        return Effect.WORK
+    else:
+        found = pending_at(context, wait)
+        function = context.index.function(wait)
+        if found is not Effect.UNKNOWN or function is None or not ends_function(context, wait):
+            return found
+        names = [function.name]
+    told = [pending_at_calls(context, name) for name in names]
+    return Effect.WORK if Effect.WORK in told else Effect.UNKNOWN
 
 
 def _choose_mps(context: Context, wait: ast.AST) -> Fix | None:

@@ -2,12 +2,15 @@
 
 ## What it does
 Flags calls of functions, modules and unmistakable tensor methods that have no MPS kernel in a
-release from `min-torch` to `max-torch`, by the table in `mpslint/facts/ops.json`.
+release from `min-torch` to `max-torch`, by the table in `mpslint/facts/ops.json`; and, in models,
+operators of torch_cluster and torch_scatter (`radius_graph`, `knn_graph`, `fps`, `scatter_max`,
+`segment_csr`), which are built for the CPU and CUDA in every release.
 
 ## Why is this bad?
 `NotImplementedError: The operator 'aten::linalg_eig' is not currently implemented for the MPS
 device`. There is no silent fallback: it must be asked for by `PYTORCH_ENABLE_MPS_FALLBACK=1`
-before torch is imported, and then every call copies to the CPU and back.
+before torch is imported, and then every call copies to the CPU and back. An operator of another
+package raises `RuntimeError: x must be CPU tensor` with or without it.
 
 ## Example
 ```python
@@ -21,7 +24,9 @@ values, vectors = (t.to(a.device) for t in torch.linalg.eig(a.cpu()))
 ## What is not flagged
 Data known to be on the CPU, code that does not run on MPS, files that switch the fallback on,
 pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
-variants that depend on an argument's value (`norm(p="nuc")`). Tests. Methods
+variants that depend on an argument's value (`norm(p="nuc")`). Tests. What torch_scatter makes of
+torch's own operators (`scatter_add`, `scatter_mean`), and operators of packages in code that makes
+data, no model. Methods
 such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
 that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
 an older release.
@@ -31,6 +36,7 @@ Unsafe: the op runs on the CPU on every machine. Offered where it takes one tens
 
 ## References
 - pytorch/pytorch#77764 and #141287 (operators without an MPS kernel); `mpslint.facts`
+- `CHECK_CPU` in `csrc/cpu/utils.h` of rusty1s/pytorch_cluster and rusty1s/pytorch_scatter
 """
 
 from __future__ import annotations
@@ -44,6 +50,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.on_cpu import compute_on_cpu, takes_one_tensor
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.extension_calls import extension_calls, extension_words
 from mpslint.semantics.op_calls import falls_back, may_run_on_mps, oldest_release, op_calls
 from mpslint.semantics.value import Kind
 
@@ -54,6 +61,7 @@ def _names() -> tuple[bytes, ...]:
     """The last parts of all names in the table."""
     table = support()
     found = {name.rpartition(".")[2] for name in (*table.native_since, *table.methods_since)}
+    found |= extension_words()
     return tuple(name.encode() for name in sorted(found))
 
 
@@ -67,6 +75,7 @@ def _names() -> tuple[bytes, ...]:
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    yield from _of_packages(context, rule)
     table, oldest = support(), oldest_release(context)
     lacking = {name: since for name, since in table.native_since.items() if since > oldest}
     for call, name in op_calls(context, lacking):
@@ -79,6 +88,17 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         for call in context.index.calls.get(method, ()):
             if _on_device_tensor(context, call):
                 yield from _report(context, rule, call, call.func, f"Tensor.{method}", since)
+
+
+def _of_packages(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call, name in extension_calls(context):
+        if not _is_test(context):
+            yield context.finding(
+                rule,
+                call.func,
+                f"{name} is built for the CPU and CUDA alone: a tensor on MPS raises RuntimeError",
+                confidence=Confidence.INFERRED,
+            )
 
 
 def _report(

@@ -80,6 +80,11 @@ class Conditions:
             if isinstance(test.op, ast.And) == outcome:
                 return frozenset().union(*parts)
             return common(parts)
+        if isinstance(test, ast.BinOp) and isinstance(test.op, ast.BitAnd | ast.BitOr):
+            # `torch.cuda.is_available() & config.cuda`: of truth values, `and` and `or`.
+            both = self.implied(test.left, outcome), self.implied(test.right, outcome)
+            every = isinstance(test.op, ast.BitAnd) == outcome
+            return both[0] | both[1] if every else common([*both])
         if isinstance(test, ast.Constant):
             return NONE if bool(test.value) == outcome else IMPOSSIBLE
         if isinstance(test, ast.Call):

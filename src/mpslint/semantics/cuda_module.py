@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
 from mpslint.semantics.several_gpus import program_needs_several
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -29,7 +30,9 @@ def is_about_cuda(context: Context, package: str) -> bool:
     """Whether the module that imports `package`, one that only CUDA has, exists for CUDA."""
     if package in _ENGINES or _defines_kernels(context, package):
         return True
-    return program_needs_several(context) or _measures(context) or _installs_for_cuda(context)
+    if program_needs_several(context) or _measures(context) or _installs_for_cuda(context):
+        return True
+    return _needs_kernels_of_the_project(context)
 
 
 def _defines_kernels(context: Context, package: str) -> bool:
@@ -41,6 +44,25 @@ def _defines_kernels(context: Context, package: str) -> bool:
         )
         return any(name.startswith("cupy.") for name in names)
     return False
+
+
+def _needs_kernels_of_the_project(context: Context) -> bool:
+    """Whether the module imports, without a way out, a module of the project that no Mac has: one
+    that is compiled for CUDA, or needs one of these."""
+    elsewhere = context.elsewhere
+    return elsewhere is not None and any(
+        not elsewhere.imports_on(context.source.path, module) & MACS
+        for statement in context.tree.body
+        for module in _modules(statement)
+    )
+
+
+def _modules(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.Import):
+        return [alias.name for alias in statement.names]
+    if isinstance(statement, ast.ImportFrom):
+        return ["." * statement.level + (statement.module or "")]
+    return []
 
 
 def _measures(context: Context) -> bool:

@@ -1,4 +1,4 @@
-"""Tensors that are made on the CPU from sizes alone, and moved to the device as they are.
+"""Tensors that are made on the CPU from sizes or constants alone, and moved as they are.
 
 `torch.arange(n).to(x.device)`: nothing of what is copied comes from the host but the number `n`, so
 the device could fill the tensor itself.
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.tensor_uses import used_as_tensor
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -31,6 +32,8 @@ FILLED = DRAWN | _words(
     """
 )
 _MADE_OF = _words("tensor as_tensor LongTensor IntTensor FloatTensor Tensor BoolTensor from_numpy")
+_OF_VALUES = _words("tensor as_tensor")
+"""Not of sizes, which `FloatTensor(3)` takes."""
 _COUNTING = _words(
     """
     range arange zeros ones full eye linspace concatenate repeat tile list tuple len int size
@@ -39,6 +42,8 @@ _COUNTING = _words(
 )
 """Functions of Python and NumPy that make numbers of sizes, and put such numbers together."""
 _COUNTED = _words("range arange zeros ones full eye linspace")
+_SIZED = _words("zeros ones empty rand randn")
+"""Factories whose arguments are all sizes."""
 _KEEPING = _words(
     """
     unsqueeze squeeze view reshape expand repeat float long int bool half double t transpose
@@ -51,7 +56,7 @@ _KEEPING = _words(
 
 class Move(NamedTuple):
     call: ast.Call
-    """`.to(device)`"""
+    """`.to(device)`, `.type_as(x)` or `x.copy_(...)`; or the factory, where that copies"""
     factory: ast.Call
     drawn: bool
     """It is filled with random numbers, which would be others on the device."""
@@ -59,14 +64,62 @@ class Move(NamedTuple):
 
 def moves(context: Context) -> Iterator[Move]:
     """Moves of such tensors to a device that is not only the CPU."""
-    for call in context.index.calls.get("to", ()):
+    for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
         made = (
             _made(context, call.func.value, call) if isinstance(call.func, ast.Attribute) else None
         )
-        if made is None or not _goes_to_device(context, call):
+        if made is None or _is_empty(made) or not _goes_to_device(context, call):
+            continue
+        if _is_constant(made) and _is_default_of_result(context, call):
             continue
         if not _is_kept(context, call) and not _stands_in(context, call):
             yield Move(call, made, _last(made) in DRAWN)
+    for call in context.index.calls.get("copy_", ()):
+        if not isinstance(call.func, ast.Attribute) or not call.args or _waits_not(call):
+            continue
+        made = _made(context, call.args[0], call)
+        into = context.values.of(call.func.value)
+        if made is not None and into.kind is Kind.TENSOR and into.may_be_on_accelerator:
+            yield Move(call, made, _last(made) in DRAWN)
+
+
+def constants(context: Context) -> Iterator[Move]:
+    """Tensors of numbers that the code writes out, which `torch.tensor([1], device=device)` makes
+    on the CPU and copies."""
+    for call in context.calls_of("torch.tensor", "torch.as_tensor"):
+        place = keyword(call, "device")
+        if place is None or not call.args or not is_written_out(call.args[0]):
+            continue
+        if context.values.device_types(place) == CPU_ONLY:
+            continue
+        if _is_default_of_result(context, call):
+            continue
+        if not _is_kept(context, call) and not _stands_in(context, call):
+            yield Move(call, call, drawn=False)
+
+
+def is_written_out(node: ast.expr) -> bool:
+    """Numbers, and lists of such: `0.0`, `[[1, 2], [3, -4]]`"""
+    if isinstance(node, ast.List | ast.Tuple):
+        return bool(node.elts) and all(map(is_written_out, node.elts))
+    if isinstance(node, ast.UnaryOp):
+        return is_written_out(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_empty(factory: ast.Call) -> bool:
+    """Whether a tensor has no element, so that its copy moves nothing and waits for nothing."""
+    name, first = _last(factory), factory.args[0] if factory.args else None
+    listed = first.elts if isinstance(first, ast.List | ast.Tuple) else None
+    if name in _SIZED:
+        sizes = listed if listed is not None else factory.args
+    elif name == "full":
+        sizes = listed or []
+    elif name == "arange":
+        sizes = factory.args if len(factory.args) == 1 else []
+    else:
+        return listed == []
+    return any(isinstance(size, ast.Constant) and size.value == 0 for size in sizes)
 
 
 def _last(call: ast.Call) -> str:
@@ -74,8 +127,7 @@ def _last(call: ast.Call) -> str:
 
 
 def _goes_to_device(context: Context, call: ast.Call) -> bool:
-    flag = keyword(call, "non_blocking")
-    if isinstance(flag, ast.Constant) and flag.value is True:
+    if _waits_not(call):
         return False
     place = keyword(call, "device") or (call.args[0] if call.args else None)
     if place is None:
@@ -85,21 +137,38 @@ def _goes_to_device(context: Context, call: ast.Call) -> bool:
         return value.devices != CPU_ONLY
     if value.kind is Kind.TENSOR:
         return not value.on_cpu
-    return (
-        value.kind is Kind.UNKNOWN
-        and isinstance(place, ast.Name | ast.Attribute)
-        and (names_device(place.id if isinstance(place, ast.Name) else place.attr))
-    )
+    if value.kind is not Kind.UNKNOWN or not isinstance(place, ast.Name | ast.Attribute):
+        return False
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "type_as":
+        return True  # It takes tensors alone.
+    word = place.id if isinstance(place, ast.Name) else place.attr
+    return names_device(word) or used_as_tensor(context, place)
+
+
+def _waits_not(call: ast.Call) -> bool:
+    flag = keyword(call, "non_blocking")
+    return isinstance(flag, ast.Constant) and flag.value is True
 
 
 def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
     """The factory at the root of a chain, or of what a name was given that only `move` reads."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if _fills(context, node):
-            return node
-        if node.func.attr not in _KEEPING:
-            return None
-        node = node.func.value
+    while True:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if _fills(context, node):
+                return node
+            if node.func.attr not in _KEEPING:
+                return None
+            node = node.func.value
+        elif isinstance(node, ast.Subscript) and _is_place(node.slice):
+            node = node.value
+        elif isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.BinOp):
+            return _reckoned(context, node.left, node.right, move)
+        elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
+            return _reckoned(context, node.left, node.comparators[0], move)
+        else:
+            break
     if isinstance(node, ast.Call):
         return node if _fills(context, node) else None
     if not isinstance(node, ast.Name):
@@ -121,6 +190,34 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
     return made
 
 
+def _reckoned(context: Context, left: ast.expr, right: ast.expr, move: ast.Call) -> ast.Call | None:
+    """The factory of arithmetic, where each side is such a tensor or a number."""
+    found = [_made(context, side, move) for side in (left, right)]
+    for side, made in zip((left, right), found, strict=True):
+        if made is None and not _is_number(context, side):
+            return None
+    return found[0] or found[1]
+
+
+def _is_number(context: Context, node: ast.expr) -> bool:
+    """A number that is known for one, or a part of a shape."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("size", "numel", "dim")
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return node.value.attr == "shape"
+    return context.values.of(node).kind is Kind.NUMBER
+
+
+def _is_place(node: ast.expr) -> bool:
+    """An index that is written out: `[None]`, `[:, None]`, `[0]`, `[:n]`."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    return all(
+        isinstance(part, ast.Slice | ast.Constant)
+        or (isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant))
+        for part in parts
+    )
+
+
 def _fills(context: Context, call: ast.Call) -> bool:
     name = context.resolve(call.func) or ""
     last = name.removeprefix("torch.")
@@ -130,7 +227,10 @@ def _fills(context: Context, call: ast.Call) -> bool:
         return False
     if last in FILLED:
         return True
-    return last in _MADE_OF and bool(call.args) and _is_counted(context, call.args[0])
+    if last not in _MADE_OF or not call.args:
+        return False
+    written = last in _OF_VALUES and is_written_out(call.args[0])
+    return written or _is_counted(context, call.args[0])
 
 
 def _is_counted(context: Context, node: ast.expr) -> bool:
@@ -168,19 +268,61 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
 
 
 def _stands_in(context: Context, call: ast.Call) -> bool:
-    """Whether this is made only where something else is left out (`if mask is None`)."""
+    """Whether this is made only where something else is left out (`if mask is None`), or some test
+    has it take the place of an argument."""
     child: ast.AST = call
+    argument = _replaced_argument(context, call)
     for parent in context.index.ancestors(call):
         if isinstance(parent, FUNCTIONS):
             return False
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if any(
-                isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Is | ast.IsNot)
+                (isinstance(item, ast.Name) and item.id == argument)
+                or (isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Is | ast.IsNot))
                 for item in ast.walk(parent.test)
             ):
                 return True
         child = parent
     return False
+
+
+def _is_constant(made: ast.Call) -> bool:
+    return _last(made) in _OF_VALUES and is_written_out(made.args[0])
+
+
+def _is_default_of_result(context: Context, call: ast.Call) -> bool:
+    """Whether a constant is what comes out where nothing is computed: it is handed back as it is,
+    or given to a name that another arm computes."""
+    statement = context.index.statement(call)
+    if isinstance(statement, ast.Return):
+        return statement.value is call
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    names = {item.id for item in targets if isinstance(item, ast.Name)}
+    child: ast.AST = statement
+    for parent in context.index.ancestors(statement):
+        if isinstance(parent, FUNCTIONS):
+            return False
+        if isinstance(parent, ast.If):
+            other = parent.orelse if child in parent.body else parent.body
+            bound = (item for arm in other for item in ast.walk(arm) if isinstance(item, ast.Name))
+            if any(isinstance(item.ctx, ast.Store) and item.id in names for item in bound):
+                return True
+        child = parent
+    return False
+
+
+def _replaced_argument(context: Context, call: ast.Call) -> str | None:
+    """`mask` of `mask = torch.ones(n).to(x.device)` in a function that is given a `mask`."""
+    statement = context.index.statement(call)
+    function = context.index.function(call)
+    if function is None or not isinstance(statement, ast.Assign):
+        return None
+    given = {item.arg for item in (*function.args.args, *function.args.kwonlyargs)}
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id in given:
+            read = (item.id for item in ast.walk(statement.value) if isinstance(item, ast.Name))
+            return None if target.id in read else target.id
+    return None
 
 
 def _around(context: Context, node: ast.AST) -> Iterator[ast.Call]:

@@ -1,8 +1,10 @@
-"""Functions that nothing in the project uses any more: what they do happens on no machine.
+"""Functions and classes that nothing in the project uses any more: what they do happens on no
+machine.
 
 A function is one where neither its own file nor any other of the project has its name, while
 something else of the file is used. What may be called without its name is none: tests, hooks of a
-framework's classes, what a decorator registers.
+framework's classes, what a decorator registers. A class is one as a function is, where it has no
+bases that may keep a list of what is derived from them.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from mpslint.semantics.elsewhere import Given
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mpslint.semantics.context import Context
 
 _PLAIN = frozenset({"staticmethod", "classmethod", "torch.no_grad", "torch.inference_mode"})
@@ -31,14 +35,17 @@ _BY_TEXT = ("globals", "locals", "vars", "eval", "exec", "Fire")
 
 
 class _Defined(NamedTuple):
-    node: FunctionNode
+    node: FunctionNode | ast.ClassDef
     owner: ast.ClassDef | None
 
 
 def is_leftover(context: Context, row: int) -> bool:
-    """Whether a line stands in a function that nothing uses."""
-    defined = _around(context, row)
-    if defined is None or context.elsewhere is None:
+    """Whether a line stands in a function or in a class that nothing uses."""
+    return any(_is_known_unused(context, defined) for defined in _around(context, row))
+
+
+def _is_known_unused(context: Context, defined: _Defined) -> bool:
+    if context.elsewhere is None:
         return False
     known = context.memo.setdefault("leftovers", {})
     assert isinstance(known, dict)
@@ -49,10 +56,16 @@ def is_leftover(context: Context, row: int) -> bool:
 
 
 def is_never_default(context: Context, default: ast.expr) -> bool:
-    """Whether a default stands for a parameter that all calls in the project give."""
-    arguments = context.index.parents.get(default)
+    """Whether a default, or what a default is made of (`torch.device("cuda")`), stands for a
+    parameter that all calls in the project give."""
+    whole: ast.AST = default
+    arguments = context.index.parents.get(whole)
+    while isinstance(arguments, ast.expr | ast.keyword) and not isinstance(arguments, ast.Lambda):
+        whole, arguments = arguments, context.index.parents.get(arguments)
     node = context.index.parents.get(arguments) if arguments is not None else None
-    if not isinstance(arguments, ast.arguments) or not isinstance(node, FUNCTIONS):
+    if not isinstance(arguments, ast.arguments) or not isinstance(whole, ast.expr):
+        return False
+    if not isinstance(node, FUNCTIONS):
         return False
     owner = context.index.parents[node]
     method = isinstance(owner, ast.ClassDef)
@@ -65,7 +78,7 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     positional = [*arguments.posonlyargs, *arguments.args]
     named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
     given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
-    parameter = named.get(default) or given[default]
+    parameter = named.get(whole) or given[whole]
     place = positional.index(parameter) - method if parameter in positional else None
     if isinstance(owner, ast.ClassDef) and node.name == "__init__":
         asked = Given(owner.name, parameter.arg, place, method=False)
@@ -74,18 +87,18 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     return context.elsewhere.gives(context.source.path, asked)
 
 
-def _around(context: Context, row: int) -> _Defined | None:
-    """The function of the module, or the method, that a line stands in."""
+def _around(context: Context, row: int) -> Iterator[_Defined]:
+    """The class and the method, or the function of the module, that a line stands in."""
     body: list[ast.stmt] = context.tree.body
     owner: ast.ClassDef | None = None
-    for _ in range(2):
+    while True:
         found = next((item for item in body if item.lineno <= row <= (item.end_lineno or 0)), None)
         if isinstance(found, FUNCTIONS):
-            return _Defined(found, owner)
+            yield _Defined(found, owner)
         if not isinstance(found, ast.ClassDef) or owner is not None:
-            return None
+            return
+        yield _Defined(found, None)
         owner, body = found, found.body
-    return None
 
 
 def _is_unused(context: Context, defined: _Defined) -> bool:
@@ -93,7 +106,9 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
     path = context.source.path
     if is_notebook(path) or os.path.basename(path) in _ENTRIES:
         return False
-    if node.name.startswith(("__", "test", "pytest_")) or not _is_plain(context, node):
+    if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(context, node):
+        return False
+    if isinstance(node, ast.ClassDef) and not _has_plain_bases(context, node):
         return False
     if owner is not None and not _calls_no_other(context, owner, node.name):
         return False
@@ -110,19 +125,39 @@ def _is_left_among_used(context: Context, defined: _Defined) -> bool:
     nothing is used is new, or for somebody who is not in the project."""
     node, owner = defined
     others = [owner] if owner is not None else context.tree.body
+    return any(
+        _is_reached(context, other, {node})
+        for other in others
+        if isinstance(other, (*FUNCTIONS, ast.ClassDef)) and other is not node
+    )
+
+
+def _is_reached(
+    context: Context, definition: FunctionNode | ast.ClassDef, seen: set[ast.AST]
+) -> bool:
+    """Whether the module's own code, or another file, uses a function or class, be it by way of
+    others: what only a leftover uses is left over as well."""
     assert context.elsewhere is not None
-    for other in others:
-        if not isinstance(other, (*FUNCTIONS, ast.ClassDef)) or other is node:
-            continue
-        names = context.index.names.get(other.name, ())
-        if any(not context.index.within(use, other) for use in names):
+    seen.add(definition)
+    users: list[FunctionNode | ast.ClassDef] = []
+    for use in context.index.names.get(definition.name, ()):
+        around = _top_level(context, use)
+        if around is None:
             return True
-        if context.elsewhere.uses(context.source.path, other.name, method=False):
-            return True
-    return False
+        if around not in seen:
+            users.append(around)
+    if context.elsewhere.uses(context.source.path, definition.name, method=False):
+        return True
+    return any(user not in seen and _is_reached(context, user, seen) for user in users)
 
 
-def _is_plain(context: Context, node: FunctionNode) -> bool:
+def _top_level(context: Context, node: ast.AST) -> FunctionNode | ast.ClassDef | None:
+    """The function or class of the module's own level in which a node stands."""
+    top = next((item for item in context.index.ancestors(node) if item in context.tree.body), None)
+    return top if isinstance(top, (*FUNCTIONS, ast.ClassDef)) else None
+
+
+def _is_plain(context: Context, node: FunctionNode | ast.ClassDef) -> bool:
     """Whether no decorator may hand the function to somebody who calls it."""
     return all(
         context.resolve(item.func if isinstance(item, ast.Call) else item) in _PLAIN
@@ -138,6 +173,25 @@ def _calls_no_other(context: Context, owner: ast.ClassDef, name: str) -> bool:
         if qualified not in _BASES or (qualified == "torch.nn.Module" and name in _HOOKS):
             return False
     return not owner.decorator_list and not owner.keywords
+
+
+def _has_plain_bases(context: Context, node: ast.ClassDef) -> bool:
+    """Whether no base and no metaclass of a class can tell anybody of it."""
+    if node.keywords or "__subclasses__" in context.index.attributes:
+        return False
+    return all(_is_plain_base(context, base) for base in node.bases)
+
+
+def _is_plain_base(context: Context, base: ast.expr) -> bool:
+    own = context.names.module.bindings.get(base.id, []) if isinstance(base, ast.Name) else []
+    if len(own) == 1 and isinstance(own[0].node, ast.ClassDef):
+        klass = own[0].node
+        hooked = any(
+            isinstance(item, FUNCTIONS) and item.name == "__init_subclass__" for item in klass.body
+        )
+        return not hooked and not klass.decorator_list and _has_plain_bases(context, klass)
+    name = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
+    return name in _BASES or name.startswith("torch.")
 
 
 def _takes_by_text(context: Context) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _CREATORS = {"torch.logspace", "torch.tril_indices", "torch.triu_indices", "torch.sparse.spdiags"}
-_OFF_MPS = ("cuda", "no-mps", "cpu", "caught")
+OFF_MPS = ("cuda", "no-mps", "cpu", "caught")
 _USUAL = (2, 13)
 FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 
@@ -30,7 +30,7 @@ def op_calls(
         return
     for call in context.calls_of(*present):
         name = context.resolve(call.func) or ""
-        if not context.guards.has(call, *_OFF_MPS) and may_run_on_mps(context, call, name):
+        if not context.guards.has(call, *OFF_MPS) and may_run_on_mps(context, call, name):
             yield call, name
 
 

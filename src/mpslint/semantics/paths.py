@@ -13,3 +13,8 @@ def parts(path: str) -> list[str]:
 def is_test(path: str) -> bool:
     """Whether a file belongs to tests, by its name."""
     return matches("test-files", parts(path)[-1])
+
+
+def is_test_of_cuda(path: str) -> bool:
+    """Whether a file lies in a folder for CUDA of those for tests: `tests/python/cuda/`."""
+    return matches("folders-of-cuda-tests", "/".join([*parts(path)[:-1], ""]))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step
 from mpslint.semantics.value import Kind
 from mpslint.semantics.worlds.machines import MACS
@@ -110,7 +111,7 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
         return None
     loops = context.loops
     loop = loops.innermost(node)
-    while loop is not None and loops.kind(loop) is LoopKind.NONE:
+    while loop is not None and (loops.kind(loop) is LoopKind.NONE or turns_once(context, loop)):
         if calls == _CALLS_FOLLOWED and calls_a_step(context, loop):
             break
         loop = loops.innermost(loop)

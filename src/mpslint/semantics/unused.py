@@ -114,6 +114,11 @@ def has_main(context: Context) -> bool:
     return bool(known)
 
 
+def is_program(context: Context) -> bool:
+    """Whether the file does its work when it is run, by a test of `__name__` or by calls."""
+    return has_main(context) or _runs_on_import(context)
+
+
 def _runs_on_import(context: Context) -> bool:
     """Whether the module itself calls one of its functions, outside a test of `__name__`."""
     known = context.memo.get("runs-on-import")

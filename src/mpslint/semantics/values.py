@@ -3,7 +3,7 @@
 `Values.of` answers for any expression; `value.py` says what an answer means. The parts, by reason
 to change: `value_calls` and `value_builtins` (what calls return), `value_bindings` (what names are
 bound to), `value_sequences` (what lies in containers), `value_types` (annotations, classes),
-`value_moves` (modules that move), `value_tables` (names).
+`value_moves`, `value_parameters` (modules that move), `value_tables` (names).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from mpslint.semantics.value_bindings import BoundValues
 from mpslint.semantics.value_builtins import builtin_call
 from mpslint.semantics.value_calls import CallValues
 from mpslint.semantics.value_moves import Moves
+from mpslint.semantics.value_parameters import moves_with_module
 from mpslint.semantics.value_sequences import Sequences
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES, MODEL_OUTPUTS
@@ -192,7 +193,12 @@ class Values:
         if not values and of_self and self._told is not None:
             base = imported_base(self._index, self._names, node)
             return self._told.inherited_device(base, node.attr) or UNKNOWN
-        return join([self.of(value) for value in values[:12]]) if values else UNKNOWN
+        if not values:
+            return UNKNOWN
+        joined = join([self.of(value) for value in values[:12]])
+        if joined.on_cpu and of_self and moves_with_module(self._index, self._names, node, values):
+            return joined._replace(devices=None)
+        return joined
 
     def _call(self, node: ast.Call) -> Value:
         qualified = self._names.resolve(node.func)

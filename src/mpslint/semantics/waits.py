@@ -18,7 +18,7 @@ def serves_nothing(context: Context, wait: ast.AST) -> bool:
     its turn of a loop, but for a time that nobody uses, and no copy was left to run beside. A
     function that ends by waiting serves those who call it."""
     following = list(_behind(context, wait))
-    if _ends_function(context, wait, following) or _copies_without_waiting(context, wait):
+    if ends_function(context, wait) or _copies_without_waiting(context, wait):
         return False
     idle = _read_in_vain(context)
     clocks = [clock for clock in context.calls_of(*CLOCKS) if clock not in idle]
@@ -46,7 +46,7 @@ def _behind(context: Context, wait: ast.AST) -> Iterator[ast.stmt]:
         statement = parent
 
 
-def _ends_function(context: Context, wait: ast.AST, following: list[ast.stmt]) -> bool:
+def ends_function(context: Context, wait: ast.AST) -> bool:
     """Whether a wait, by itself in its arm, is the last thing that its function does."""
     statement = context.index.statement(wait)
     if context.index.enclosing(statement, *LOOPS, *FUNCTIONS).__class__ not in FUNCTIONS:
@@ -57,7 +57,7 @@ def _ends_function(context: Context, wait: ast.AST, following: list[ast.stmt]) -
     return all(
         isinstance(item, ast.Return)
         and (item.value is None or isinstance(item.value, ast.Name | ast.Constant))
-        for item in following
+        for item in _behind(context, wait)
     )
 
 

@@ -9,6 +9,7 @@ from mpslint.facts.priors import names_request
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
+from mpslint.semantics.worlds.joining import unless_replaced
 from mpslint.semantics.worlds.machines import (
     ALL,
     MAC,
@@ -174,7 +175,8 @@ class Branches(Expressions):
             if other is None:
                 out.pop(key, None)
             else:
-                out[key] = self.picked(m1, other, m2, v2, tests)
+                met = self.picked(m1, other, m2, v2, tests)
+                out[key] = unless_replaced(env.get(key), other, v2, met)
         for key in e1.keys() - e2.keys() if len(e1) + added > len(e2) else ():
             other = self._unset(key)
             if other is None:

@@ -61,6 +61,8 @@ class BuiltinCalls(Expressions):
             return is_wrapped(args[0]) if _names_wrapper(args[1]) else UNK
         if name == "getattr" and len(args) >= 2:
             return self._get_attribute(node, args)
+        if name == "vars" and args and one(args[0], ALL).kind == NAMESPACE:
+            return args[0]  # the same values, by the same names
         if name == "super":
             cls = self.frame.cls
             return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK

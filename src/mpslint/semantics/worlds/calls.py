@@ -17,7 +17,7 @@ from mpslint.facts.priors import (
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.fallbacks import replaced_inside
+from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
@@ -225,6 +225,8 @@ class Calls(DeferredCalls):
             own = replaced_inside(function, given, MAX_DEPTH)
             told = {name: value for name, value in keywords.items() if id(value) not in own}
             self.given_away(node, [value for value in args if id(value) not in own], told)
+            for device in placed_inside(function, given, MAX_DEPTH) if self.recording else ():
+                self.place(device, node)
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported
+from mpslint.semantics.worlds.program_options import ON_UNLESS_SAID
 from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Function
@@ -18,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     SEQUENCE,
+    UNKNOWN,
     Atom,
     Cases,
     Tests,
@@ -146,8 +148,9 @@ def _goes_somewhere(worlds: Worlds, event: Event, atom: Atom) -> bool:
     return event.function is not None or worlds.run.seen.isdisjoint(places(atom))
 
 
-def choices(worlds: Worlds) -> Iterator[Choice]:
-    """Selections that leave a Mac's GPU out, each once."""
+def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> Iterator[Choice]:
+    """Selections that leave a Mac's GPU out, each once. `idle` events take a device that decides
+    nothing there."""
     run = worlds.run
     seen: set[ast.expr] = {*needless_refusals(worlds), *run.decided}
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
@@ -158,6 +161,8 @@ def choices(worlds: Worlds) -> Iterator[Choice]:
     for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
+        if idle(event):
+            continue
         if event.kind is Kind.KEPT and _is_number(event):
             continue  # Nothing is placed with it here.
         tests, devices = _deciding(event)
@@ -242,9 +247,10 @@ def _flag(event: Event) -> set[ast.expr]:
     yes = no = 0
     tests: Tests = frozenset()
     for mask, atom in cases_of(event.value, event.worlds):
-        if atom.kind not in (CONST,) or not atom.tests:
+        by_default = atom.kind == UNKNOWN and atom.v == ON_UNLESS_SAID
+        if not (atom.kind == CONST or by_default) or not atom.tests:
             continue
-        if truth(atom) is True:
+        if by_default or truth(atom) is True:
             yes |= mask
         elif truth(atom) is False:
             no |= mask & MAC

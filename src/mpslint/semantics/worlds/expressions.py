@@ -14,6 +14,8 @@ from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
+    bitwise_and,
+    bitwise_or,
     element,
     logical_and,
     logical_not,
@@ -46,6 +48,10 @@ from mpslint.semantics.worlds.values import (
 
 MAX_TEXT = 60
 """A text this long is no device, no backend and no name of a system."""
+_OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
+    ast.BitAnd: bitwise_and,
+    ast.BitOr: bitwise_or,
+}
 
 
 class Expressions(Names):
@@ -152,8 +158,10 @@ class Expressions(Names):
             return UNK
         self.counted(a, node)
         self.counted(b, node)
+        if isinstance(node.op, ast.BitAnd | ast.BitOr) and (_is_switch(a) or _is_switch(b)):
+            return port(lift(logical_and if isinstance(node.op, ast.BitAnd) else logical_or, a, b))
         self.meet(node, (a, b))
-        value = lift(arithmetic, a, b)
+        value = lift(_OPERATIONS.get(type(node.op), arithmetic), a, b)
         if isinstance(node.left, ast.Constant) and value.__class__ is Atom and value.kind == DEVICE:
             return value.but(node=node)  # "cuda:%d" % index
         return value
@@ -293,3 +301,8 @@ def any_of(*items: Atom) -> Atom:
     for item in items[1:]:
         found = join(found, item)
     return UNK if found.kind == CONST else found
+
+
+def _is_switch(value: Value) -> bool:
+    """Whether a value is true or false in each world: `&` and `|` are then `and` and `or`."""
+    return all(atom.kind == CONST and isinstance(atom.v, bool) for _, atom in cases_of(value))

@@ -1,6 +1,7 @@
-"""Devices that a function of another file is given, and replaces where the machine lacks them.
+"""What a function of another file does with a device that it is given: it is tried out there.
 
-`to_device(batch, "cuda")` raises nothing where `to_device` takes the CPU once CUDA is not there.
+`to_device(batch, "cuda")` raises nothing where `to_device` takes the CPU once CUDA is not there. A
+device that something else replaces on some way is told where the function places something with it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any
 
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.foreign import foreign
+from mpslint.semantics.worlds.joining import is_kept_on_a_way
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, AsIs, Atom, Value, cases_of, places
@@ -18,29 +20,57 @@ _PLACING = frozenset({Kind.PLACED, Kind.KEPT, Kind.LOADED})
 
 def replaced_inside(function: Function, given: Env, deepest: int) -> set[int]:
     """Those of the arguments (by `id`) that a function of another file places something on where
-    there is CUDA, and on another device on a Mac: tried out, in that file."""
-    home = function.home
-    if home is None or function.running or not function.relevant or home.depth >= deepest:
+    there is CUDA, and on another device on a Mac."""
+    if not _can_be_tried(function, deepest):
         return set()
     return {
         id(value)
         for name, value in given.items()
         if value.__class__ is Atom and value.kind == DEVICE and value.v == "cuda"
-        if _is_replaced(home, function, given, name, value)
+        if _is_replaced(*_with(function, given, name, value))
     }
 
 
-def _is_replaced(home: Any, function: Function, given: Env, name: str, device: Atom) -> bool:
-    mark = AsIs("cuda")
-    theirs = {key: foreign(value, ()) for key, value in given.items()}
-    theirs[name] = device.but(node=mark, tests=NO_TESTS)
-    found, ends = _tried(home, function, theirs)
-    placed = [item for event in found for item in _placed(event)]
-    marked = [worlds for worlds, atom in placed if atom.v == "cuda" and mark in places(atom)]
-    others = [worlds for worlds, atom in placed if atom.v in ("cpu", "mps")]
+def placed_inside(function: Function, given: Env, deepest: int) -> list[Atom]:
+    """Those of the arguments that are written out, unless something else takes their place, and
+    that a function of another file places something with on a Mac."""
+    asked = [(name, value) for name, value in given.items() if is_kept_on_a_way(value)]
+    if not asked or not _can_be_tried(function, deepest):
+        return []
+    return [
+        value
+        for name, value in asked
+        if value.__class__ is Atom
+        if any(worlds & MAC for worlds in _with(function, given, name, value)[0])
+    ]
+
+
+def _can_be_tried(function: Function, deepest: int) -> bool:
+    home = function.home
+    if home is None or function.running or not function.relevant:
+        return False
+    return bool(home.depth < deepest)
+
+
+def _is_replaced(marked: list[int], others: list[int], ends: int) -> bool:
     if not marked or any(worlds & MAC for worlds in marked):
         return False
     return bool(ends & MAC) and any(worlds & MAC for worlds in others)
+
+
+def _with(
+    function: Function, given: Env, name: str, device: Atom
+) -> tuple[list[int], list[int], int]:
+    """The worlds in which the function places something with this argument, and with a device that
+    every Mac has; and those that come back from it."""
+    mark = AsIs("cuda")
+    theirs = {key: foreign(value, ()) for key, value in given.items()}
+    theirs[name] = device.but(node=mark, tests=NO_TESTS, maybe=False, symbol=None)
+    found, ends = _tried(function.home, function, theirs)
+    placed = [item for event in found for item in _placed(event)]
+    marked = [worlds for worlds, atom in placed if atom.v == "cuda" and mark in places(atom)]
+    others = [worlds for worlds, atom in placed if atom.v in ("cpu", "mps")]
+    return marked, others, ends
 
 
 def _tried(home: Any, function: Function, given: Env) -> tuple[list[Event], int]:

@@ -46,6 +46,27 @@ MAX_NODES = 6
 OPEN = ("device", "open to MPS")
 """The symbol of a device that may be MPS as well as another."""
 
+KEPT_ON_A_WAY = ("device", "unless something replaces it")
+"""The symbol of a device that is written out, and that something unknown replaces on some way."""
+
+
+def is_kept_on_a_way(value: Value) -> bool:
+    return value.__class__ is Atom and value.symbol is KEPT_ON_A_WAY
+
+
+def unless_replaced(before: Value | None, replaced: Value, kept: Value, met: Value) -> Value:
+    """What a name stands for behind `if large: device = model.device`: of a CUDA device that was
+    written out before, this is kept. A user's option that replaces it is the user's choice."""
+    if met.__class__ is not Atom or met.kind != DEVICE or met.v != "cuda":
+        return met
+    if replaced.__class__ is not Atom or replaced.kind != UNKNOWN or replaced.symbol is not None:
+        return met
+    if kept.__class__ is not Atom or not (
+        is_kept_on_a_way(kept) or (kept is before and not kept.maybe)
+    ):
+        return met
+    return met.but(symbol=KEPT_ON_A_WAY)
+
 
 def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
     """`v1` in the worlds of `m1`, `v2` in those of `m2`, either where both come here.

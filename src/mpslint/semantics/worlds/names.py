@@ -158,6 +158,8 @@ class Names(Wrapping, Conditions):
         if kind == UNKNOWN or atom is BOT:
             return _SOMEBODYS if name == "device" else UNK
         if kind == NAME:
+            if atom.v in facts.OPTIONS and not self.calling:
+                return Atom(UNKNOWN, symbol=(str(atom.v), name))
             return self.named(f"{atom.v}.{name}", node)
         if kind == DEVICE:
             if name == "type":

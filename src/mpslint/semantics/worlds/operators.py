@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.values import (
     FALSE,
     HOST,
     MAPPING,
+    NAMESPACE,
     ON_HOST,
     SEQUENCE,
     TENSOR,
@@ -63,6 +64,24 @@ def logical_not(atom: Atom) -> Atom:
     return Atom(CONST, not known, None, atom.tests)
 
 
+def bitwise_and(a: Atom, b: Atom) -> Atom:
+    """`a & b`, which is `a and b` where both are truth values."""
+    return logical_and(a, b) if _are_answers(a, b) else arithmetic(a, b)
+
+
+def bitwise_or(a: Atom, b: Atom) -> Atom:
+    """`a | b`, in the same way."""
+    return logical_or(a, b) if _are_answers(a, b) else arithmetic(a, b)
+
+
+def _are_answers(a: Atom, b: Atom) -> bool:
+    """Whether one is plainly true or false, or hangs on a test, and the other may be either."""
+    both = a, b
+    return all(
+        atom.kind == UNKNOWN or (atom.kind == CONST and type(atom.v) is bool) for atom in both
+    ) and any(atom.kind == CONST or atom.tests for atom in both)
+
+
 def negative(atom: Atom) -> Atom:
     if atom.kind == CONST and isinstance(atom.v, int | float):
         return Atom(CONST, -atom.v, atom.node)
@@ -109,7 +128,7 @@ def element(atom: Atom, index: Atom) -> Value:
         if -len(atom.v) <= index.v < len(atom.v):
             found: Value = atom.v[index.v]
             return found
-    if atom.kind == MAPPING and index.kind in (CONST, DEVICE):
+    if atom.kind in (MAPPING, NAMESPACE) and index.kind in (CONST, DEVICE):
         value: Value = atom.v.get(index.v, UNK)
         return value
     return UNK

@@ -10,7 +10,7 @@ from mpslint.facts.priors import matches, places_elsewhere
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import parted
-from mpslint.semantics.worlds.machines import ALL, CPU, GPUS, MAC, MACS, NVIDIA
+from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, GPUS, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -281,4 +281,12 @@ def _says_where(value: Value) -> bool:
     for sure that is a default, or what a switch leaves out or several GPUs take."""
     if value.__class__ is Atom:
         return value.kind in (NAMESPACE, MAPPING) or (value.kind == DEVICE and not value.maybe)
-    return bool(parted(value, ALL))
+    return bool(parted(value, ALL)) or _suits_both(value)
+
+
+def _suits_both(value: Value) -> bool:
+    """Whether a value is a device that is CUDA's with an NVIDIA GPU and MPS on a Mac: what a port
+    makes of one that is told, and what a machine with CUDA is told stays the same."""
+    atoms = [(mask, atom) for mask, atom in cases_of(value, ALL) if atom.kind == DEVICE]
+    suited = [mask for mask, atom in atoms if where(atom) == "mps" and mask & MAC]
+    return bool(suited) and any(where(atom) == "cuda" and mask & CUDA for mask, atom in atoms)

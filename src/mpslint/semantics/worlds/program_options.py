@@ -22,6 +22,9 @@ from mpslint.semantics.worlds.values import (
     one,
 )
 
+ON_UNLESS_SAID = (True, False)
+"""What a switch may be that is on by default; the default comes first."""
+
 
 class ProgramOptions(Placing):
     def option(
@@ -54,7 +57,9 @@ class ProgramOptions(Placing):
                 return atom.but(maybe=True)
             if atom.kind == CONST and not atom.v and atom.tests:
                 return atom  # `default=torch.cuda.is_available()`: off where there is none
-            return Atom(UNKNOWN, None, None, atom.tests, symbol=symbol)
+            # `default=torch.cuda.is_available()`, where there is one: on, unless the user says no.
+            answers = ON_UNLESS_SAID if atom.kind == CONST and atom.v is True else None
+            return Atom(UNKNOWN, answers, None, atom.tests, symbol=symbol)
 
         value = lift(open_choice, default)
         parser.v[dest] = value

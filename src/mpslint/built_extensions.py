@@ -1,0 +1,54 @@
+"""Modules that a project compiles for CUDA alone, by one of its setup scripts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from mpslint.extensions import built_by, built_for_cuda
+from mpslint.modules import is_foreign
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+    from mpslint.whole import Projects
+
+_UP = 4
+"""So many folders up from a module its own setup script is looked for."""
+
+
+class BuiltExtensions:
+    def __init__(self, modules: Modules, projects: Projects) -> None:
+        self._modules = modules
+        self._projects = projects
+        self._elsewhere: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def is_for_cuda(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a module that is no file of the project, as the file at the absolute `path` names
+        it, is compiled for CUDA alone; and the scripts that were looked at, or for."""
+        name = module.rpartition(".")[2]
+        if not name or is_foreign(module):
+            return False, ()
+        looked: list[str] = []
+        folder = os.path.dirname(path)
+        for _ in range(_UP):
+            script = os.path.join(folder, "setup.py")
+            looked.append(script)
+            data = self._modules.text(script)
+            if data is not None and name in built_for_cuda(data):
+                return True, tuple(looked)
+            if folder in self._modules.roots(path):
+                break
+            folder = os.path.dirname(folder)
+        if module.startswith("."):
+            return False, tuple(looked)
+        scripts = self._projects.setup_scripts(path)
+        return module in self._built_by(scripts), (*looked, *scripts)
+
+    def _built_by(self, scripts: tuple[str, ...]) -> frozenset[str]:
+        """The modules, by their whole names, that some of these scripts build for CUDA, and none
+        in another way. A part of a project is installed for all of it."""
+        if scripts not in self._elsewhere:
+            built = [built_by(self._modules.text(script) or b"") for script in scripts]
+            for_cuda = frozenset().union(*(names for names, _ in built))
+            self._elsewhere[scripts] = for_cuda.difference(*(names for _, names in built))
+        return self._elsewhere[scripts]

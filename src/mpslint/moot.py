@@ -1,0 +1,65 @@
+"""Findings that nobody on a Mac ever meets, by what the file is there for.
+
+Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere. What a module
+defines is used where its package can be imported, which Python does first.
+DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
+the CPU: nothing waits there, nothing is queued, and a choice of the CPU is right. What raises on a
+Mac raises there all the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Severity
+from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.paths import is_test_of_cuda
+from mpslint.semantics.unused import is_program
+from mpslint.semantics.worlds.machines import MACS
+
+if TYPE_CHECKING:
+    from mpslint.model import Finding
+    from mpslint.semantics.context import Context
+
+_ON_ANY_DEVICE = "MPS8"
+"""Rules about what goes wrong on every GPU, be it CUDA's."""
+
+
+def is_moot(context: Context, finding: Finding) -> bool:
+    """Whether a finding stands in a test of CUDA; or in what is used with CUDA alone; or is of what
+    only happens on MPS, in a module that cannot do without data that have no way there. Whoever
+    names MPS means MPS as well, in such tests and with such data."""
+    names_mps = b"mps" in context.source.data
+    if not names_mps and is_test_of_cuda(context.source.path):
+        return True
+    if finding.code.startswith(_ON_ANY_DEVICE):
+        return False
+    if finding.severity < Severity.BREAKS and not names_mps and _data_stay_off_mps(context):
+        return True
+    return _is_defined(context, finding.row) and _package_needs_cuda(context)
+
+
+def _data_stay_off_mps(context: Context) -> bool:
+    known = context.memo.get("without a way to MPS")
+    if known is None:
+        known = context.memo["without a way to MPS"] = computes_without_mps(context.tree)
+    return bool(known)
+
+
+def _is_defined(context: Context, row: int) -> bool:
+    """Whether a line belongs to a function or class: others run with the module, and a module that
+    does its work then is a program, which is started by its path."""
+    return any(
+        min(part.lineno for part in (item, *item.decorator_list)) <= row <= (item.end_lineno or 0)
+        for item in context.tree.body
+        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
+    )
+
+
+def _package_needs_cuda(context: Context) -> bool:
+    """Whether no Mac can import the package that a module lies in, for the kernels it needs."""
+    if context.elsewhere is None or is_program(context):
+        return False
+    return not context.elsewhere.imports_on(context.source.path, ".") & MACS

@@ -1,0 +1,46 @@
+"""Loops that turn once unless somebody asks for more: `range(args.rounds)` of an option whose
+default is 1."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.value_syntax import last_name
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.loops import Loop
+
+
+def turns_once(context: Context, loop: Loop) -> bool:
+    """Whether a loop counts up to an option of this program that is 1 by default."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+        return False
+    counted = loop.iter
+    if last_name(counted.func) not in ("range", "trange") or len(counted.args) != 1:
+        return False
+    turns = counted.args[0]
+    if not isinstance(turns, ast.Attribute):
+        return False
+    defaults = [
+        keyword.value
+        for call in context.index.calls.get("add_argument", ())
+        if turns.attr in _destinations(call)
+        for keyword in call.keywords
+        if keyword.arg == "default"
+    ]
+    return bool(defaults) and all(
+        isinstance(item, ast.Constant) and item.value == 1 for item in defaults
+    )
+
+
+def _destinations(option: ast.Call) -> list[str]:
+    """What `argparse` may call an option."""
+    named = [keyword.value for keyword in option.keywords if keyword.arg == "dest"]
+    texts = [
+        item.value
+        for item in named or option.args
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
+    return [text.lstrip("-").replace("-", "_") for text in texts]

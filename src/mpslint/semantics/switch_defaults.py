@@ -1,0 +1,131 @@
+"""What a switch of the user's is where nobody says anything: the default of a parameter, of an
+option of the program, or of what is written at the top of a file."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.leftovers import is_never_default
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_MOST_STEPS = 8
+_FLAGS = {"store_true": False, "store_false": True}
+"""What an option is that is not given, by what giving it does."""
+_SAME = ast.Is | ast.Eq
+_OTHER = ast.IsNot | ast.NotEq
+
+
+def is_default(context: Context, test: ast.expr, outcome: bool) -> bool:
+    """Whether a test comes out so in a run in which nobody chooses; False where that is open."""
+    return _Defaults(context).truth(test, _MOST_STEPS) is outcome
+
+
+class _Defaults:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def truth(self, test: ast.expr, steps: int) -> bool | None:
+        """What a test says by default; None: not known."""
+        if steps == 0:
+            return None
+        if isinstance(test, ast.Constant):
+            return bool(test.value)
+        if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            inner = self.truth(test.operand, steps - 1)
+            return None if inner is None else not inner
+        if isinstance(test, ast.BoolOp):
+            ends = isinstance(test.op, ast.Or)
+            parts = [self.truth(part, steps - 1) for part in test.values]
+            if ends in parts:
+                return ends
+            return None if None in parts else not ends
+        if isinstance(test, ast.Compare):
+            return self._compared(test, steps)
+        behind = self._context.guards.behind(test)
+        if behind is not test:
+            return self.truth(behind, steps - 1)
+        if isinstance(test, ast.Name):
+            return self._parameter(test, steps)
+        return self._option(test) if isinstance(test, ast.Attribute) else None
+
+    def _compared(self, test: ast.Compare, steps: int) -> bool | None:
+        """`use_cuda is True`, `args.cuda == 1`"""
+        (operator, *more), (other, *_) = test.ops, test.comparators
+        if more or not isinstance(other, ast.Constant) or other.value not in (0, 1):
+            return None
+        left = self.truth(test.left, steps - 1)
+        if left is None or not isinstance(operator, _SAME | _OTHER):
+            return None
+        return (left == other.value) == isinstance(operator, _SAME)
+
+    def _parameter(self, name: ast.Name, steps: int) -> bool | None:
+        """What a parameter is that callers may leave out. Where all of them give it, or it is given
+        a new value, the default says nothing."""
+        bindings = self._context.names.bindings(name.id, name)
+        if len(bindings) != 1 or bindings[0].kind != "parameter":
+            return None
+        default = bindings[0].value
+        if default is None or self._is_always_given(bindings[0].node, default):
+            return None
+        return self.truth(default, steps - 1)
+
+    def _is_always_given(self, parameter: ast.AST, default: ast.expr) -> bool:
+        """Whether every call gives the parameter: all that are seen here, or in the project."""
+        arguments = self._context.index.parents.get(parameter)
+        function = self._context.index.parents.get(arguments) if arguments is not None else None
+        if not isinstance(arguments, ast.arguments) or not isinstance(function, FUNCTIONS):
+            return True
+        if is_never_default(self._context, default):
+            return True
+        assert isinstance(parameter, ast.arg)
+        owner = self._context.index.parents.get(function)
+        is_method = isinstance(owner, ast.ClassDef)
+        called = function.name
+        if isinstance(owner, ast.ClassDef) and called == "__init__":
+            called = owner.name
+        calls = self._context.index.calls.get(called, ())
+        positional = [*arguments.posonlyargs, *arguments.args]
+        place = positional.index(parameter) - is_method if parameter in positional else None
+        return bool(calls) and all(_gives(call, parameter.arg, place) for call in calls)
+
+    def _option(self, attribute: ast.Attribute) -> bool | None:
+        """What an option of the program is that is not given."""
+        if not isinstance(attribute.value, ast.Name):
+            return None
+        found = [
+            call
+            for call in self._context.index.calls.get("add_argument", ())
+            if _destination(call) == attribute.attr
+        ]
+        if len(found) != 1:
+            return None
+        named = {keyword.arg: keyword.value for keyword in found[0].keywords}
+        if "default" in named:
+            default = named["default"]
+            return bool(default.value) if isinstance(default, ast.Constant) else None
+        action = named.get("action")
+        return _FLAGS.get(str(action.value)) if isinstance(action, ast.Constant) else None
+
+
+def _gives(call: ast.Call, name: str, place: int | None) -> bool:
+    """Whether a call says what a parameter is; one that hands on a list of arguments may."""
+    if any(keyword.arg in (name, None) for keyword in call.keywords):
+        return True
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        return True
+    return place is not None and len(call.args) > place
+
+
+def _destination(call: ast.Call) -> str | None:
+    """`no_cuda` of `add_argument("--no-cuda")`."""
+    for keyword in call.keywords:
+        if keyword.arg == "dest":
+            return str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else None
+    texts = [str(item.value) for item in call.args if isinstance(item, ast.Constant)]
+    long = next((text for text in texts if text.startswith("--")), None)
+    chosen = long or (texts[0] if texts else None)
+    return chosen.lstrip("-").replace("-", "_") if chosen else None

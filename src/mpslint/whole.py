@@ -1,0 +1,139 @@
+"""A project as it lies on the disk: its head, and the files that Python or a shell would start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from mpslint.settings import Settings
+
+_VERSIONED = (".git", ".hg", ".jj")
+_BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
+_HEADS = ("README", "LICENSE", "requirements", "environment.y")
+"""What the names of files begin with that stand at the head of a project."""
+PROSE = (".md", ".rst", ".txt")
+_DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
+_SETUP = "setup.py"
+_MOST_ENTRIES = 4_000
+"""Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
+_MOST_FILES = 400
+"""So many files an answer may rest on: each of them is looked at again before it is believed."""
+_UP = 8
+"""So many folders up the head of a project is looked for."""
+_DEEP = 3
+"""So many folders below the head of a project a setup script of one of its parts may lie."""
+_MOST_FOLDERS = 128
+"""So many folders are looked through for such scripts."""
+
+
+class Whole(NamedTuple):
+    """A project as it lies on the disk."""
+
+    head: str
+    modules: tuple[str, ...]
+    others: tuple[str, ...]
+    folders: tuple[str, ...]
+    is_built: bool
+    """Whether others install it, and may use whatever has a public name."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return *self.folders, *self.modules, *self.others
+
+
+class Projects:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._wholes: dict[str, Whole | None] = {}
+        self._heads: dict[str, str | None] = {}
+        self._scripts: dict[str, tuple[str, ...]] = {}
+
+    def of(self, path: str) -> Whole | None:
+        """The project that a file belongs to; None where nobody looks through it."""
+        head = self._head(os.path.dirname(path))
+        if head is None:
+            return None
+        if head not in self._wholes:
+            self._wholes[head] = self._listed(head)
+        return self._wholes[head]
+
+    def setup_scripts(self, path: str) -> tuple[str, ...]:
+        """The setup scripts of the project that a file belongs to, those of its parts among them.
+        One that is written later, in a folder that had none, is not heard of before the file or
+        something else that it rests on changes: it would rest on all folders of the project."""
+        head = self._head(os.path.dirname(path))
+        if head is None:
+            return ()
+        if head not in self._scripts:
+            self._scripts[head] = tuple(self._building(head))
+        return self._scripts[head]
+
+    def _building(self, head: str) -> Iterator[str]:
+        todo = [(head, 0)]
+        for _ in range(_MOST_FOLDERS):
+            if not todo:
+                return
+            folder, depth = todo.pop(0)
+            try:
+                with os.scandir(folder) as entries:
+                    found = sorted(entries, key=lambda entry: entry.name)
+            except OSError:
+                continue
+            if any(entry.name == _SETUP and entry.is_file() for entry in found):
+                yield os.path.join(folder, _SETUP)
+            if depth < _DEEP:
+                todo += [
+                    (entry.path, depth + 1)
+                    for entry in found
+                    if self._is_followed(entry.name) and entry.is_dir(follow_symlinks=False)
+                ]
+
+    def _is_followed(self, name: str) -> bool:
+        return not name.startswith(".") and name not in self._settings.exclude
+
+    def _head(self, folder: str) -> str | None:
+        """The project's folder: where it is versioned, else the outermost that looks like one."""
+        if folder not in self._heads:
+            above = [folder]
+            while len(above) < _UP and os.path.dirname(above[-1]) != above[-1]:
+                above.append(os.path.dirname(above[-1]))
+            versioned = (
+                place
+                for place in above
+                if any(os.path.lexists(os.path.join(place, mark)) for mark in _VERSIONED)
+            )
+            self._heads[folder] = next(
+                versioned, next((place for place in reversed(above) if _is_head(place)), None)
+            )
+        return self._heads[folder]
+
+    def _listed(self, head: str) -> Whole | None:
+        modules: list[str] = []
+        others: list[str] = []
+        folders: list[str] = []
+        left = _MOST_ENTRIES
+        for folder, inner, names in os.walk(head):
+            left -= len(names) + len(inner)
+            inner[:] = sorted(name for name in inner if self._is_followed(name))
+            folders.append(folder)
+            for name in sorted(names):
+                kind = os.path.splitext(name)[1]
+                place = os.path.join(folder, name)
+                if kind == ".py":
+                    modules.append(place)
+                elif kind in PROSE or kind in _DATA:
+                    others.append(place)
+            if left < 0 or len(modules) + len(others) > _MOST_FILES:
+                return None
+        is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
+        return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)
+
+
+def _is_head(folder: str) -> bool:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return False
+    return any(name in _BUILT or name.startswith(_HEADS) for name in names)

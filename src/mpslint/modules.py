@@ -18,7 +18,7 @@ from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
-from mpslint.screening import names_in
+from mpslint.screening import imported_words, names_in
 from mpslint.semantics.context import Context
 from mpslint.trees import Trees
 
@@ -318,13 +318,6 @@ def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> No
     while len(known) >= most:
         del known[next(iter(known))]
     known[path] = value
-
-
-def imported_words(data: bytes) -> frozenset[bytes]:
-    """All names on the lines by which a text imports."""
-    lines = (line.lstrip() for line in data.split(b"\n"))
-    found = [line for line in lines if line.startswith((b"import ", b"from "))]
-    return frozenset(names_in(b"\n".join(found)))
 
 
 def is_foreign(qualified: str) -> bool:

@@ -146,3 +146,10 @@ def _parted(group: tuple[bytes, ...]) -> tuple[frozenset[bytes], list[tuple[byte
     longest = {word: max(names_in(word), key=len, default=b"") for word in group}
     plain = frozenset(word for word in group if longest[word] == word)
     return plain, [(word, longest[word]) for word in group if word not in plain]
+
+
+def imported_words(data: bytes) -> frozenset[bytes]:
+    """All names on the lines by which a text imports."""
+    lines = (line.lstrip() for line in data.split(b"\n"))
+    found = [line for line in lines if line.startswith((b"import ", b"from "))]
+    return frozenset(names_in(b"\n".join(found)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
-from mpslint.modules import imported_words
+from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
 
 if TYPE_CHECKING:

@@ -223,3 +223,27 @@ def test_edits_are_looked_up_once_each_however_many_cells_there_are(
     after = book.with_edits(edits)
     assert cells(after.on_disk) == ["y = 1"] * 50
     assert sorted(asked) == [block.start for block in book.blocks]
+
+
+def test_lines_added_behind_a_cell_end_as_its_own_do(cli: Cli, project: Path) -> None:
+    sources = [
+        [
+            *(f"import {name}\r\n" for name in ("json", "math", "sys", "torch")),
+            "from torch import nn",
+        ],
+        ["net = nn.Linear(2, 2)\r\n", "net = net.cuda()\r\n", "print(net(torch.ones(2).cuda()))"],
+    ]
+    cell = {"cell_type": "code", "metadata": {}, "execution_count": None, "outputs": []}
+    document = {
+        "cells": [{**cell, "source": source} for source in sources],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 4,
+    }
+    path = project / "lines.ipynb"
+    path.write_text(json.dumps(document, indent=1))
+    cli("fix", path, "--isolated", "--no-cache", "--no-verify")
+    fixed = json.loads(path.read_text())["cells"]
+    assert len(fixed[0]["source"]) > len(sources[0])
+    for one in fixed:
+        assert all(line.endswith("\r\n") for line in one["source"][:-1])

@@ -199,7 +199,7 @@ def _in_cell(edit: Edit, block: Block) -> Edit:
         return Edit(start, end, text, expect)
     body = text.removesuffix("\n").removesuffix("\r") if text.endswith("\n") else text
     if start > length:
-        return Edit(length, length, "\n" + body, "")
+        return Edit(length, length, (text[len(body) :] or "\n") + body, "")
     expect = expect[: length - start]
     if not text and block.cell.text[start - 1 : start] == "\n":
         # The last line goes, and with it the newline that led to it.

@@ -121,6 +121,8 @@ def keep_arm(
         pieces += [source.text[at : edit.start], edit.text]
         at = edit.end
     text = "".join([*pieces, source.text[at:body_end]])
-    if isinstance(arm, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp):
+    # What stands around a conditional binds no stronger than what stands in it; only the brackets
+    # in which an arm went over several lines are lost.
+    if "\n" in text and isinstance(arm, ast.BinOp | ast.BoolOp | ast.Compare | ast.UnaryOp):
         text = f"({text})"
     return [replace_span(source, start, end, text)]

@@ -233,7 +233,7 @@ def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
 
 def _lost_on_cuda(was: Context, now: Context) -> Iterator[Objection]:
     """What a machine with CUDA was told and is not any more, or the other way round."""
-    before, after = told_cuda(was.worlds), told_cuda(now.worlds)
+    before, after = told_cuda(was.worlds, was.index), told_cuda(now.worlds, now.index)
     for owner in sorted(before.keys() & after.keys()):
         was_told, is_told = before[owner], after[owner]
         for effect in sorted({*was_told, *is_told}):

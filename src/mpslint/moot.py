@@ -38,7 +38,7 @@ def is_moot(context: Context, finding: Finding) -> bool:
         return False
     if finding.severity < Severity.BREAKS and not names_mps and _data_stay_off_mps(context):
         return True
-    return _is_defined(context, finding.row) and _package_needs_cuda(context)
+    return _package_needs_cuda(context) and _is_defined(context, finding.row)
 
 
 def _data_stay_off_mps(context: Context) -> bool:
@@ -62,4 +62,8 @@ def _package_needs_cuda(context: Context) -> bool:
     """Whether no Mac can import the package that a module lies in, for the kernels it needs."""
     if context.elsewhere is None or is_program(context):
         return False
-    return not context.elsewhere.imports_on(context.source.path, ".") & MACS
+    known = context.memo.get("package for CUDA")
+    if known is None:
+        worlds = context.elsewhere.imports_on(context.source.path, ".")
+        known = context.memo["package for CUDA"] = not worlds & MACS
+    return bool(known)

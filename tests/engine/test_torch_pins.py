@@ -165,10 +165,11 @@ def test_what_lies_above_a_repository_says_nothing_of_it(project: Path) -> None:
 def test_the_module_of_torch_is_asked_for_where_importing_torch_does_not_bring_it(
     tmp_path: Path,
 ) -> None:
-    source = SourceFile(str(tmp_path / "chat.py"), b"import torch\n\ntorch.cuda.empty_cache()\n")
+    text = b"import torch\n\nwhile True:\n    torch.cuda.empty_cache()\n"
+    source = SourceFile(str(tmp_path / "chat.py"), text)
     for oldest, asked in (((2, 0), True), ((2, 1), False)):
-        text = fix_source(source, Settings(pin=Pin(oldest, "requirements.txt:1"))).text
-        assert ("hasattr(torch, 'mps') and torch.backends" in text.replace('"', "'")) == asked
+        fixed = fix_source(source, Settings(pin=Pin(oldest, "requirements.txt:1"))).text
+        assert ("hasattr(torch, 'mps') and torch.backends" in fixed.replace('"', "'")) == asked
 
 
 def test_the_setting_goes_over_what_the_project_requires(project: Path) -> None:

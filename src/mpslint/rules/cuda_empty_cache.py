@@ -110,16 +110,9 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
     if context.index.enclosing(call, ast.ExceptHandler) is not None:
         return Confidence.INFERRED
     function = context.index.enclosing(call, *FUNCTIONS)
-    name = getattr(function, "name", None)
-    calls = [item for item in context.index.of(ast.Call) if _short_name(item.func) == name]
-    again = any(context.loops.innermost(item) for item in ([call, *calls] if name else [call]))
+    calls = context.index.calls.get(getattr(function, "name", ""), ())
+    again = any(context.loops.innermost(item) is not None for item in (call, *calls))
     return Confidence.CERTAIN if again else Confidence.INFERRED
-
-
-def _short_name(called: ast.expr) -> str | None:
-    if isinstance(called, ast.Attribute):
-        return called.attr
-    return called.id if isinstance(called, ast.Name) else None
 
 
 def _repairs_something_else(context: Context, call: ast.Call) -> bool:

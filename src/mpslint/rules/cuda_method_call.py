@@ -61,6 +61,7 @@ from mpslint.patterns.moves import move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before
@@ -83,7 +84,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     here = [event for event in context.worlds.events(Kind.MOVED) if event.on_mac]
     empty = [event.call for event in here if event.moves_nothing]
     for event in here:
-        if event.moves_nothing:
+        if event.moves_nothing or places_a_checkpoint(context.index, event.call):
             continue
         if event.caught:
             yield _finding(context, rule, event, Severity.IGNORES, _CAUGHT)

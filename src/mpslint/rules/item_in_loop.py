@@ -100,7 +100,7 @@ _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAININ
     "MPS303",
     "item-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".item(", b"float(", b"int(", b"range(", b"[", b"max(", b"min(", b"math."),
+    triggers=(b".item(", b"float(", b"int(", b"range(", b"[", b"max(", b"min(", b"math.", b"alpha"),
     also=_WORDS,
     fix=Applicability.UNSAFE,
 )

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.events import RAISING, Kind
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.state import Function
@@ -13,6 +14,7 @@ from mpslint.semantics.worlds.twins import effect_of
 from mpslint.semantics.worlds.values import DEVICE, Tests, cases_of, where
 
 if TYPE_CHECKING:
+    from mpslint.semantics.index import Index
     from mpslint.semantics.worlds.file import Worlds
     from mpslint.source import SourceFile
 
@@ -105,7 +107,7 @@ Told = dict[str, dict[str, bool]]
 """By function: what it does to the CUDA device, and whether that is certain."""
 
 
-def told_cuda(worlds: Worlds) -> Told:
+def told_cuda(worlds: Worlds, index: Index) -> Told:
     """What a machine with one NVIDIA GPU is told: what is moved there, waited for, seeded. Only of
     functions that were run: what has nothing to say was not."""
     found: Told = {
@@ -115,6 +117,8 @@ def told_cuda(worlds: Worlds) -> Told:
     for event in worlds.run.log:
         effect = effect_of(event)
         if effect is None or not event.worlds & CUDA:
+            continue
+        if event.kind is Kind.MOVED and places_a_checkpoint(index, event.node):
             continue
         certain: bool | None = None
         if event.kind in (Kind.PLACED, Kind.AUTOCAST, Kind.SCALED):

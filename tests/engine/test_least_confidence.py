@@ -138,3 +138,30 @@ def test_the_page_says_so(capsys: pytest.CaptureFixture[str]) -> None:
 def test_and_so_does_its_data(capsys: pytest.CaptureFixture[str]) -> None:
     run(["rule", "MPS413", "--output-format", "json"])
     assert json.loads(capsys.readouterr().out)["default_confidence"] == "certain"
+
+
+SPAN = """
+import time
+
+import torch
+from library import step
+
+MPS = torch.backends.mps.is_available()
+
+
+def measure(model, x):
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    {work}
+    return time.perf_counter() - start
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "told"), [("y = model(x.to('mps'))", True), ("y = sorted(x)", False)]
+)
+def test_a_wait_is_missed_for_sure_where_the_time_of_queued_work_begins(
+    work: str, told: bool
+) -> None:
+    assert ("MPS602" in codes(SPAN.format(work=work), Settings())) == told

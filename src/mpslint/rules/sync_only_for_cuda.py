@@ -32,8 +32,9 @@ times it in a way of its own; a wait that no clock read follows in its function 
 or only one for a time that nobody uses (before memory counters, in clean-up code, at the end of a
 step), unless its function ends with it or copies without waiting (`non_blocking=True`); one before
 which something else has waited already, such as `.item()` or `.cpu()`. By default: waits before
-which work is known to be queued, and functions that wait and hand back the clock. Where that is
-left open (a call of a library, the start of a function) the finding is opt-in (`--select MPS602`).
+which work is known to be queued, waits behind which the clock is read and then work is queued, and
+functions that wait and hand back the clock. Where that is left open (a call of a library, the start
+of a function) the finding is opt-in (`--select MPS602`).
 
 ## Fix safety
 Safe: on CUDA the first arm is taken as before.
@@ -53,7 +54,12 @@ from mpslint.patterns.backend_arm import mps_choice, serve_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_work import Effect
-from mpslint.semantics.pending import is_waiting_clock, pending_at, pending_at_calls
+from mpslint.semantics.pending import (
+    is_waiting_clock,
+    opens_timed_work,
+    pending_at,
+    pending_at_calls,
+)
 from mpslint.semantics.waits import ends_function, serves_nothing
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
@@ -104,6 +110,8 @@ def _pending(context: Context, wait: ast.AST) -> Effect:
     else:
         found = pending_at(context, wait)
         function = context.index.function(wait)
+        if found is Effect.UNKNOWN and opens_timed_work(context, wait):
+            return Effect.WORK
         if found is not Effect.UNKNOWN or function is None or not ends_function(context, wait):
             return found
         names = [function.name]

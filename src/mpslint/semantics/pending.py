@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 
+_SIMPLE = (ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return)
+"""Statements without blocks, of which each is asked by itself."""
+
+
 def pending_at(context: Context, wait: ast.AST, name: str | None = None) -> Effect:
     """What comes last before a wait: `WORK` that is still queued on MPS; a `WAIT` of another kind,
     behind which nothing was queued; `UNKNOWN` where neither is sure. `name`: a function that waits
@@ -46,6 +50,26 @@ def pending_at_calls(context: Context, name: str) -> Effect:
         if isinstance(call.func, ast.Name)
     }
     return Effect.WORK if Effect.WORK in found else Effect.UNKNOWN
+
+
+def opens_timed_work(context: Context, wait: ast.AST) -> bool:
+    """Whether the clock is read behind a wait, and work is queued before the block ends: a time is
+    taken of what a device does, and what it has to do yet would count."""
+    statement = context.index.statement(wait)
+    while isinstance(context.index.parents[statement], ast.If):
+        statement = context.index.statement(context.index.parents[statement])
+    block = context.index.block(statement)
+    behind = block[block.index(statement) + 1 :]
+    clocks = set(context.calls_of(*CLOCKS))
+    if not behind or not any(item in clocks for item in ast.walk(behind[0])):
+        return False
+    return any(
+        event.effect is Effect.WORK
+        for later in behind
+        for part in ast.walk(later)
+        if isinstance(part, _SIMPLE)
+        for event in context.work.events(part)
+    )
 
 
 def is_waiting_clock(context: Context, wait: ast.AST) -> bool:

@@ -135,7 +135,7 @@ def program_needs_several(context: Context) -> bool:
     if known is None:
         known = context.memo["needs-several-gpus"] = (
             any(_is_always_run(context, call) for call in nccl_starts(context))
-            or _shards(context)
+            or _always_shards(context)
             or _always_in_company(context)
         )
     return bool(known)
@@ -155,6 +155,15 @@ def _is_always_run(context: Context, call: ast.Call) -> bool:
 
 def _shards(context: Context) -> bool:
     return any(name.startswith("torch.distributed.fsdp.") for name in context.aliases)
+
+
+def _always_shards(context: Context) -> bool:
+    """Whether FSDP is imported with the module: what a branch imports serves those who ask."""
+    return any(
+        (item.module or "").startswith("torch.distributed.fsdp")
+        and isinstance(context.index.parents[item], ast.Module)
+        for item in context.index.of(ast.ImportFrom)
+    )
 
 
 def _always_in_company(context: Context) -> bool:

@@ -62,7 +62,7 @@ Offered for a loss summed up into a name that is zero before the loop and not re
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
@@ -143,25 +143,15 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     for run in first_of_runs(context, list(_reads(context))):
         reads = [*_reads_ahead(context, run[0]), *run]
-        call, tensor, turns = reads[0]
-        statement = context.index.statement(call)
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""
-        offer = (
-            len(reads) == 1
-            and isinstance(call, ast.Call)
-            and accumulates(context, statement, call, tensor, turns)
-        )
-        start, end = _token(context, call)
-        yield context.finding_at(
+        turns = reads[0].turns
+        yield _finding(
+            context,
             rule,
-            start,
-            end,
+            reads,
             f"waits for the device {at_each(context, turns)}{more}",
-            confidence=Confidence.INFERRED,
-            labels=(that_trains(context, turns), *also_waiting(context, reads)),
-            applicability=Applicability.UNSAFE if offer else None,
-            fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
+            (that_trains(context, turns), *also_waiting(context, reads)),
         )
 
 
@@ -181,29 +171,38 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
     for step in (item for run in first_of_runs(context, steps) for item in run):
         by_loop.setdefault(step.turns, []).append(step)
     for run in by_loop.values():
-        call, tensor, turns = run[0]
+        turns = run[0].turns
         more = " (the first of several reads)" if len(run) > 1 else ""
-        statement = context.index.statement(call)
-        offer = (
-            len(run) == 1
-            and isinstance(call, ast.Call)
-            and accumulates(context, statement, call, tensor, turns)
-        )
-        start, end = _token(context, call)
-        yield context.finding_at(
-            rule,
-            start,
-            end,
+        message = (
             f"waits for the device at each turn of the loop at {context.line(turns)}{more}, though"
-            " nothing in it needs the number: gather on the device, and read once after the loop",
-            confidence=Confidence.INFERRED,
-            labels=(
-                context.label(turns, "this loop only gathers the numbers"),
-                *also_waiting(context, run),
-            ),
-            applicability=Applicability.UNSAFE if offer else None,
-            fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
+            " nothing in it needs the number: gather on the device, and read once after the loop"
         )
+        gathers = context.label(turns, "this loop only gathers the numbers")
+        yield _finding(context, rule, run, message, (gathers, *also_waiting(context, run)))
+
+
+def _finding(
+    context: Context, rule: Rule, reads: Sequence[Step], message: str, labels: tuple[Label, ...]
+) -> Finding:
+    """At the first of `reads`; with a fix where it is the only one, and adds a number up."""
+    call, tensor, turns = reads[0]
+    statement = context.index.statement(call)
+    offer = (
+        len(reads) == 1
+        and isinstance(call, ast.Call)
+        and accumulates(context, statement, call, tensor, turns)
+    )
+    start, end = _token(context, call)
+    return context.finding_at(
+        rule,
+        start,
+        end,
+        message,
+        confidence=Confidence.INFERRED,
+        labels=labels,
+        applicability=Applicability.UNSAFE if offer else None,
+        fix=partial(keep_on_device, context, call, turns, statement) if offer else None,
+    )
 
 
 def _is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:

@@ -154,13 +154,13 @@ class Modules:
         """Whether a file is a program that lies in a package: who starts it by its path has its own
         folder first in `sys.path`, so that it imports its neighbours as if they were no package's.
         """
-        folder = os.path.dirname(path)
-        if folder not in self._roots:
-            self._roots[folder] = package_root(path)
-        if self._roots[folder] == folder:
-            return False
         if path not in self._scripts:
-            self._scripts[path] = MAIN.search(self.text(path) or b"") is not None
+            folder = os.path.dirname(path)
+            if folder not in self._roots:
+                self._roots[folder] = package_root(path)
+            self._scripts[path] = (
+                self._roots[folder] != folder and MAIN.search(self.text(path) or b"") is not None
+            )
         return self._scripts[path]
 
     def roots(self, path: str) -> list[str]:

@@ -10,7 +10,8 @@ Mac raises there all the same.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from bisect import bisect_right
+from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
 from mpslint.semantics.cuda_packages import computes_without_mps
@@ -38,7 +39,7 @@ def is_moot(context: Context, finding: Finding) -> bool:
         return False
     if finding.severity < Severity.BREAKS and not names_mps and _data_stay_off_mps(context):
         return True
-    return _package_needs_cuda(context) and _is_defined(context, finding.row)
+    return _is_defined(context, finding.row) and _package_needs_cuda(context)
 
 
 def _data_stay_off_mps(context: Context) -> bool:
@@ -51,11 +52,24 @@ def _data_stay_off_mps(context: Context) -> bool:
 def _is_defined(context: Context, row: int) -> bool:
     """Whether a line belongs to a function or class: others run with the module, and a module that
     does its work then is a program, which is started by its path."""
-    return any(
-        min(part.lineno for part in (item, *item.decorator_list)) <= row <= (item.end_lineno or 0)
-        for item in context.tree.body
-        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
-    )
+    rows = _defined(context)
+    before = bisect_right(rows, row, key=_first)
+    return before > 0 and row <= rows[before - 1][1]
+
+
+def _defined(context: Context) -> list[tuple[int, int]]:
+    """The first and last rows of functions and classes of the module, in order."""
+    if "rows of definitions" not in context.memo:
+        context.memo["rows of definitions"] = [
+            (min(part.lineno for part in (item, *item.decorator_list)), item.end_lineno or 0)
+            for item in context.tree.body
+            if isinstance(item, (*FUNCTIONS, ast.ClassDef))
+        ]
+    return cast("list[tuple[int, int]]", context.memo["rows of definitions"])
+
+
+def _first(rows: tuple[int, int]) -> int:
+    return rows[0]
 
 
 def _package_needs_cuda(context: Context) -> bool:

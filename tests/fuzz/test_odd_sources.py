@@ -68,6 +68,14 @@ def test_a_damaged_notebook_is_checked_or_refused_in_a_line(data: bytes) -> None
     assert_understood_or_refused("a.ipynb", checked("a.ipynb", data))
 
 
+def is_python(data: bytes) -> bool:
+    try:
+        ast.parse(data)
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
 @tries(250)
 @given(mutated())
 def test_a_damaged_file_that_still_parses_is_fixed_at_once_or_left_alone(data: bytes) -> None:
@@ -77,7 +85,10 @@ def test_a_damaged_file_that_still_parses_is_fixed_at_once_or_left_alone(data: b
     assert once is not None
     assert once.result.error is None
     assert once.result.misfits == ()
-    ast.parse(once.result.text)
+    if is_python(data):
+        ast.parse(once.result.text)
+    else:  # `async` was a name until Python 3.7: such a file is read, and is read again.
+        assert checked("a.py", once.after).error is None
     twice = fixed("a.py", once.after)
     assert twice is not None
     assert twice.after == once.after

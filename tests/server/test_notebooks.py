@@ -84,6 +84,7 @@ def test_findings_of_a_notebook_are_those_of_check_cell_by_cell(project: Path, c
 
 
 def test_what_one_cell_imports_holds_in_the_next_and_cells_come_and_go(project: Path) -> None:
+    (project / "mpslint.toml").write_text('extend-select = ["MPS202"]\n')
     path = project / "train.ipynb"
     first, second, third = "import torch", "torch.cuda.synchronize()", "torch.cuda.empty_cache()"
 
@@ -152,6 +153,7 @@ def test_a_cell_that_does_not_parse_says_so_and_leaves_the_others_alone(project:
 
 
 def test_fixes_and_silence_stay_in_their_cells(project: Path) -> None:
+    (project / "mpslint.toml").write_text('extend-select = ["MPS202"]\n')
     path = project / "train.ipynb"
     cells = {
         "a": "%matplotlib inline\nimport torch",

@@ -53,10 +53,17 @@ def is_all_of_a_test(context: Context, node: ast.AST) -> bool:
     *before, last = function.body
     return (
         isinstance(last, ast.If)
-        and all(isinstance(item, ast.Assign) or _is_docstring(item) for item in before)
+        and all(map(_only_binds, before))
         and all(isinstance(item, ast.Pass) for item in last.orelse)
         and any(context.index.within(node, item) for item in last.body)
     )
+
+
+def _only_binds(statement: ast.stmt) -> bool:
+    """Whether a statement gives names values, be it by a choice, or is a docstring."""
+    if isinstance(statement, ast.If):
+        return all(map(_only_binds, (*statement.body, *statement.orelse)))
+    return isinstance(statement, ast.Assign) or _is_docstring(statement)
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -19,6 +19,7 @@ from mpslint.facts.priors import package_names
 from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import imported_words, names_in
+from mpslint.search_path import SearchPath
 from mpslint.semantics.context import Context
 from mpslint.trees import Trees
 
@@ -39,8 +40,6 @@ _SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
-# Fact: Python's grammar, the test by which a module knows that it is the program.
-MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _KEPT = 8
@@ -72,10 +71,7 @@ class Modules:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
         self._settings = settings
         self._virtual = virtual or {}
-        self._found: dict[tuple[str, str, bool], tuple[str | None, tuple[str, ...]]] = {}
-        self._roots: dict[str, str] = {}
-        self._scripts: dict[str, bool] = {}
-        self._of_project = project_roots(settings)
+        self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[tuple[str, type], Context | None] = {}
@@ -85,13 +81,14 @@ class Modules:
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self.trees = Trees()
+        self.search = SearchPath(self._settings, self.text, self.trees)
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
         that were looked for."""
         if not module or is_foreign(module):
             return None, ()
-        key = (os.path.dirname(path), module, self.is_script_of_package(path))
+        key = (*self.search.place_of(path), module)
         if key not in self._found:
             self._found[key] = self._find(path, module)
         return self._found[key]
@@ -99,14 +96,13 @@ class Modules:
     def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
-        folders: Iterable[str] = self.roots(path)
         if dots:
             folder = os.path.dirname(path)
             for _ in range(dots - 1):
                 folder = os.path.dirname(folder)
             folders = [folder]
-        elif self.is_script_of_package(path):
-            folders = [os.path.dirname(path), *folders]
+        else:
+            folders = self.search.folders(path)
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -150,26 +146,6 @@ class Modules:
             folder = os.path.dirname(folder)
         return False, tuple(looked)
 
-    def is_script_of_package(self, path: str) -> bool:
-        """Whether a file is a program that lies in a package: who starts it by its path has its own
-        folder first in `sys.path`, so that it imports its neighbours as if they were no package's.
-        """
-        if path not in self._scripts:
-            folder = os.path.dirname(path)
-            if folder not in self._roots:
-                self._roots[folder] = package_root(path)
-            self._scripts[path] = (
-                self._roots[folder] != folder and MAIN.search(self.text(path) or b"") is not None
-            )
-        return self._scripts[path]
-
-    def roots(self, path: str) -> list[str]:
-        """The folders from which the file at `path` can import by absolute names, each once."""
-        folder = os.path.dirname(path)
-        if folder not in self._roots:
-            self._roots[folder] = package_root(path)
-        return list(dict.fromkeys([self._roots[folder], *self._of_project]))
-
     def _is_file(self, path: str) -> bool:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""
         return self.sign(path) != ABSENT and os.path.isfile(path)
@@ -202,7 +178,7 @@ class Modules:
     def _around(self, path: str) -> Iterable[str]:
         """The folder around the file's own, where Python looks for what the file imports."""
         folder = os.path.dirname(os.path.dirname(path))
-        return (folder,) if folder in self.roots(path) else ()
+        return (folder,) if folder in self.search.roots(path) else ()
 
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""
@@ -323,22 +299,6 @@ def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> No
 def is_foreign(qualified: str) -> bool:
     """Whether a name is one of packages that no project defines."""
     return qualified.partition(".")[0] in _FOREIGN
-
-
-def project_roots(settings: Settings) -> tuple[str, str]:
-    root = os.path.abspath(settings.root or ".")
-    return root, os.path.join(root, "src")
-
-
-def package_root(path: str) -> str:
-    """The folder that must be on `sys.path` for the file to be imported (or run) as it is."""
-    folder = os.path.dirname(os.path.abspath(path))
-    while os.path.isfile(os.path.join(folder, "__init__.py")):
-        parent = os.path.dirname(folder)
-        if parent == folder:
-            break
-        folder = parent
-    return folder
 
 
 def _definition_of(data: bytes, name: str) -> bytes | None:

@@ -306,7 +306,7 @@ class Neighbours:
         """What `ask` says of a file in this folder, which says the same of all others there, but
         for those that import as a program does."""
         path = self._absolute(path)
-        key = (os.path.dirname(path), self.modules.is_script_of_package(path), *question)
+        key = (*self.modules.search.place_of(path), *question)
         known = self._answers.get(key)
         if known is None:
             self._heard.append(set())

@@ -7,14 +7,17 @@ it, and used as the setting `helper-module` has it.
 
 from __future__ import annotations
 
+import ast
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
 from mpslint.screening import imported_words
+from mpslint.search_path import MAIN
 from mpslint.semantics.context import Context
+from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -32,6 +35,13 @@ _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 """What all stands in the text of a selection."""
 _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
+_DEFINING = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
+
+
+class _Module(NamedTuple):
+    words: frozenset[bytes]
+    """The names on the lines by which it imports."""
+    is_program: bool
 
 
 def selects_anew(made: Made) -> bool:
@@ -111,31 +121,51 @@ def _places(
     context: Context,
     contexts: list[Context],
     top: str,
-    modules: Mapping[str, frozenset[bytes]],
+    modules: Mapping[str, _Module],
 ) -> Places:
     others = [one for one in contexts if one is not context]
     above = _is_imported(context, modules)
     return places(context, others, top, is_imported_from_above=above)
 
 
-def _is_imported(context: Context, modules: Mapping[str, frozenset[bytes]]) -> bool:
-    """Whether some module of the project may import a file by a name that its folder is part of."""
+def _is_imported(context: Context, modules: Mapping[str, _Module]) -> bool:
+    """Whether some module of the project may import a file by a name that its folder is part of; or
+    would, if it imported the file at all: nothing shows that one starts in its folder."""
     path = os.path.abspath(context.source.path)
     folder, name = os.path.split(path)
-    words = {os.path.splitext(name)[0].encode(), os.path.basename(folder).encode()}
-    return any(other != path and words <= known for other, known in modules.items())
+    stem, around = os.path.splitext(name)[0].encode(), os.path.basename(folder).encode()
+    others = {other: known for other, known in modules.items() if other != path}
+    namers = [known for known in others.values() if stem in known.words]
+    if namers or _is_started(context):
+        return any(around in known.words for known in namers)
+    if folder == os.path.abspath(context.settings.root or "."):
+        return False
+    beside = {other for other in others if os.path.dirname(other) == folder}
+    if any(around in others[other].words for other in others.keys() - beside):
+        return True
+    return not any(others[other].is_program for other in beside)
 
 
-def _modules_below(top: str) -> dict[str, frozenset[bytes]]:
-    """The words on the lines by which each module of a project imports."""
+def _is_started(context: Context) -> bool:
+    """Whether a file does more than to define something."""
+    return any(
+        not isinstance(item, _DEFINING)
+        and not (isinstance(item, ast.Expr) and isinstance(item.value, ast.Constant))
+        for item in context.tree.body
+    )
+
+
+def _modules_below(top: str) -> dict[str, _Module]:
     found = {}
     for path in files_below(top, lambda folder: not os.path.basename(folder).startswith(".")):
         if path.endswith((".py", ".ipynb")):
             try:
-                # In a notebook each line of code is a string.
-                found[path] = imported_words(read_regular(path, _MAX_BYTES).replace(b'"', b""))
+                data = read_regular(path, _MAX_BYTES)
             except OSError:
                 continue
+            # In a notebook each line of code is a string.
+            words = imported_words(data.replace(b'"', b""))
+            found[path] = _Module(words, MAIN.search(data) is not None)
             if len(found) == _MOST_FILES:
                 break
     return found

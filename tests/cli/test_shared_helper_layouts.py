@@ -180,3 +180,38 @@ def test_a_program_in_a_package_that_is_run_by_its_path(project: Path, away: Pat
     start(project, "tools/measure.py", away=away)
     start(project / "tools", "show.py", away=away)
     start(project, "main.py", away=away)
+
+
+DEFINES = """\
+import torch
+
+
+def start():
+    return torch.ones(1, 2).cuda()
+
+
+def end():
+    return torch.ones(2, 1).cuda()
+"""
+
+
+def test_modules_that_nobody_names_yet_beside_one_that_is_named_by_its_folder(
+    project: Path, away: Path
+) -> None:
+    """Who takes another of the models writes its name as that of the first is written."""
+    files = dict.fromkeys(["models/gru.py", "models/lstm.py", "models/cnn.py"], DEFINES)
+    first = "import torch\n\n\ndef start():\n    return torch.ones(1, 2)\n"
+    fix(project, {**files, "models/rnn.py": first, "main.py": "from models.rnn import start\n"})
+    start(project, "main.py", away=away)
+    start(project, "-c", "import models.gru, models.lstm, models.cnn", away=away)
+
+
+def test_modules_that_nobody_names_beside_a_program(project: Path, away: Path) -> None:
+    """A program that takes them by a text has its own folder to find them in."""
+    files = dict.fromkeys(["run/gru.py", "run/lstm.py", "run/cnn.py"], DEFINES)
+    program = (
+        "import importlib\nimport sys\n\n"
+        'if __name__ == "__main__":\n    importlib.import_module(sys.argv[1])\n'
+    )
+    assert fix(project, {**files, "run/main.py": program}) == ["run/device.py"]
+    start(project, "run/main.py", "gru", away=away)

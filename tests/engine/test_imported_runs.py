@@ -26,6 +26,9 @@ NEED_THEM = [
     "train.py",
     "plain/first.py",
     "plain/second.py",
+    "points/points_utils.py",
+    "nets/backbone.py",
+    "chosen.py",
 ]
 DO_WITHOUT = [
     "rays/boxes.py",
@@ -35,6 +38,8 @@ DO_WITHOUT = [
     "plain/typed.py",
     "plain/asked.py",
     "plain/user.py",
+    "nets/shapes.py",
+    "asking.py",
     "late.py",
     "jit.py",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.value_syntax import last_name
@@ -32,6 +33,9 @@ _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.p
 
 _MISSING = frozenset({"AttributeError"})
 """What a name that torch does not have raises."""
+_OF_WINDOWS = frozenset({"msvcrt", "nt", "winreg", "winsound"})
+_ALWAYS_THERE = sys.stdlib_module_names - _OF_WINDOWS
+"""What each Python of a Mac or a Linux can import."""
 
 
 class ControlFlow(Branches):
@@ -186,6 +190,8 @@ class ControlFlow(Branches):
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
                 if self._asks_torch_alone(node.body):
                     frame.mask = 0  # An arm for an old torch.
+            if _is_there(node.body):
+                frame.mask = 0
             before, frame.errors = frame.errors, {}
             if frame.mask:
                 frame.env = dict(env)
@@ -260,6 +266,16 @@ class ControlFlow(Branches):
             self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=asked)
         if sent_away(before, yes):
             frame.tests |= tests
+
+
+def _is_there(body: list[ast.stmt]) -> bool:
+    """Whether a block only imports modules of Python's own: what is done without them is done by an
+    old Python alone (`try: import builtins`, else `import __builtin__ as builtins`)."""
+    return all(
+        isinstance(item, ast.Import)
+        and all(alias.name.partition(".")[0] in _ALWAYS_THERE for alias in item.names)
+        for item in body
+    )
 
 
 def _deals_with(handler: ast.ExceptHandler) -> bool:

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`, `.to()` and strings that name a device."""
 _LACKING = "which has neither torch.device nor .to(), and no devices by name"
-# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch.
-_OF_LUA = ("torch.legacy.", "torch.utils.serialization.")
-"""Modules that no torch with MPS has. What they load is no `torch.nn.Module`: it has `.cuda()`, and
-no `.to()`."""
+# Fact: release notes of torch 1.0, "Removed": both went with the support of Lua's torch; those of
+# torchtext 0.9 and 0.12, between which it had `legacy`: built for torch 1.8 to 1.11.
+_BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
+"""Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
+`.cuda()`, and no `.to()`."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
 
@@ -36,7 +37,7 @@ _WRITING_DEVICES = (OPENING, "MPS413")
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
     _doubt_under_torch_without_devices(context, findings)
-    _doubt_what_needs_modules_of_lua(context, findings)
+    _doubt_what_needs_an_older_torch(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -72,24 +73,24 @@ def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Find
             one.doubt(f"{by} tells of torch {_spelled(settings.oldest_started)}, {_LACKING}")
 
 
-def _doubt_what_needs_modules_of_lua(context: Context, findings: Sequence[Finding]) -> None:
+def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:
     """A file that such a module is imported by runs on no Mac's GPU, and what it moves to CUDA may
     have nothing else to be moved by."""
-    name, row = _module_of_lua(context)
+    name, row = _module_before_mps(context)
     for one in findings if name else ():
         if brings(one.code) and one.applicability is Applicability.SAFE:
             one.doubt(f"line {row}: no torch that has MPS has {name}")
 
 
-def _module_of_lua(context: Context) -> tuple[str, int]:
+def _module_before_mps(context: Context) -> tuple[str, int]:
     for node in context.index.of(ast.Import):
         for alias in node.names:
-            if f"{alias.name}.".startswith(_OF_LUA):
+            if f"{alias.name}.".startswith(_BEFORE_MPS):
                 return alias.name, node.lineno
     for item in context.index.of(ast.ImportFrom):
         module = item.module or ""
         for name in (module, *(f"{module}.{alias.name}" for alias in item.names)):
-            if not item.level and f"{name}.".startswith(_OF_LUA):
+            if not item.level and f"{name}.".startswith(_BEFORE_MPS):
                 return name, item.lineno
     return "", 0
 

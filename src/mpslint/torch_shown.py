@@ -3,7 +3,8 @@
 `loss.data[0]` is an error since torch 0.5, `cuda(async=True)` is no Python since 3.7, `Variable`
 does nothing since 0.4. Such code was run on what there was then, and may still be. What a newer
 torch brought counts against it: who asks for `torch.compile` needs no guard for what is older.
-The text is searched, since much of such code does not parse any more.
+Code that shows neither may be run by somebody whose torch has no MPS yet, and goes on there. The
+text is searched, since much of such code does not parse any more.
 """
 
 from __future__ import annotations
@@ -39,8 +40,12 @@ def _signs(*rows: tuple[bytes, str, Release]) -> tuple[Sign, ...]:
     )
 
 
+_BEFORE_MPS: Release = (1, 11)
+"""The last torch without `torch.backends.mps`."""
+
 # Fact: torch's release notes of 0.4 ("Tensors and Variables have merged"), 0.5 (an index into a
-# number raises), 1.8 and 2.0 (functions that went), and Python's of 3.7 (`async` is a keyword).
+# number raises), 1.8 and 2.0 (functions that went), 1.12 to 2.6 (what came), torchvision's of 0.13
+# (weights by their names), and Python's of 3.7 (`async` is a keyword).
 _OLD = _signs(
     (b"async", r"\.cuda\([^()\n]*\basync ?= ?(?:True|False)", (0, 3)),
     (b"volatile", r"\bvolatile ?= ?(?:True|False)", (0, 3)),
@@ -58,7 +63,12 @@ _NEW = _signs(
     (b"torch.device", r"\btorch\.device\(", (0, 4)),
     (b"no_grad", r"\btorch\.no_grad\(", (0, 4)),
     (b".to(", r"\.to\((?:self\.|args\.|opt\.|cfg\.|config\.)?device\b", (0, 4)),
-    (b"backends.mps", r"(?<!hasattr\()\btorch\.backends\.mps\.", (1, 12)),
+    (b"backends.mps", r"(?<!hasattr\()(?<!\band )\btorch\.backends\.mps\.", (1, 12)),
+    (b"float32_matmul", r"\btorch\.set_float32_matmul_precision\(", (1, 12)),
+    (b"_Weights", r"\b[A-Z]\w+_Weights\.[A-Z]", (1, 12)),
+    (b"weights_only", r"\btorch\.load\([^\n]*\bweights_only ?=", (1, 13)),
+    (b"scaled_dot_product", r"\bscaled_dot_product_attention\(", (2, 0)),
+    (b"torch.accelerator", r"\btorch\.accelerator\.", (2, 6)),
     (b"torch.compile", r"\btorch\.compile\(", (2, 0)),
     (b"torch.func", r"\btorch\.func\.|^from torch\.func import", (2, 0)),
     (b"torch.amp.GradScaler", r"\btorch\.amp\.GradScaler\(", (2, 3)),
@@ -79,20 +89,26 @@ class Shown:
 
 
 def _shown_below(top: str) -> Pin | None:
-    """The oldest torch that its code was at home in; none older than the newest that it needs."""
+    """The oldest torch that its code was at home in, none older than the newest that it needs;
+    where it shows no time of its own, the last that has no MPS."""
     found: Pin | None = None
+    first: Pin | None = None
     needed: Release = (0, 0)
     for path in _sources(top):
         text = _text(path)
         if b"torch" not in text:
             continue
+        if first is None and b"import torch" in text:
+            first = Pin(_BEFORE_MPS, os.path.relpath(path, top).replace(os.sep, "/"))
         needed = max((needed, *(sign.release for sign in _NEW if _seen(sign, text))))
         for sign in _OLD:
             if found is None or sign.release < found.oldest:
                 if _seen(sign, text):
                     # No row: what is known of a project would go with each line above it.
                     found = Pin(sign.release, os.path.relpath(path, top).replace(os.sep, "/"))
-    if found is None or not needed > found.oldest:
+    if found is None:
+        return first if needed <= _BEFORE_MPS else None
+    if not needed > found.oldest:
         return found
     return found._replace(oldest=needed)
 
@@ -102,7 +118,7 @@ def _seen(sign: Sign, text: bytes) -> bool:
 
 
 def _sources(top: str) -> Iterator[str]:
-    """The modules of a project, its topmost folders first."""
+    """The modules and notebooks of a project, its topmost folders first."""
     files, size, folders = 0, 0, [top]
     for _ in range(_DEPTH):
         inner: list[str] = []
@@ -114,7 +130,7 @@ def _sources(top: str) -> Iterator[str]:
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         inner.append(entry.path)
-                    elif entry.name.endswith(".py"):
+                    elif entry.name.endswith((".py", ".ipynb")):
                         files, size = files + 1, size + entry.stat().st_size
                         if files > _MOST_FILES or size > _MOST_BYTES:
                             return

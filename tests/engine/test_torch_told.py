@@ -156,6 +156,46 @@ def test_what_asks_for_a_newer_torch_counts_against_old_code(
     assert GUARD not in fixed(project)
 
 
+def test_code_of_no_certain_time_asks_for_the_backend_first(project: Path) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "engine.py").write_text("import torch\n\nx = torch.zeros(2)\n")
+    told = Told().of(str(project))
+    assert told is not None
+    assert (told.oldest, told.place) == ((1, 11), "engine.py")
+    assert GUARD in fixed(project)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("requirements.txt", "torch>=1.12"),
+        ("README.md", "Tested with PyTorch 2.1."),
+        ("engine.py", "net = torch.compile(net)"),
+        ("engine.py", "torch.set_float32_matmul_precision('high')"),
+        ("engine.py", "net = resnet50(weights=ResNet50_Weights.DEFAULT)"),
+        ("engine.py", "net.load_state_dict(torch.load(path, weights_only=True))"),
+        ("show.ipynb", '{"source": ["import torch\\n", "net = torch.compile(net)"]}'),
+    ],
+)
+def test_who_needs_a_torch_with_mps_anyway_gets_no_guard(
+    project: Path, name: str, line: str
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "net.py").write_text("import torch\n\nx = torch.zeros(2)\n")
+    (project / name).write_text(f"import torch\n{line}\n" if name == "engine.py" else line + "\n")
+    assert GUARD not in fixed(project)
+
+
+def test_the_guard_that_a_fix_has_written_shows_no_newer_torch(project: Path) -> None:
+    (project / "README.md").write_text("# A model\n")
+    first = fixed(project)
+    (project / "first.py").write_text("import torch\n\nx = torch.zeros(2)\n")
+    guarded = fixed(project)
+    assert first != guarded
+    (project / "first.py").write_text(guarded)
+    assert GUARD in fixed(project)
+
+
 def test_code_in_a_folder_that_is_no_project_shows_nothing(tmp_path: Path) -> None:
     (tmp_path / "engine.py").write_text("from torch.autograd import Variable\n")
     assert Told().of(str(tmp_path)) is None

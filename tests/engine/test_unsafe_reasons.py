@@ -65,6 +65,7 @@ def test_an_unsafe_move_says_what_is_in_doubt(text: str, reason: str) -> None:
         ("from torch.utils.serialization import load_lua", "torch.utils.serialization"),
         ("from torch.utils import serialization", "torch.utils.serialization"),
         ("import torch.legacy.nn as lua", "torch.legacy.nn"),
+        ("from torchtext.legacy import data, datasets", "torchtext.legacy"),
     ],
 )
 def test_what_needs_modules_that_no_torch_with_mps_has_is_left_on_cuda(

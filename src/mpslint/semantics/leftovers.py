@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.elsewhere import Given
+from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -122,8 +122,11 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
 
 def _is_left_among_used(context: Context, defined: _Defined) -> bool:
     """Whether something else of the file is used: its class, or another function. A file of which
-    nothing is used is new, or for somebody who is not in the project."""
+    nothing is used is new, or for somebody who is not seen; one of a package is neither."""
     node, owner = defined
+    assert context.elsewhere is not None
+    if not context.elsewhere.uses(context.source.path, ANYTHING, method=False):
+        return True
     others = [owner] if owner is not None else context.tree.body
     return any(
         _is_reached(context, other, {node})

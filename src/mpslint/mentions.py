@@ -197,7 +197,11 @@ class Mentions:
             ):
                 if hands_on or _is_used(context, bound):
                     return True
-        return name not in context.names.module.bindings and _is_used(context, name)
+        return name not in context.names.module.bindings and any(
+            isinstance(use.ctx, ast.Load)
+            and ((whole := context.resolve(use)) is None or self._is_from(here, whole, path))
+            for use in context.index.names.get(name, ())
+        )
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
         """Whether `x.name` may be what is looked for: of a module its function, of an object its

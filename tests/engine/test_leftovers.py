@@ -377,3 +377,11 @@ def test_a_text_reaches_what_the_module_that_it_names_has(
     project(tmp_path, {**files, "train.py": f"{user}\n"})
     (tmp_path / "show.py").write_text("from core.utils import shape\n\nprint(shape(1))\n")
     assert found(tmp_path / "core/utils.py") == rows
+
+
+def test_a_namesake_that_a_function_imports_from_elsewhere_is_no_use(tmp_path: Path) -> None:
+    user = "def main():\n    from {} import to_gpu\n    to_gpu(1)\n\n\nmain()\n"
+    project(tmp_path, {"utils.py": UTILS, "train.py": user.format("others")})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": user.format("utils")})
+    assert found(tmp_path / "utils.py") == [5]

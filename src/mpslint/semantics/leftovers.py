@@ -110,7 +110,7 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
         return False
     if isinstance(node, ast.ClassDef) and not _has_plain_bases(context, node):
         return False
-    if owner is not None and not _calls_no_other(context, owner, node.name):
+    if owner is not None and not has_own_methods(context, owner, node.name):
         return False
     if _takes_by_text(context) or _is_mentioned(context, defined):
         return False
@@ -169,8 +169,8 @@ def _is_plain(context: Context, node: FunctionNode | ast.ClassDef) -> bool:
     )
 
 
-def _calls_no_other(context: Context, owner: ast.ClassDef, name: str) -> bool:
-    """Whether the bases of a class call no method of this name: they are known to call none."""
+def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
+    """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
     for base in owner.bases:
         qualified = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
         if qualified not in _BASES or (qualified == "torch.nn.Module" and name in _HOOKS):

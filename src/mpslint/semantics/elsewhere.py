@@ -103,6 +103,10 @@ class Elsewhere(Protocol):
         """Whether anything in the project, but for the file at `path` itself, may use the function
         of the module `name` that this defines, or the `method` of a class of that name."""
 
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        """Whether a forward pass of another file of the project calls the function `name` of the
+        file at `path`."""
+
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""

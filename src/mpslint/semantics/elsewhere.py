@@ -108,6 +108,10 @@ class Elsewhere(Protocol):
         of the module `name` that this defines, or the `method` of a class of that name; of
         `ANYTHING`, whether somebody who is not seen may."""
 
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        """Whether a forward pass of another file of the project calls the function `name` of the
+        file at `path`."""
+
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
+from mpslint.semantics.intervals import holds_each_turn, is_part_of_training
 from mpslint.semantics.loop_tests import (
     answers,
-    counted_up,
+    counted_by,
     deciding_names,
     holds_once,
     mode,
@@ -83,9 +84,9 @@ class Loops:
             return None
         return loop
 
-    def is_step(self, function: FunctionNode) -> bool:
-        """Whether a call of `function` is one step of training: it goes back through the graph and
-        lets an optimizer step, neither of them in a loop."""
+    def is_step(self, function: FunctionNode | Loop) -> bool:
+        """Whether a call of `function`, or a turn of a loop, is one step of training: it goes back
+        through the graph and lets an optimizer step, neither of them in a loop in it."""
         calls = [call for call in self._own_calls(function) if self._trains(call)]
         return {call.func.attr for call in calls} >= {"backward", "step"}  # type: ignore[attr-defined]
 
@@ -98,7 +99,8 @@ class Loops:
                 break
             if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
                 if self._rare(parent.test) or warms_up(parent.test):
-                    return False
+                    if not self._decides_training(parent, child):
+                        return False
                 if self._in_another_mode(parent, child, loop):
                     return False
                 body = parent.body if isinstance(parent.body, list) else []
@@ -115,6 +117,21 @@ class Loops:
                 return False
             child = parent
         return not self._after_skip(node, loop)
+
+    def _decides_training(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether the arm around `child` is a step of training itself, which a test decides about:
+        `if step % n_critic == 0:`, and the loss of the generator goes back there."""
+        if not isinstance(branch, ast.If) or not is_part_of_training(self._index, branch.test):
+            return False
+        arm = branch.body if child in branch.body else branch.orelse
+        loop = self.innermost(branch)
+        return any(
+            self._goes_back(call) and self._index.block(self._index.statement(call)) is arm
+            for call in (self._own_calls(loop) if loop is not None else ())
+        )
+
+    def _goes_back(self, call: ast.Call) -> bool:
+        return isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
 
     def _in_another_mode(
         self, branch: ast.If | ast.IfExp, child: ast.AST, loop: Loop | FunctionNode
@@ -225,7 +242,8 @@ class Loops:
                 if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
                     return True
             if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
-                return True
+                if not holds_each_turn(self._index, item):
+                    return True
             if isinstance(item, ast.Name | ast.Attribute):
                 word = item.id if isinstance(item, ast.Name) else item.attr
                 if matches("rare-switches", word):
@@ -243,35 +261,9 @@ class Loops:
         for parent in self._index.ancestors(node):
             if isinstance(parent, LOOPS):
                 if parent not in self._counted:
-                    self._counted[parent] = self._counted_by(parent)
+                    self._counted[parent] = counted_by(parent, self._flow)
                 found |= self._counted[parent]
         return found
-
-    def _counted_by(self, loop: Loop) -> frozenset[str]:
-        found: set[str] = set()
-        if isinstance(loop, ast.For):
-            target = loop.target
-            name = self._counting(loop.iter)
-            if name == "range" and isinstance(target, ast.Name):
-                found.add(target.id)
-            elif name == "enumerate" and isinstance(target, ast.Tuple):
-                found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
-        found |= {name for item in loop.body if (name := counted_up(item, found))}
-        return frozenset(found)
-
-    def _counting(self, node: ast.expr) -> str | None:
-        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""
-        if isinstance(node, ast.Name):
-            made = [binding.value for binding in self._flow.reaching(node)]
-            node = made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else node
-        name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
-        if name == "trange":
-            return "range"
-        if name in ("range", "enumerate"):
-            return name
-        if name is not None and isinstance(node, ast.Call) and node.args:
-            return self._counting(node.args[0])
-        return None
 
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):

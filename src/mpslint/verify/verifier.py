@@ -250,7 +250,7 @@ class _Verification:
                 reference,
                 run,
                 self.rounded,
-                lambda: self._otherwise(run, IN_FULL, files or self.patched),
+                lambda: self._otherwise(run, IN_FULL, self.patched if files is None else files),
                 beyond,
             ),
         )
@@ -263,7 +263,8 @@ class _Verification:
 
     def _otherwise(self, run: Launch, how: tuple[str, ...], files: Files | None = None) -> Launch:
         """The program of a run, else the reference's, with another rounding or precision."""
-        files = files or (self.original if self.request.has_original else self.patched)
+        if files is None:  # nothing to lay over the copy is something else
+            files = self.original if self.request.has_original else self.patched
         with progress.told(f"with other rounding on {run.name}", self.tell):
             return self.workshop.launch(files, run.device, pace=self.pace, options=how)
 

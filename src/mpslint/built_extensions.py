@@ -36,7 +36,7 @@ class BuiltExtensions:
             data = self._modules.text(script)
             if data is not None and name in built_for_cuda(data):
                 return True, tuple(looked)
-            if folder in self._modules.search.roots(path):
+            if folder in self._modules.roots(path):
                 break
             folder = os.path.dirname(folder)
         if module.startswith("."):

@@ -11,7 +11,7 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.search_path import MAIN, package_root
+from mpslint.modules import MAIN, package_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.left_behind import MOST_MODULES
-from mpslint.modules import is_foreign
-from mpslint.search_path import MAIN
+from mpslint.modules import MAIN, is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA

@@ -14,12 +14,12 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.files import read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import imported_words, names_in
-from mpslint.search_path import SearchPath
 from mpslint.semantics.context import Context
 from mpslint.trees import Trees
 
@@ -40,6 +40,8 @@ _SCRIPTS = ("setup.py", "pyproject.toml", "setup.cfg")
 _HEADS = (b"def ", b"class ", b"async def ")
 _NEXT = re.compile(rb"\n(?=[^\s#)])")
 """A line that starts with something, but for comments and the end of parameters."""
+# Fact: Python's grammar, the test by which a module knows that it is the program.
+MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _KEPT = 8
@@ -72,6 +74,10 @@ class Modules:
         self._settings = settings
         self._virtual = virtual or {}
         self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
+        self._added: dict[str, tuple[str, ...]] = {}
+        self._roots: dict[str, str] = {}
+        self._scripts: dict[str, bool] = {}
+        self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[tuple[str, type], Context | None] = {}
@@ -81,28 +87,43 @@ class Modules:
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self.trees = Trees()
-        self.search = SearchPath(self._settings, self.text, self.trees)
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
         that were looked for."""
         if not module or is_foreign(module):
             return None, ()
-        key = (*self.search.place_of(path), module)
+        added = self._added_by(path)
+        key = (os.path.dirname(path), module, self.is_script_of_package(path), added)
         if key not in self._found:
-            self._found[key] = self._find(path, module)
+            self._found[key] = self._find(path, module, added)
         return self._found[key]
 
-    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+    def _added_by(self, path: str) -> tuple[str, ...]:
+        """The folders that a file puts on `sys.path`."""
+        if path not in self._added:
+            self._added[path] = ()
+            if path.endswith(".py") and WORD in (self.text(path) or b""):
+                tree = self.tree(path)
+                if tree is not None:
+                    self._added[path] = added_folders(tree, path, self._of_project[:1])
+        return self._added[path]
+
+    def _find(
+        self, path: str, module: str, added: tuple[str, ...]
+    ) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
+        folders: Iterable[str] = self.roots(path)
         if dots:
             folder = os.path.dirname(path)
             for _ in range(dots - 1):
                 folder = os.path.dirname(folder)
             folders = [folder]
-        else:
-            folders = self.search.folders(path)
+        elif self.is_script_of_package(path):
+            folders = [os.path.dirname(path), *folders]
+        if added and not dots:
+            folders = dict.fromkeys((*folders, *added))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -146,6 +167,26 @@ class Modules:
             folder = os.path.dirname(folder)
         return False, tuple(looked)
 
+    def is_script_of_package(self, path: str) -> bool:
+        """Whether a file is a program that lies in a package: who starts it by its path has its own
+        folder first in `sys.path`, so that it imports its neighbours as if they were no package's.
+        """
+        if path not in self._scripts:
+            folder = os.path.dirname(path)
+            if folder not in self._roots:
+                self._roots[folder] = package_root(path)
+            self._scripts[path] = (
+                self._roots[folder] != folder and MAIN.search(self.text(path) or b"") is not None
+            )
+        return self._scripts[path]
+
+    def roots(self, path: str) -> list[str]:
+        """The folders from which the file at `path` can import by absolute names, each once."""
+        folder = os.path.dirname(path)
+        if folder not in self._roots:
+            self._roots[folder] = package_root(path)
+        return list(dict.fromkeys([self._roots[folder], *self._of_project]))
+
     def _is_file(self, path: str) -> bool:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""
         return self.sign(path) != ABSENT and os.path.isfile(path)
@@ -178,7 +219,7 @@ class Modules:
     def _around(self, path: str) -> Iterable[str]:
         """The folder around the file's own, where Python looks for what the file imports."""
         folder = os.path.dirname(os.path.dirname(path))
-        return (folder,) if folder in self.search.roots(path) else ()
+        return (folder,) if folder in self.roots(path) else ()
 
     def words(self, path: str) -> frozenset[bytes]:
         """All names and words in the text of a module."""
@@ -299,6 +340,22 @@ def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> No
 def is_foreign(qualified: str) -> bool:
     """Whether a name is one of packages that no project defines."""
     return qualified.partition(".")[0] in _FOREIGN
+
+
+def project_roots(settings: Settings) -> tuple[str, str]:
+    root = os.path.abspath(settings.root or ".")
+    return root, os.path.join(root, "src")
+
+
+def package_root(path: str) -> str:
+    """The folder that must be on `sys.path` for the file to be imported (or run) as it is."""
+    folder = os.path.dirname(os.path.abspath(path))
+    while os.path.isfile(os.path.join(folder, "__init__.py")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            break
+        folder = parent
+    return folder
 
 
 def _definition_of(data: bytes, name: str) -> bytes | None:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSettings
 from mpslint.import_places import imports_shown, is_part_of_name
-from mpslint.modules import Modules
+from mpslint.modules import Modules, package_root
 from mpslint.neighbours import Neighbours
 from mpslint.patterns.styles import helper_lines
-from mpslint.search_path import package_root
 from mpslint.semantics.context import Context
 from mpslint.semantics.elsewhere import Definition, exported_device
 from mpslint.source import SourceFile

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
+from mpslint.modules import MAIN
 from mpslint.screening import imported_words
-from mpslint.search_path import MAIN
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.expressions import Expressions
@@ -33,9 +32,6 @@ from mpslint.semantics.worlds.values import (
 )
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE, WRAPPERS, is_wrapped, wraps_on_some
 
-_OWN_NAMES = ("builtins", "__builtin__")
-"""The module that holds Python's own names. Another name is put there by a setup script, which asks
-whether it imports a package that is not built yet (`__NUMPY_SETUP__`): no program does."""
 _OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
 
 
@@ -127,8 +123,6 @@ class BuiltinCalls(Expressions):
         attribute, holder = one(args[1], ALL), one(args[0], ALL)
         if attribute.kind not in (CONST, DEVICE) or not isinstance(attribute.v, str):
             return UNK
-        if len(args) > 2 and holder.kind == NAME and holder.v in _OWN_NAMES:
-            return UNK if hasattr(builtins, attribute.v) else args[2]
         if holder.kind in (NAME, INSTANCE, NAMESPACE) and args[0].__class__ is Atom:
             found = self.attribute(args[0], attribute.v, node)
             if one(found, ALL).kind != UNKNOWN:

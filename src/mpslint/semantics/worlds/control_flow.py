@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.value_syntax import last_name
@@ -33,9 +32,7 @@ _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.p
 
 _MISSING = frozenset({"AttributeError"})
 """What a name that torch does not have raises."""
-_OF_WINDOWS = frozenset({"msvcrt", "nt", "winreg", "winsound"})
-_ALWAYS_THERE = sys.stdlib_module_names - _OF_WINDOWS
-"""What each Python of a Mac or a Linux can import."""
+_NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
 class ControlFlow(Branches):
@@ -178,7 +175,8 @@ class ControlFlow(Branches):
         if frame.mask:
             self.block(node.orelse)
         frame.caught = caught
-        worlds, end = frame.mask, frame.env
+        worlds = through = frame.mask
+        end = frame.env
         later, frame.errors = frame.errors, raised
         # What may have raised has done a part of its work: a handler sees both.
         for handler in node.handlers:
@@ -190,12 +188,12 @@ class ControlFlow(Branches):
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
                 if self._asks_torch_alone(node.body):
                     frame.mask = 0  # An arm for an old torch.
-            if _is_there(node.body):
-                frame.mask = 0
             before, frame.errors = frame.errors, {}
             if frame.mask:
                 frame.env = dict(env)
                 self.block(handler.body)
+                if _complains(handler):
+                    frame.mask &= through  # Others lack what was to be imported.
                 end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
                 worlds |= frame.mask
             for error, those in frame.errors.items():
@@ -268,16 +266,6 @@ class ControlFlow(Branches):
             frame.tests |= tests
 
 
-def _is_there(body: list[ast.stmt]) -> bool:
-    """Whether a block only imports modules of Python's own: what is done without them is done by an
-    old Python alone (`try: import builtins`, else `import __builtin__ as builtins`)."""
-    return all(
-        isinstance(item, ast.Import)
-        and all(alias.name.partition(".")[0] in _ALWAYS_THERE for alias in item.names)
-        for item in body
-    )
-
-
 def _deals_with(handler: ast.ExceptHandler) -> bool:
     """A handler for what torch raises without CUDA, that does not raise in its turn."""
     if any(
@@ -292,3 +280,14 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))
+
+
+def _complains(handler: ast.ExceptHandler) -> bool:
+    """Whether all that a handler does about a missing module is to raise, be it on a condition:
+    `except ImportError: if not installing: raise ImportError(...)`."""
+    if handler.type is None or not kinds_of(handler.type) <= _NOT_FOUND:
+        return False
+    return all(
+        isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], ast.Raise)
+        for item in handler.body
+    )

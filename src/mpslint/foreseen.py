@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.left_behind import OPENING, STAYS, brings, lacks_kernel, places
 from mpslint.model import Applicability, Severity
+from mpslint.screening import names_in
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.worlds.events import Kind
@@ -30,6 +31,8 @@ _LACKING = "which has neither torch.device nor .to(), and no devices by name"
 _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
 """Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
 `.cuda()`, and no `.to()`."""
+_OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
+"""Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
 
@@ -38,6 +41,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
     _doubt_under_torch_without_devices(context, findings)
     _doubt_what_needs_an_older_torch(context, findings)
+    _doubt_beside_cells_that_were_not_read(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -80,6 +84,21 @@ def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Findin
     for one in findings if name else ():
         if brings(one.code) and one.applicability is Applicability.SAFE:
             one.doubt(f"line {row}: no torch that has MPS has {name}")
+
+
+def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[Finding]) -> None:
+    """What a cell does that does not parse nobody knows: a blank of an exercise, say, beside a line
+    that leaves its tensor on the CPU."""
+    from mpslint.notebook.source import NotebookSource
+
+    source = context.source
+    if not isinstance(source, NotebookSource):
+        return
+    for number, text in source.unread_texts.items():
+        named = [word for word in names_in(text.encode()) if word in _OF_TENSORS]
+        for one in findings if named else ():
+            if brings(one.code) and one.applicability is Applicability.SAFE:
+                one.doubt(f"cell {number} does not parse, and names {min(named).decode()}")
 
 
 def _module_before_mps(context: Context) -> tuple[str, int]:

@@ -111,6 +111,36 @@ def test_tensors_without_dimensions_and_copies_may_meet_others(body: str) -> Non
     assert selects_mps(program(body))
 
 
+PARTS = """
+class Coder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.{name} = {made}
+
+    def forward(self, x):
+        return self.{name}(x)
+
+
+coder = Coder()
+coder.to(device)
+coder(torch.zeros(1, 2).to(device))
+coder.decoder(torch.zeros(1, 2))
+"""
+
+
+def test_a_part_is_where_its_module_was_moved() -> None:
+    part = "nn.Sequential(nn.Linear(2, 2), nn.ReLU())"
+    assert not selects_mps(program(PARTS.format(name="decoder", made=part)))
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [("decoder", "nn.ReLU()"), ("decoder", "None"), ("encoder", "nn.Linear(2, 2)")],
+)
+def test_what_is_no_part_with_weights_stays_where_its_input_is(name: str, made: str) -> None:
+    assert selects_mps(program(PARTS.format(name=name, made=made)))
+
+
 def test_what_is_left_on_the_cpu_is_named_by_an_unsafe_fix() -> None:
     (applied,) = fixed(program(LEFT_BEHIND), unsafe=True).applied
     assert applied.applicability is Applicability.UNSAFE

@@ -112,6 +112,31 @@ def test_cells_of_other_programs_are_not_read() -> None:
     assert read.unread == [(4, "row 1: syntax error: invalid syntax")]
 
 
+@pytest.mark.parametrize(
+    ("unread", "is_fixed"),
+    [
+        ("device = 'cuda' if net.weight.is_cuda else 'cpu'\nlayer = ", False),
+        ("layer = nn.Linear(2, 2)\nscale = ", False),
+        ("print 'epoch', epoch", True),
+        ("size = 2", True),
+    ],
+)
+def test_beside_a_cell_that_does_not_parse_and_names_tensors_nothing_goes_to_mps(
+    unread: str, is_fixed: bool
+) -> None:
+    choice = "import torch\n\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+    use = "x = torch.zeros(2).to(device)\n"
+    texts = [choice, unread, use]
+    made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": t} for t in texts]
+    whole = {"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    planned = plan("blank.ipynb", json.dumps(whole).encode(), Settings(), unsafe=False)
+    assert isinstance(planned, Planned)
+    assert ("mps" in cells(planned.after)[0]) == is_fixed
+    if not is_fixed:
+        (left,) = planned.result.remaining
+        assert left.reason.startswith("cell 2 does not parse, and names ")
+
+
 def test_what_only_looks_like_a_magic_is_python() -> None:
     text = source("magics").text
     assert "\n%not a magic\n!nor this\n" in text

@@ -39,7 +39,7 @@ class Block(NamedTuple):
 class NotebookSource(SourceFile):
     """The Python of a notebook, with the way back into its JSON."""
 
-    __slots__ = ("_json_rows", "_raw", "blocks", "json", "unread")
+    __slots__ = ("_json_rows", "_raw", "blocks", "json", "unread", "unread_texts")
 
     def __init__(self, path: str, data: bytes) -> None:
         """Read `data`, the file's bytes. Raises `BadSource` for what is no notebook."""
@@ -59,6 +59,8 @@ class NotebookSource(SourceFile):
         if not _parses(text):
             self.unread = [(c.number, why) for c in cells if (why := _syntax_error(c))]
             self.blocks, text = _laid_out(cells, dict(self.unread))
+        numbers = {number for number, _ in self.unread}
+        self.unread_texts = {c.number: c.text for c in cells if c.number in numbers}
         # Not `super().__init__`: a coding line in a cell means nothing to Jupyter.
         self.path, self.text, self.encoding, self.bom = path, text, "utf-8", False
         self.data = text.encode("utf-8", "surrogatepass")

@@ -1,4 +1,5 @@
-"""Modules of the program's own in which nothing can be moved: losses, transforms, wrappers.
+"""Modules of the program's own in which nothing can be moved: losses, transforms, wrappers; and the
+parts of one whose constructor nobody had to run.
 
 `Module.cuda()` goes through parameters, buffers and submodules. What a class without any of them
 keeps on `self` (numbers, plain tensors, functions) stays where it is, and nothing raises.
@@ -40,6 +41,8 @@ _REGISTERING = frozenset(
 _OF_PYTHON = frozenset(dir(builtins))
 _LIBRARIES = frozenset({"torch", "numpy", "math"})
 """Those whose functions are given numbers and tensors."""
+_NOT_CALLED = frozenset({"Parameter", "ParameterList", "ParameterDict", "ModuleList", "ModuleDict"})
+"""Classes of `torch.nn` whose objects are given nothing to compute."""
 _WRAPPING = frozenset({"compile", "DataParallel"})
 """Functions and classes of `torch` itself that give back a module."""
 _COMPUTED = (
@@ -76,6 +79,26 @@ def holds_nothing(cls: Class, depth: int = 4) -> bool:
             if not (isinstance(parent, ast.Assign) and _makes_no_part(cls, parent.value, depth)):
                 open_.add(use.attr)
     return all(_is_no_part(cls, name, places[name], uses, parents, depth) for name in open_)
+
+
+def has_part(cls: Class, name: str) -> bool:
+    """Whether all that the constructor of a class stores under a name are modules that are given
+    tensors, and have something to move."""
+    made = cls.methods.get("__init__")
+    values = [
+        item.value
+        for item in (ast.walk(made.node) if made is not None else ())
+        if isinstance(item, ast.Assign)
+        and any(isinstance(to, ast.Attribute) and to.attr == name for to in item.targets)
+    ]
+    return bool(values) and all(_makes_part(cls, value) for value in values)
+
+
+def _makes_part(cls: Class, value: ast.expr) -> bool:
+    if not isinstance(value, ast.Call) or _makes_no_part(cls, value, 1):
+        return False
+    holder, _, last = _qualified(cls, value.func).rpartition(".")
+    return holder == "torch.nn" and last[:1].isupper() and last not in _NOT_CALLED
 
 
 def _moves_itself(target: ast.Attribute, parent: ast.AST) -> bool:

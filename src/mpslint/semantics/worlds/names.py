@@ -8,6 +8,7 @@ import builtins
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.conditions import Conditions
+from mpslint.semantics.worlds.empty_modules import has_part
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.state import Class
@@ -33,6 +34,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     by_world,
     device,
+    lift,
     tensor,
 )
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE, Wrapping, wraps_on_some
@@ -174,7 +176,8 @@ class Names(Wrapping, Conditions):
                 return ON_HOST
             return tensor(atom.v[0], atom.v[1], atom.tests)
         if kind == INSTANCE:
-            return self.of_instance(atom.v, name)
+            held = self.of_instance(atom.v, name)
+            return held if atom.placed is None else _moved_along(atom, name, held)
         if kind == CLASS:
             function = atom.v.methods.get(name)
             if function is not None:
@@ -236,6 +239,24 @@ class Names(Wrapping, Conditions):
         if qualified in facts.HALVES:
             self.emit(Kind.NAMED, node, name=facts.HALVES[qualified])
         return Atom(NAME, qualified, node)
+
+
+def _moved_along(owner: Atom, name: str, held: Value) -> Value:
+    """What a module that has been moved holds: its own modules have gone with it."""
+    placed = owner.placed
+    if placed is None or not owner.v.module:
+        return held
+    if held.__class__ is Atom and held.kind == UNKNOWN and has_part(owner.v, name):
+        return Atom(MODULE, placed, None, owner.tests)
+
+    def move(atom: Atom) -> Atom:
+        if atom.kind == MODULE:
+            return atom.but(v=(placed[0], atom.v[1]), tests=atom.tests | owner.tests)
+        if atom.kind == INSTANCE and atom.v.module and atom.placed is None:
+            return atom.but(placed=placed, tests=atom.tests | owner.tests)
+        return atom
+
+    return lift(move, held)
 
 
 def _has_own(base: Value, name: str) -> bool:

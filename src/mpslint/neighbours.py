@@ -51,7 +51,15 @@ _DEPTH = 4
 _MOST_LOOKED_AT = 20_000
 """So many files were looked at, or for: what is known of them takes some thirty megabytes."""
 _MACHINE = (b"cuda", b"nccl", b"mps", b"accelerator")
-_HELD = (*_MACHINE, b"is_initialized", b"double", b"float64", b"import_module", b"__import__")
+_HELD = (
+    *_MACHINE,
+    b"is_initialized",
+    b"double",
+    b"float64",
+    b"import_module",
+    b"__import__",
+    b"torch.ops",
+)
 _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 

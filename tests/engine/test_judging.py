@@ -111,6 +111,30 @@ def test_tensors_without_dimensions_and_copies_may_meet_others(body: str) -> Non
     assert selects_mps(program(body))
 
 
+OPERATOR = "def gather(x):\n    return torch.ops.{library}.gather(x, 0)\n"
+
+
+@pytest.mark.parametrize(("library", "goes"), [("my_ops", False), ("aten", True)])
+def test_an_operator_that_a_project_has_compiled_has_no_kernel_for_mps(
+    library: str, goes: bool
+) -> None:
+    body = OPERATOR.format(library=library) + "\n\ngather(torch.zeros(3, device=device))\n"
+    assert selects_mps(program(body)) == goes
+
+
+@pytest.mark.parametrize(("library", "goes"), [("my_ops", False), ("aten", True)])
+def test_an_operator_behind_a_function_of_the_project_has_none_either(
+    tmp_path: Path, library: str, goes: bool
+) -> None:
+    text = "import torch\n\n\n" + OPERATOR.format(library=library)
+    (tmp_path / "gathering.py").write_text(text)
+    body = "from gathering import gather\n\ngather(torch.zeros(3, device=device))\n"
+    source = SourceFile(str(tmp_path / "use.py"), program(body).encode())
+    settings = Settings(root=str(tmp_path))
+    result = fix_source(source, settings, elsewhere=Project(settings))
+    assert ("mps" in result.text) == goes
+
+
 PARTS = """
 class Coder(nn.Module):
     def __init__(self):

@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.import_statements import IMPORTERS
+from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
@@ -270,6 +271,8 @@ class Calls(DeferredCalls):
             if name.startswith(_BUILDING):
                 self.call_torch(name, node, args, keywords, ref)
                 return Atom(NAME, f"{_BUILDING}.built")  # an extension, made here
+        if is_extension_operator(name):
+            self.given_to_kernel(node, [*args, *keywords.values()])
         if top == "torch":
             return self.call_torch(name, node, args, keywords, ref)
         if top == "numpy":

@@ -1,4 +1,5 @@
-"""Extensions that a program compiles while it runs: with a source of CUDA's, only where nvcc is."""
+"""Extensions that a program compiles while it runs: with a source of CUDA's, only where nvcc is.
+And the operators of those that were compiled before."""
 
 from __future__ import annotations
 
@@ -10,8 +11,21 @@ from mpslint.semantics.worlds.values import CONST, SEQUENCE, Value, cases_of, te
 EXTENSION_LOADERS = frozenset(
     {"torch.utils.cpp_extension.load", "torch.utils.cpp_extension.load_inline"}
 )
+# Fact: torch/_ops.py: the libraries of operators that torch and its own packages bring along.
+_OF_TORCH = frozenset(
+    {"aten", "prim", "prims", "quantized", "_c10d_functional", "c10d", "c10d_functional"}
+    | {"higher_order", "inductor", "mkldnn", "rngprims", "sparse", "torchvision", "torchaudio"}
+    | {"image", "video_reader", "xnnpack", "prepacked", "mps", "fsdp", "symm_mem"}
+)
 _FOR_NVCC = frozenset({"cuda_sources", "extra_cuda_cflags"})
 _SOURCES = (".cu", ".cuh")
+
+
+def is_extension_operator(name: str) -> bool:
+    """Whether this is `torch.ops.<library>.<operator>` of a library that a project has compiled: it
+    has kernels for the CPU and for CUDA, and no fallback leads from MPS to them."""
+    parts = name.split(".")
+    return len(parts) > 3 and parts[:2] == ["torch", "ops"] and parts[2] not in _OF_TORCH
 
 
 def needs_nvcc(call: ast.Call, args: Iterable[Value]) -> bool:

@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
 from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
+from mpslint.semantics.worlds.names import moved_along
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     BOUND,
@@ -95,6 +96,8 @@ class Calls(DeferredCalls):
                 self.used(base)
                 if one(base, self.frame.mask).kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
+                    name = function.attr
+                    callee = lift(lambda owner, part: moved_along(owner, name, part), base, callee)
                     if one(callee, self.frame.mask).kind in (UNKNOWN, DEVICE):
                         callee = None
         else:

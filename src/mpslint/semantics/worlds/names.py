@@ -34,7 +34,6 @@ from mpslint.semantics.worlds.values import (
     Value,
     by_world,
     device,
-    lift,
     tensor,
 )
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE, Wrapping, wraps_on_some
@@ -176,8 +175,7 @@ class Names(Wrapping, Conditions):
                 return ON_HOST
             return tensor(atom.v[0], atom.v[1], atom.tests)
         if kind == INSTANCE:
-            held = self.of_instance(atom.v, name)
-            return held if atom.placed is None else _moved_along(atom, name, held)
+            return self.of_instance(atom.v, name)
         if kind == CLASS:
             function = atom.v.methods.get(name)
             if function is not None:
@@ -241,22 +239,18 @@ class Names(Wrapping, Conditions):
         return Atom(NAME, qualified, node)
 
 
-def _moved_along(owner: Atom, name: str, held: Value) -> Value:
-    """What a module that has been moved holds: its own modules have gone with it."""
-    placed = owner.placed
+def moved_along(owner: Atom, name: str, part: Atom) -> Atom:
+    """What a module that was moved holds, where that is called: its own modules went with it."""
+    placed = owner.placed if owner.kind == INSTANCE else None
     if placed is None or not owner.v.module:
-        return held
-    if held.__class__ is Atom and held.kind == UNKNOWN and has_part(owner.v, name):
+        return part
+    if part.kind == UNKNOWN and has_part(owner.v, name):
         return Atom(MODULE, placed, None, owner.tests)
-
-    def move(atom: Atom) -> Atom:
-        if atom.kind == MODULE:
-            return atom.but(v=(placed[0], atom.v[1]), tests=atom.tests | owner.tests)
-        if atom.kind == INSTANCE and atom.v.module and atom.placed is None:
-            return atom.but(placed=placed, tests=atom.tests | owner.tests)
-        return atom
-
-    return lift(move, held)
+    if part.kind == MODULE:
+        return part.but(v=(placed[0], part.v[1]), tests=part.tests | owner.tests)
+    if part.kind == INSTANCE and part.v.module and part.placed is None:
+        return part.but(placed=placed, tests=part.tests | owner.tests)
+    return part
 
 
 def _has_own(base: Value, name: str) -> bool:

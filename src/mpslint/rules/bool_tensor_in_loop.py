@@ -51,6 +51,7 @@ from mpslint.semantics.steps import (
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
 _READING_FUNCTIONS = ("torch.allclose", "torch.equal")
@@ -86,10 +87,12 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     found = []
     for node, test in _tests(context):
         around = context.index.function(test)
-        if around is None or isinstance(node, ast.IfExp):
+        if around is None or isinstance(node, ast.IfExp) or _draws_again(node):
             continue
         for operand in _operands(test):
             if _needless(context, operand) is not Confidence.CERTAIN:
+                continue
+            if _is_of_sizes(context, operand):
                 continue
             if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
                 continue
@@ -110,6 +113,21 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
+
+
+def _draws_again(node: ast.AST) -> bool:
+    """`while True: x = draw(); if torch.isinf(x).any(): continue`: who draws until all is well has
+    to know."""
+    arms = [*node.body, *node.orelse] if isinstance(node, ast.If) else []
+    return any(isinstance(item, ast.Continue | ast.Break) for item in arms)
+
+
+def _is_of_sizes(context: Context, node: ast.expr) -> bool:
+    """`x.size(2) == width`: a number, whatever an annotation says of the other side."""
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [node.left, *node.comparators]
+    return any(context.values.of(side).kind in (Kind.OTHER, Kind.STRING) for side in sides)
 
 
 def _decisions(context: Context) -> Iterator[Step]:

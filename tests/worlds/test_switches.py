@@ -207,6 +207,4 @@ if __name__ == "__main__":
     main({name})
 """
     assert found(text, "MPS102", severity="breaks") == []
-    assert found(text, "MPS103") == [
-        f"MPS103 {name}.cuda = torch.cuda.is_available()"
-    ]
+    assert found(text, "MPS103") == [f"MPS103 {name}.cuda = torch.cuda.is_available()"]

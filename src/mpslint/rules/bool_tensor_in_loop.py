@@ -51,11 +51,12 @@ from mpslint.semantics.steps import (
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
 _READING_FUNCTIONS = ("torch.allclose", "torch.equal")
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
+_OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
+_FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
 
@@ -87,12 +88,12 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     found = []
     for node, test in _tests(context):
         around = context.index.function(test)
-        if around is None or isinstance(node, ast.IfExp) or _draws_again(node):
+        if around is None or isinstance(node, ast.IfExp) or not context.passes.may_run(around):
             continue
         for operand in _operands(test):
-            if _needless(context, operand) is not Confidence.CERTAIN:
+            if _needless(context, operand) is not Confidence.CERTAIN or _draws_again(node):
                 continue
-            if _is_of_sizes(context, operand):
+            if not isinstance(operand, ast.Compare | ast.Call | ast.BinOp) or _is_of_sizes(operand):
                 continue
             if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
                 continue
@@ -122,12 +123,18 @@ def _draws_again(node: ast.AST) -> bool:
     return any(isinstance(item, ast.Continue | ast.Break) for item in arms)
 
 
-def _is_of_sizes(context: Context, node: ast.expr) -> bool:
-    """`x.size(2) == width`: a number, whatever an annotation says of the other side."""
-    if not isinstance(node, ast.Compare):
-        return False
-    sides = [node.left, *node.comparators]
-    return any(context.values.of(side).kind in (Kind.OTHER, Kind.STRING) for side in sides)
+def _is_of_sizes(node: ast.expr) -> bool:
+    """`x.size(2) == width`, `len(x) > 1`: of numbers, whatever an annotation says of the other
+    side; and `isinstance(x, Tensor)`."""
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
+    for side in sides:
+        if isinstance(side, ast.Call) and last_name(side.func) in _OF_SIZES:
+            return True
+        if isinstance(side, ast.Subscript):
+            side = side.value
+        if isinstance(side, ast.Attribute) and side.attr in _FIELDS:
+            return True
+    return False
 
 
 def _decisions(context: Context) -> Iterator[Step]:

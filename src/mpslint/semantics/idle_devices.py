@@ -26,9 +26,7 @@ def is_idle_device(context: Context, row: int) -> bool:
     """Whether a line of the module itself only chooses a device that nobody reads."""
     if context.elsewhere is None or is_notebook(context.source.path):
         return False
-    statement = next(
-        (item for item in context.tree.body if item.lineno <= row <= (item.end_lineno or 0)), None
-    )
+    statement = context.index.standing_at(row, context.tree)
     if isinstance(statement, _SCOPE):
         return _is_idle_attribute(context, row)
     if statement is None:

@@ -89,16 +89,15 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
 
 def _around(context: Context, row: int) -> Iterator[_Defined]:
     """The class and the method, or the function of the module, that a line stands in."""
-    body: list[ast.stmt] = context.tree.body
     owner: ast.ClassDef | None = None
     while True:
-        found = next((item for item in body if item.lineno <= row <= (item.end_lineno or 0)), None)
+        found = context.index.standing_at(row, owner or context.tree)
         if isinstance(found, FUNCTIONS):
             yield _Defined(found, owner)
         if not isinstance(found, ast.ClassDef) or owner is not None:
             return
         yield _Defined(found, None)
-        owner, body = found, found.body
+        owner = found
 
 
 def _is_unused(context: Context, defined: _Defined) -> bool:

@@ -25,7 +25,8 @@ seen (there tests are mostly for NaN, or of a line search, and cannot be avoided
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, assertions
 and `torch.allclose`. Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since
-most of them decide what the algorithm does next, which somebody has to wait for.
+most of them decide what the algorithm does next, which somebody has to wait for; so are those in
+forward passes, of which one in five is in an arm that only exports or baselines come to.
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -109,6 +110,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             node,
             "Python waits for this value in every forward pass",
+            confidence=Confidence.INFERRED,
             labels=(
                 context.label(turns, "this runs in every forward pass"),
                 *also_waiting(context, steps),

@@ -53,6 +53,16 @@ def test_what_moves_besides_in_one_arm_is_no_other_thing() -> None:
     assert "x = torch.ones(2)\nnet.to(device)\n" in text
 
 
+def test_a_question_with_two_answers_that_both_move_is_kept() -> None:
+    text = PROGRAM.replace("    x = x.cuda()\n", "    if wide:\n        x = x.cuda()\n{}")
+    text = text.replace("import torch", "import torch\n\nwide = len(sys.argv) > 1")
+    text = text.replace("if torch.cuda.is_available():\n    {cuda}\n", "if {test}:\n", 1)
+    text = text.replace("else:\n    {cpu}\n", "")
+    text = text.format("    else:\n        net = net.cuda()\n", test="torch.cuda.is_available()")
+    made = fix_source(SourceFile("run.py", text.encode()), Settings()).text
+    assert "if wide:\n    x = x.to(device)\nelse:\n    net = net.to(device)\n" in made
+
+
 @pytest.mark.parametrize(
     ("cuda", "cpu"),
     [

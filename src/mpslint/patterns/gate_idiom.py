@@ -69,9 +69,9 @@ def _only_moves(context: Context, statement: ast.stmt) -> bool:
     """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`, `x = [item.cuda() for item in x]`:
     nothing, but for the place; also below a question of its own, `if mask is not None:`."""
     if isinstance(statement, ast.If):
-        if statement.orelse or not _asks_for_nothing(context, statement.test):
+        if not _asks_for_nothing(context, statement.test):
             return False
-        return all(_only_moves(context, item) for item in statement.body)
+        return all(_only_moves(context, item) for item in (*statement.body, *statement.orelse))
     if isinstance(statement, ast.Expr):
         value = statement.value
         return is_cuda_move(value) and not any(

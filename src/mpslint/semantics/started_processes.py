@@ -69,7 +69,7 @@ def started_on_import(context: Context) -> list[Start]:
             if made.node not in found and counts.starts_some(made.context, made.node):
                 found[made.node] = Start(made, place, led)
     return sorted(
-        (start for start in found.values() if _is_reached(start)),
+        (start for start in found.values() if _is_reached(start, program)),
         key=lambda start: (start.place.context is not context, start.call.lineno),
     )
 
@@ -87,7 +87,7 @@ def _has_cells(context: Context) -> bool:
     return is_notebook(context.source.path) or any(mark in context.source.text for mark in _CELLS)
 
 
-def _is_reached(start: Start) -> bool:
+def _is_reached(start: Start, program: MainModule) -> bool:
     """Whether a Mac comes to all of it unless somebody chooses otherwise, and nobody says how
     processes are to be started."""
     for place in (start.place, start.draws):
@@ -98,25 +98,34 @@ def _is_reached(start: Start) -> bool:
             node = node.iter
         if not context.worlds.reach(node) & MACS:
             return False
-        if any(_is_off(context, test, outcome, start) for test, outcome in _tests(context, node)):
+        if any(is_default(context, test, not outcome) for test, outcome in _tests(context, node)):
             return False
-    return True
+    # A loader is for everybody; to a pool of processes there is often a way without them, and who
+    # takes that is not known to start any.
+    return start.is_loader or _is_sure(program, start.place, set())
+
+
+def _is_sure(program: MainModule, place: Place, seen: set[ast.AST]) -> bool:
+    """Whether a run in which nobody chooses comes to a place, by one way at least."""
+    context, node = place
+    if not all(is_default(context, test, outcome) for test, outcome in _tests(context, node)):
+        return False
+    function = context.index.function(node)
+    if function is None:
+        return True
+    if function in seen:
+        return False
+    calls = program.calls_of.get(function)
+    return not calls or any(_is_sure(program, call, seen | {function}) for call in calls)
 
 
 def _tests(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
     """The tests that have to come out so for a node, up to the function that it stands in."""
     child = node
     for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.If) and child is not parent.test:
-            yield parent.test, child in parent.body
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            body = parent.body if isinstance(parent.body, list) else [parent.body]
+            yield parent.test, child in body
         elif isinstance(parent, FUNCTIONS):
             return
         child = parent
-
-
-def _is_off(context: Context, test: ast.expr, outcome: bool, start: Start) -> bool:
-    """Whether a test keeps a run from coming there in which nobody chooses. To a pool of processes
-    there is often a way without them: who takes it is not known to start any."""
-    return is_default(context, test, not outcome) or not (
-        start.is_loader or is_default(context, test, outcome)
-    )

@@ -8,17 +8,20 @@ cycle, or when a pass breaks the file, nothing is written. What speaks against t
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.blame import Barred, blamed, doubted
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
 from mpslint.left_behind import narrows
 from mpslint.linter import counts, lint
-from mpslint.model import Applicability, Edit, Finding, Fix, Severity, doubtful
+from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import located, position
+from mpslint.tally import Place, Tally, tally
 
 if TYPE_CHECKING:
     import ast
@@ -33,8 +36,6 @@ MAX_TRIALS = 6
 """So often are fixes left out, and the rest tried, before none is made."""
 Hidden = frozenset[Key]
 """Findings that are none of a run's business."""
-Barred = dict[Key, str]
-"""Findings whose fix is not safe, with the reason."""
 
 
 class FixResult(NamedTuple):
@@ -48,6 +49,7 @@ class FixResult(NamedTuple):
     """Why nothing was changed although fixes were on offer; None when all went well."""
     misfits: tuple[str, ...] = ()
     """Fixes that were left out because they do not fit the text or themselves."""
+    tally: Tally = Tally()
 
     @property
     def text(self) -> str:
@@ -104,12 +106,14 @@ class Fixing:
         self._pause = pause
         self.barred: Barred = {}
         self._before: Text | None = None
+        self._found: Counter[Place] | None = None
 
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
         """The same file with what is known of its fixes, under settings that write them in another
         way."""
         other = Fixing(self._source, settings, elsewhere, self._hidden, self._pause)
         other.barred, other._before = dict(self.barred), self._before
+        other._found = self._found
         return other
 
     def _linted(
@@ -163,6 +167,8 @@ class Fixing:
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
         findings, beside = self._linted(current, passes), False
+        if self._found is None:
+            self._found = Counter(self._places(findings, current, passes))
         if not fixable:
             return Made(current, (), findings, (), 0)
         for number in range(1, MAX_PASSES + 1):
@@ -223,9 +229,9 @@ class Fixing:
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""
-        blamed = _blamed(made.applied, against, self.barred)
-        self.barred.update(blamed)
-        return bool(blamed)
+        found = blamed(made.applied, against, self.barred)
+        self.barred.update(found)
+        return bool(found)
 
     def leave(self, doubts: Mapping[Key, str]) -> None:
         """Lets these be unsafe."""
@@ -235,8 +241,8 @@ class Fixing:
         """What is left in the end; with `unsafe` also the fixes that something speaks against."""
         if unsafe:
             made = self.to_fixed_point(Applicability.UNSAFE)
-            doubts = _blamed(made.applied, self.judged(made, around), self.barred)
-            made = made._replace(applied=tuple(_doubted(one, doubts) for one in made.applied))
+            doubts = blamed(made.applied, self.judged(made, around), self.barred)
+            made = made._replace(applied=tuple(doubted(one, doubts) for one in made.applied))
         return FixResult(
             made.source,
             made.applied,
@@ -244,7 +250,26 @@ class Fixing:
             made.number,
             made.error,
             made.misfits,
+            self._tally(made),
         )
+
+    def _tally(self, made: Made) -> Tally:
+        fixed = [(one.code, self._source.position(one.at)[0]) for one in made.applied]
+        left = self._places(made.findings, made.source, made.passes)
+        return tally(self._found or Counter(), fixed, left)
+
+    def _places(
+        self,
+        findings: Sequence[Finding],
+        current: SourceFile,
+        passes: Sequence[tuple[Edit, ...]],
+    ) -> list[Place]:
+        """The findings that count by where they are in the text as it was."""
+        return [
+            (one.code, self._source.position(_offset_before(one, current, passes))[0])
+            for one in findings
+            if counts(one, self._settings)
+        ]
 
     def _refused(self, number: int, why: str) -> Made:
         findings = lint(self._source, self._settings)
@@ -291,33 +316,6 @@ def _one_pass(
             # A fault of that one fix; what it would have changed stays as it is.
             misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
     return edits.edits, landed, tuple(misfits)
-
-
-def _blamed(
-    applied: Sequence[Applied], against: Sequence[Objection], barred: Barred
-) -> dict[Key, str]:
-    """The fixes that objections are about: those that wrote what decides; or let MPS in; or all."""
-    found: dict[Key, str] = {}
-    for objection in against:
-        mine = [one for one in applied if one.wrote_any(objection.causes)]
-        if objection.is_opening:
-            mine = [one for one in applied if is_opening(one, is_far=objection.is_far)]
-        elif objection.is_far:
-            mine = [o for o in applied if o.severity is Severity.IGNORES and not o.follows]
-        elif not mine:
-            mine = [o for o in applied if o.severity >= Severity.IGNORES and not o.follows]
-            mine = mine or list(applied)
-        found.update((one.key, objection.reason) for one in mine if one.key not in barred)
-    if not found and against and not all(objection.is_far for objection in against):
-        found = {one.key: against[0].reason for one in applied}
-    return found
-
-
-def _doubted(one: Applied, doubts: dict[Key, str]) -> Applied:
-    reason = doubts.get(one.key)
-    if reason is None or reason in one.message:
-        return one
-    return one._replace(message=f"{one.message} ({reason})", applicability=Applicability.UNSAFE)
 
 
 def _seen(

@@ -84,9 +84,11 @@ def untouched(path: str, findings: Iterable[Finding]) -> Ported:
     return Ported(None, None, (), [left_in(own, one) for one in findings if keeps_out(one)])
 
 
-def left_in(path: str, finding: Finding) -> Left:
-    """What a finding of the file at an absolute path leaves there."""
-    return _left(finding, path, _spoken(finding.cell, finding.row))
+def left_in(path: str, finding: Finding, row: int | None = None) -> Left:
+    """What a finding of the file at an absolute path leaves there; `row`: the one in the text that
+    is parsed, where people see another."""
+    left = _left(finding, path, _spoken(finding.cell, finding.row))
+    return left if row is None else left._replace(row=row)
 
 
 def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported:

@@ -13,6 +13,8 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
+from mpslint.published import Published
+from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.taken_by_text import is_found_from_inside, takes_by_text
 from mpslint.whole import PROSE
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
-    from mpslint.whole import Projects
+    from mpslint.whole import Projects, Whole
 
 _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
@@ -31,6 +33,7 @@ class Mentions:
         self._modules = modules
         self._elsewhere = elsewhere
         self._projects = projects
+        self._published = Published(modules)
 
     def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
@@ -38,8 +41,12 @@ class Mentions:
         whole = self._projects.of(path)
         if whole is None:
             return True, ()
-        if whole.is_built and not name.startswith("_") and not is_left_out(whole.head, path):
-            return True, ()
+        if name == ANYTHING:
+            return self._is_open(whole, path)
+        if not name.startswith("_") and whole.is_built and not is_left_out(whole.head, path):
+            for_others, told = self._published.is_for_others(whole)
+            if for_others:
+                return True, told
         word, parsed = _bytes(name), 0
         files = whole.files
         for other in whole.modules:
@@ -64,6 +71,14 @@ class Mentions:
             if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
                 return True, (other,)
         return False, files
+
+    def _is_open(self, whole: Whole, path: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether a file that nothing in its project uses may yet be for somebody: it is new, or is
+        started by hand, or others install it. A module of a program's package is none of these."""
+        if os.path.join(os.path.dirname(path), "__init__.py") not in whole.modules:
+            return True, whole.folders
+        for_others, told = self._published.is_for_others(whole)
+        return for_others, told or whole.files
 
     def takes(self, path: str, name: str) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may have a variable of the module at the absolute
@@ -182,7 +197,11 @@ class Mentions:
             ):
                 if hands_on or _is_used(context, bound):
                     return True
-        return name not in context.names.module.bindings and _is_used(context, name)
+        return name not in context.names.module.bindings and any(
+            isinstance(use.ctx, ast.Load)
+            and ((whole := context.resolve(use)) is None or self._is_from(here, whole, path))
+            for use in context.index.names.get(name, ())
+        )
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
         """Whether `x.name` may be what is looked for: of a module its function, of an object its

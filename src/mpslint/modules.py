@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.files import read_regular
@@ -72,7 +73,8 @@ class Modules:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
         self._settings = settings
         self._virtual = virtual or {}
-        self._found: dict[tuple[str, str, bool], tuple[str | None, tuple[str, ...]]] = {}
+        self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
+        self._added: dict[str, tuple[str, ...]] = {}
         self._roots: dict[str, str] = {}
         self._scripts: dict[str, bool] = {}
         self._of_project = project_roots(settings)
@@ -91,12 +93,25 @@ class Modules:
         that were looked for."""
         if not module or is_foreign(module):
             return None, ()
-        key = (os.path.dirname(path), module, self.is_script_of_package(path))
+        added = self._added_by(path)
+        key = (os.path.dirname(path), module, self.is_script_of_package(path), added)
         if key not in self._found:
-            self._found[key] = self._find(path, module)
+            self._found[key] = self._find(path, module, added)
         return self._found[key]
 
-    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+    def _added_by(self, path: str) -> tuple[str, ...]:
+        """The folders that a file puts on `sys.path`."""
+        if path not in self._added:
+            self._added[path] = ()
+            if path.endswith(".py") and WORD in (self.text(path) or b""):
+                tree = self.tree(path)
+                if tree is not None:
+                    self._added[path] = added_folders(tree, path, self._of_project[:1])
+        return self._added[path]
+
+    def _find(
+        self, path: str, module: str, added: tuple[str, ...]
+    ) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
         folders: Iterable[str] = self.roots(path)
@@ -107,6 +122,8 @@ class Modules:
             folders = [folder]
         elif self.is_script_of_package(path):
             folders = [os.path.dirname(path), *folders]
+        if added and not dots:
+            folders = dict.fromkeys((*folders, *added))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.forwards import Forwards
 from mpslint.imported_runs import ImportedRuns
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
@@ -69,6 +70,7 @@ class Neighbours:
         self._reached = Reached(self.modules, self._runs, self._distant)
         self._users = Users(self.modules, self._runs, Near(self))
         self._mentions = Mentions(projects, self.modules, self._distant)
+        self._forwards = Forwards(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
@@ -203,6 +205,16 @@ class Neighbours:
             return used
 
         return self._answer(path, ("uses", path, name, method), ask, True)
+
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            runs, files = self._forwards.run(path, name)
+            self._note(files)
+            return runs
+
+        return self._answer(path, ("forward", path, name), ask, False)
 
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

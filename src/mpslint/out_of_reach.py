@@ -85,6 +85,10 @@ class OutOfReach:
         self.asked = True
         return True
 
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        self.asked = True
+        return False
+
     def takes(self, path: str, name: str) -> bool:
         self.asked = True
         return True
@@ -174,6 +178,9 @@ class Distant:
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         return True
+
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        return False
 
     def takes(self, path: str, name: str) -> bool:
         return True

@@ -20,17 +20,18 @@ from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
 from mpslint.model import Applicability, Severity
-from mpslint.opening import is_notebook
+from mpslint.opening import is_notebook, open_source, row_in_text
 from mpslint.project import Project
-from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable, Sequence
 
     from mpslint.discovery import Target
     from mpslint.model import Finding
     from mpslint.results import FileResult
     from mpslint.settings import Settings
+    from mpslint.source import SourceFile
 
 
 def as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
@@ -104,7 +105,7 @@ def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: 
     def led_to(path: str) -> list[str]:
         return project.led_to(path, text_of(path).decode("utf-8", "replace"))
 
-    by_path = {os.path.abspath(file.path): file for file in files if not is_notebook(file.path)}
+    by_path = {os.path.abspath(file.path): file for file in files if not file.error}
     asked = {
         path: _ported(path, file.findings, Fixed(file, settings, project))
         for path, file in by_path.items()
@@ -132,11 +133,23 @@ class Fixed:
 
     def keeps(self, finding: Finding) -> bool:
         """Whether a finding without a fix is still told, of a line that reads the same."""
-        return (finding.code, self._rows[finding.row - 1].strip()) in self._left
+        return (finding.code, self._line(finding)) in self._left
+
+    def row(self, finding: Finding) -> int:
+        """The row in the text that is parsed, of a notebook all its cells."""
+        return row_in_text(self._source, finding.cell, finding.row)
 
     @cached_property
-    def _rows(self) -> list[str]:
-        return SourceFile(self._file.path, self._data).text.splitlines()
+    def tree(self) -> ast.Module | None:
+        """Of a notebook, whose text nobody else parses."""
+        return self._source.parse() if is_notebook(self._file.path) else None
+
+    @cached_property
+    def _source(self) -> SourceFile:
+        return open_source(self._file.path, self._data)
+
+    def _line(self, finding: Finding) -> str:
+        return self._source.line(self.row(finding)).strip()
 
     @cached_property
     def _left(self) -> frozenset[tuple[str, str]]:
@@ -144,15 +157,23 @@ class Fixed:
             self._file.path, self._data, self._settings, unsafe=False, project=self._project
         )
         if isinstance(planned, str):
-            return frozenset((one.code, self._rows[one.row - 1]) for one in self._file.findings)
+            return frozenset((one.code, self._line(one)) for one in self._file.findings)
         made = planned.result
-        return frozenset((one.code, made.source.line(one.row).strip()) for one in made.remaining)
+        return frozenset(
+            (one.code, made.source.line(row_in_text(made.source, one.cell, one.row)).strip())
+            for one in made.remaining
+        )
 
 
 def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
     opened, left = [], []
     # A test without a fix of its own is rewritten with what stands below it.
-    asked = {label.row for one in findings if _is_opened(one) for label in one.labels}
+    asked = {
+        (label.cell or one.cell, label.row)
+        for one in findings
+        if _is_opened(one)
+        for label in one.labels
+    }
 
     opens = any(map(_is_opened, findings))
 
@@ -161,9 +182,10 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
 
     for number, one in enumerate(findings):
         if _is_opened(one):
-            opened.append(Opened((one.code, number), one.row, one.severity < Severity.BREAKS))
+            ran = one.severity < Severity.BREAKS
+            opened.append(Opened((one.code, number), fixed.row(one), ran))
         elif not keeps_out(one) or one.applicability is Applicability.SAFE:
             continue
-        elif one.applicability is not None or (one.row not in asked and stays(one)):
-            left.append(left_in(path, one))
-    return Ported(None, None, opened, left)
+        elif one.applicability is not None or ((one.cell, one.row) not in asked and stays(one)):
+            left.append(left_in(path, one, fixed.row(one)))
+    return Ported(fixed.tree, fixed.tree, opened, left)

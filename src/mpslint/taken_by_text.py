@@ -24,6 +24,8 @@ has by a name."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
+_IMPORTERS = ("import_module", "__import__")
+_INIT = "__init__.py"
 """Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
@@ -31,20 +33,20 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
     """Whether the module at `other` takes names from texts, and `name` of the file at `path` may be
     one of them: it has that by its name, by a star, or has the module itself, or its package."""
     data = modules.text(other) or b""
-    folder, own = os.path.split(path)
     if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
-        stems = os.path.splitext(own)[0], os.path.basename(folder)
-        return any(stem.encode("utf-8", "replace") in data for stem in stems)
+        return _imports_by_text(modules, other, path, name)
     if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
         return False
     tree = modules.tree(other)
     if tree is None:
         return True
     in_scope = _IN_OWN_SCOPE.search(data) is not None
-    meant = {path, os.path.join(folder, "__init__.py")}
 
     def is_meant(module: str) -> bool:
-        return modules.find(other, module)[0] in meant or is_found_from_inside(other, module, path)
+        found = modules.find(other, module)[0]
+        if found == _package(path):
+            return _names(data, _stem(path)) or _hands_on(modules, found, path)
+        return found == path or is_found_from_inside(other, module, path)
 
     for item in ast.walk(tree):
         if isinstance(item, ast.Import) and any(is_meant(alias.name) for alias in item.names):
@@ -60,6 +62,72 @@ def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
                 if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
                     return True
     return False
+
+
+def _imports_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
+    """Whether a module that imports others by texts may get at `name` of the file at `path` so: a
+    text that is written out is that module or its package, another one may be any that the file
+    speaks of."""
+    tree = modules.tree(other)
+    if tree is None:
+        return True
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(_IMPORTERS):
+            continue
+        text = call.args[0] if call.args else None
+        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+            if other == _package(path):
+                return True
+            data = modules.text(other) or b""
+            return any(_names(data, word) for word in (_stem(path), _stem(_package(path))))
+        found = modules.find(other, text.value)[0]
+        if found == path or is_found_from_inside(other, text.value, path):
+            return True
+        if found == _package(path) and _hands_on(modules, found, path):
+            return True
+    return False
+
+
+def _hands_on(modules: Modules, package: str, path: str) -> bool:
+    """Whether a package, once it is imported, has the module at `path`, or what that defines."""
+    data = modules.text(package) or b""
+    if b"import" not in data:
+        return False
+    tree = modules.tree(package)
+    if tree is None or _has(data, (*_IMPORTING, *_LOOKING_UP)):
+        return True
+    for item in ast.walk(tree):
+        if isinstance(item, ast.Import):
+            if any(modules.find(package, alias.name)[0] == path for alias in item.names):
+                return True
+        elif isinstance(item, ast.ImportFrom):
+            module = "." * item.level + (item.module or "")
+            dot = "" if module.endswith(".") else "."
+            found = modules.find(package, module)[0]
+            if found == path or any(
+                modules.find(package, f"{module}{dot}{alias.name}")[0] == path
+                for alias in item.names
+            ):
+                return True
+            if found not in (None, package) and _names(modules.text(found) or b"", _stem(path)):
+                return True  # What it takes from there may be from here.
+    return False
+
+
+def _names(data: bytes, stem: str) -> bool:
+    word = re.escape(stem.encode("utf-8", "replace"))
+    return re.search(rb"(?<![a-zA-Z0-9])%s(?![a-zA-Z0-9])" % word, data) is not None
+
+
+def _stem(path: str) -> str:
+    """What a module is called where it is imported."""
+    folder, own = os.path.split(path)
+    return os.path.basename(folder) if own == _INIT else os.path.splitext(own)[0]
+
+
+def _package(path: str) -> str:
+    """The file that is imported before the one at `path`."""
+    return os.path.join(os.path.dirname(path), _INIT)
 
 
 def is_found_from_inside(here: str, module: str, path: str) -> bool:

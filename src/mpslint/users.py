@@ -5,7 +5,9 @@ files.
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.elsewhere import entered_from
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
     from mpslint.near import Near
+    from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
 
 _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
@@ -55,7 +58,8 @@ class Users:
             elif self._modules.tree(other) is None:
                 continue  # No Python of today's: nobody runs it.
             elif not self._asks(other):
-                return NONE, tuple(files)
+                if not self._defines(other, name) or self._mentions(path, name, other):
+                    return NONE, tuple(files)
             else:
                 here.append(other)
         for other in here:
@@ -66,10 +70,17 @@ class Users:
             sites += found
             if sites and not common(sites):
                 return NONE, tuple(files)
+        if not sites:
+            return frozenset({NOBODY}), tuple(files)
         return common(sites) & _LASTING, tuple(files)
 
     def _asks(self, other: str) -> bool:
         return not _ASKING.isdisjoint(self._modules.words(other))
+
+    def _defines(self, other: str, name: str) -> bool:
+        """Whether a file seems to have a function or class of this name itself."""
+        head = rb"^(?:async def|def|class) %s\b" % re.escape(_bytes(name))
+        return re.search(head, self._modules.text(other) or b"", re.M) is not None
 
     def _only_builds(self, other: str, path: str) -> bool:
         """Whether it is a setup script, which names what is compiled and calls none of it."""
@@ -93,8 +104,31 @@ class Users:
             module = qualified[: len(qualified) - len(body)] + head
             return last == name and self._modules.find(other, module)[0] == path
 
+        found = entered_from(context, imported)
+        if not found and self._takes_others(context, path, name):
+            return []
         # A file that has both words and no mention that can be followed may use it somehow.
-        return entered_from(context, imported) or [NONE]
+        return found or [NONE]
+
+    def _takes_others(self, context: Context, path: str, name: str) -> bool:
+        """Whether a file takes other names from the one at `path`, written out, and defines one of
+        this name itself."""
+        here = context.source.path
+        taken = {
+            alias.name
+            for node in context.index.of(ast.ImportFrom)
+            if self._modules.find(here, "." * node.level + (node.module or ""))[0] == path
+            for alias in node.names
+        }
+        whole = {binding.qualified for _, binding in context.names.every_binding()}
+        own = context.names.module.bindings.get(name, ())
+        return (
+            bool(taken)
+            and taken.isdisjoint((name, "*"))
+            and bool(own)
+            and all(binding.kind != "import" for binding in own)
+            and all(self._modules.find(here, one)[0] != path for one in whole if one)
+        )
 
 
 def _bytes(text: str) -> bytes:

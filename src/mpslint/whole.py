@@ -36,7 +36,7 @@ class Whole(NamedTuple):
     others: tuple[str, ...]
     folders: tuple[str, ...]
     is_built: bool
-    """Whether others install it, and may use whatever has a public name."""
+    """Whether it can be installed: `published` says whether others do."""
 
     @property
     def files(self) -> tuple[str, ...]:

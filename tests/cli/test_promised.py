@@ -240,3 +240,16 @@ for index in range(2):
     before = promised(cli)
     assert ("main.py", "MPS103", 8) in before
     assert mended(cli) == before
+
+
+def test_a_notebook_is_promised_no_more_than_a_script(cli: Cli, project: Path) -> None:
+    """Its last cell asks for CUDA alone, and no fix mends that."""
+    cells = ["import torch\n\nx = torch.ones(2).cuda()\n", ON_CUDA_ALONE]
+    code = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": []}
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+    notebook["cells"] = [{**code, "id": str(n), "source": text} for n, text in enumerate(cells)]  # type: ignore[assignment]
+    (project / "run.ipynb").write_text(json.dumps(notebook))
+    out = cli("check", "--output-format", "concise", ".").out
+    assert "run.ipynb:cell 1:3:19: MPS102" in out
+    assert "[*]" not in out
+    assert mended(cli) == set()

@@ -44,7 +44,8 @@ def test_it_is_chosen_in_front_of_the_parser_of_the_function_that_alone_needs_it
 ) -> None:
     text = fixed(tmp_path, HEAD + MAIN + RUN)
     before, _, after = text.partition("    parser = argparse.ArgumentParser()\n")
-    assert before.startswith(HEAD + 'def main():\n    print("starting")\n    default_device = (')
+    assert before.startswith(HEAD + 'def main():\n    print("starting")\n    if torch.')
+    assert before.endswith('    else:\n        default_device = "cpu"\n')
     assert 'parser.add_argument("--device", default=default_device)' in after
 
 
@@ -57,7 +58,9 @@ def test_what_may_run_again_is_told_by_the_module(tmp_path: Path, run: str) -> N
 def test_a_move_in_that_function_gets_a_device_and_no_text(tmp_path: Path) -> None:
     main = "def main():\n    print(nn.Linear(2, 2).cuda()(torch.ones(1, 2).cuda()))\n\n\n"
     text = fixed(tmp_path, HEAD + main + RUN)
-    assert text.startswith(HEAD + "def main():\n    device = torch.device(\n")
+    chosen, _, rest = text.removeprefix(HEAD + "def main():\n").partition("    print(")
+    assert chosen.endswith('    else:\n        device = torch.device("cpu")\n')
+    assert rest.count(".to(device)") == 2
 
 
 def test_a_default_that_chooses_nothing_but_cuda_stays(tmp_path: Path) -> None:
@@ -85,7 +88,7 @@ if __name__ == "__main__":
 def test_a_trial_below_the_classes_of_a_module_asks_for_its_own_device(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("from train import Net\n")
     _, _, trial = fixed(tmp_path, TRIAL).partition('if __name__ == "__main__":\n')
-    assert trial.startswith("    device = torch.device(\n")
+    assert trial.startswith("    if torch.")
     assert trial.count(".to(device)") == 2
 
 
@@ -107,6 +110,8 @@ def test_one_project_gets_one_layout_of_a_choice_however_long_its_lines_are(
     text = f"import torch\n{'#' * size}\n\n\ndef main():\n    if True:\n    {chosen}"
     text += "        return torch.zeros(3, device=device)\n"
     (tmp_path / "README.md").write_text("Tested with PyTorch 1.4\n")
-    assert "            'cuda' if torch.cuda.is_available()\n            else 'mps' if " in fixed(
-        tmp_path, text
-    )
+    assert (
+        "        if torch.cuda.is_available():\n"
+        "            device = torch.device('cuda')\n"
+        "        elif torch.backends.mps.is_available():\n"
+    ) in fixed(tmp_path, text)

@@ -79,3 +79,40 @@ def test_a_file_of_no_known_project_may_be_read_by_anybody(tmp_path: Path) -> No
     settings = Settings(select=("MPS103",))
     source = SourceFile(str(path), path.read_bytes())
     assert [one.row for one in lint(source, settings, elsewhere=Neighbours(settings))] == [3]
+
+
+TYPES = """\
+use_cuda = torch.cuda.is_available()
+FloatTensor = torch.cuda.FloatTensor if use_cuda else torch.FloatTensor
+Tensor = FloatTensor
+"""
+NET = """\
+
+
+class Net:
+    def __init__(self, gpus):
+        self.kind = torch.cuda.FloatTensor if gpus else torch.Tensor
+
+
+def make(gpus):
+    return Net(gpus)
+"""
+
+
+def types(folder: Path, text: str, **others: str) -> list[int]:
+    found(folder, text, **others)
+    settings = Settings(select=("MPS111",))
+    source = SourceFile(str(folder / "layers.py"), (folder / "layers.py").read_bytes())
+    return [finding.row for finding in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+def test_a_type_that_is_only_given_another_name_is_left_alone(tmp_path: Path) -> None:
+    assert types(tmp_path, TYPES + LAYER) == []
+    assert types(tmp_path, f"{TYPES}x = Tensor(3)\n{LAYER}") == [4]
+
+
+def test_an_attribute_that_nobody_reads_is_left_alone(tmp_path: Path) -> None:
+    assert types(tmp_path, NET) == []
+    assert types(tmp_path, NET.replace("Net:", "Net(Unknown):")) == [7]
+    assert types(tmp_path, f"{NET}\n\ndef show(net):\n    print(net.kind)\n") == [7]
+    assert types(tmp_path, NET, user="from layers import make\n\nx = make(1).kind(3)\n") == [7]

@@ -22,6 +22,8 @@ NEED_THEM = [
     "grid/lazy.py",
     "rays/march.py",
     "rays/show.py",
+    "rays/told.py",
+    "scripts/run.py",
     "model.py",
     "train.py",
     "plain/first.py",
@@ -30,6 +32,7 @@ NEED_THEM = [
 DO_WITHOUT = [
     "rays/boxes.py",
     "rays/scene.py",
+    "rays/warned.py",
     "plain/compiled.py",
     "plain/optional.py",
     "plain/typed.py",
@@ -100,3 +103,22 @@ def test_a_module_that_leads_to_very_many_is_not_followed(tmp_path: Path) -> Non
     source = SourceFile(str(tmp_path / "user.py"), (tmp_path / "user.py").read_bytes())
     found = [f.row for f in lint(source, settings, elsewhere=Neighbours(settings))]
     assert found == [4]
+
+
+def test_who_takes_another_name_from_a_module_does_not_use_its_namesake(tmp_path: Path) -> None:
+    shutil.copytree(KERNELS, tmp_path, dirs_exist_ok=True)
+    loss = "def part(x):\n    return x.cuda()\n\n\ndef get_loss(x):\n    return x.cuda()\n"
+    (tmp_path / "loss.py").write_text(f"import torch\n\n\n{loss}")
+    (tmp_path / "net.py").write_text("import _rays\nfrom loss import get_loss\nget_loss(1)\n")
+    shutil.copy(KERNELS / "rays" / "setup.py", tmp_path)
+    other = tmp_path / "other_loss.py"
+    other.write_text("from loss import part\n\n\ndef get_loss(x):\n    return part(x)\n")
+
+    def rows() -> list[int]:
+        settings = Settings(root=str(tmp_path), select=("MPS102",))
+        source = SourceFile(str(tmp_path / "loss.py"), (tmp_path / "loss.py").read_bytes())
+        return [f.row for f in lint(source, settings, elsewhere=Neighbours(settings))]
+
+    assert rows() == [5]
+    other.write_text("import loss\n\n\ndef get_loss(x):\n    return loss.get_loss(x)\n")
+    assert rows() == [5, 9]

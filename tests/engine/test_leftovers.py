@@ -323,3 +323,65 @@ def test_a_module_of_the_same_name_further_up_is_not_that_of_a_program_below(
     settings = Settings(select=SELECT, root=str(tmp_path))
     source = SourceFile(str(path), path.read_bytes())
     assert [one.row for one in lint(source, settings, elsewhere=Neighbours(settings))] == [5]
+
+
+NAMED = "from setuptools import setup\nsetup(name='nice-tools', packages=['core'])\n"
+
+
+@pytest.mark.parametrize(
+    ("prose", "rows"),
+    [
+        ("Run `pip install -e .` and then `python show.py`.\n", []),
+        ("conda create -n nice-tools && pip install -r requirements.txt\n", []),
+        ("We compare with nice-tools.\n", []),
+        ("pip install nice_tools\n", [5]),
+        ("    pip3 install --upgrade Nice.Tools\n", [5]),
+        ("pip install git+https://github.com/somebody/nice-tools.git\n", [5]),
+        ("[![](https://badge.fury.io/py/x.svg)](https://pypi.org/project/nice-tools/)\n", [5]),
+        ("```\nfrom core.utils import to_gpu_of_old\n```\n", [5]),
+    ],
+)
+def test_others_install_what_is_shown_to_them(tmp_path: Path, prose: str, rows: list[int]) -> None:
+    files = {"setup.py": NAMED, "core/__init__.py": "", "core/utils.py": UTILS, "README.md": prose}
+    project(tmp_path, {**files, "show.py": "from core.utils import shape\n\nprint(shape(1))\n"})
+    assert found(tmp_path / "core/utils.py") == rows
+
+
+@pytest.mark.parametrize(
+    ("place", "rows"), [("core/utils.py", []), ("utils.py", [5]), ("bare/utils.py", [5])]
+)
+def test_a_module_of_a_programs_package_that_nobody_imports_is_left_over(
+    tmp_path: Path, place: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: UTILS, "core/__init__.py": "", "show.py": "print(1)\n"})
+    assert found(tmp_path / place) == rows
+
+
+@pytest.mark.parametrize(
+    ("init", "user", "rows"),
+    [
+        ("from .net import Net\n", "getattr(import_module('core'), input())(1)", []),
+        ("from .utils import shape\n", "getattr(import_module('core'), input())(1)", [5]),
+        ("from .net import *\n", "getattr(import_module('core.utils'), input())(1)", [5]),
+        ("from .net import Net\n", "getattr(import_module('core.' + input()), 'x')(1)", [5]),
+        ("", "getattr(import_module(input()), 'encore')(1)", []),
+        ("", "import core\ncore.__dict__[input()](1)", []),
+        ("from . import utils\n", "import core\ncore.__dict__[input()](1)", [5]),
+        ("import pkgutil\nx = [import_module(name) for name in pkgutil.iter()]\n", "1", [5]),
+    ],
+)
+def test_a_text_reaches_what_the_module_that_it_names_has(
+    tmp_path: Path, init: str, user: str, rows: list[int]
+) -> None:
+    files = {"core/__init__.py": init, "core/utils.py": UTILS, "core/net.py": NET}
+    project(tmp_path, {**files, "train.py": f"{user}\n"})
+    (tmp_path / "show.py").write_text("from core.utils import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / "core/utils.py") == rows
+
+
+def test_a_namesake_that_a_function_imports_from_elsewhere_is_no_use(tmp_path: Path) -> None:
+    user = "def main():\n    from {} import to_gpu\n    to_gpu(1)\n\n\nmain()\n"
+    project(tmp_path, {"utils.py": UTILS, "train.py": user.format("others")})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": user.format("utils")})
+    assert found(tmp_path / "utils.py") == [5]

@@ -14,16 +14,21 @@ LONG = (
     "import torch\n\nDEVICE = {0}cuda{0} if torch.cuda.is_available() else {0}cpu{0}\n"
     "x = torch.zeros(3, device=DEVICE)\n"
 )
+ARGUMENT = (
+    "import torch\n\nmodel = torch.nn.Linear(3, 3).to("
+    "{0}cuda{0} if torch.cuda.is_available() else {0}cpu{0})\n"
+)
+"""A choice that has no name, and stays an expression."""
 
 
-def fixed(folder: Path, settings: dict[str, str], mark: str = '"') -> str:
+def fixed(folder: Path, settings: dict[str, str], mark: str = '"', written: str = LONG) -> str:
     """The text that a module becomes in a project with these files."""
     (folder / "lib").mkdir()
     (folder / ".git").mkdir()
     for name, text in settings.items():
         (folder / name).write_text(text)
     path = folder / "lib" / "module.py"
-    path.write_text(LONG.format(mark))
+    path.write_text(written.format(mark))
     return fix_source(SourceFile(str(path), path.read_bytes()), Settings()).text
 
 
@@ -67,12 +72,25 @@ def test_the_nearest_folder_that_says_anything_counts(tmp_path: Path) -> None:
 
 
 def test_arms_stand_as_people_write_them_where_no_formatter_is_at_work(tmp_path: Path) -> None:
-    text = fixed(tmp_path, {}, "'")
+    text = fixed(tmp_path, {}, "'", ARGUMENT)
     assert "    'cuda' if torch.cuda.is_available()\n    else 'mps' if" in text
 
 
 def test_arms_stand_as_black_puts_them_where_it_is_at_work(tmp_path: Path) -> None:
-    text = fixed(
-        tmp_path, {"pyproject.toml": "[tool.black]\nskip-string-normalization = true\n"}, "'"
-    )
+    black = {"pyproject.toml": "[tool.black]\nskip-string-normalization = true\n"}
+    text = fixed(tmp_path, black, "'", ARGUMENT)
     assert "    'cuda'\n    if torch.cuda.is_available()\n    else 'mps'\n" in text
+
+
+def test_a_choice_with_a_name_that_no_line_has_room_for_is_a_statement(tmp_path: Path) -> None:
+    assert fixed(tmp_path, {}) == (
+        "import torch\n"
+        "\n"
+        "if torch.cuda.is_available():\n"
+        '    DEVICE = "cuda"\n'
+        "elif torch.backends.mps.is_available():\n"
+        '    DEVICE = "mps"\n'
+        "else:\n"
+        '    DEVICE = "cpu"\n'
+        "x = torch.zeros(3, device=DEVICE)\n"
+    )

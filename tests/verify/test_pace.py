@@ -6,9 +6,9 @@ import re
 import threading
 
 from mpslint.verify import progress
-from mpslint.verify.pace import Pace, asked_for
+from mpslint.verify.pace import Pace, asked_for, limit
 
-from .conftest import ended, launch
+from .conftest import LIMIT, ended, launch
 
 
 def test_without_a_number_of_steps_the_program_says_where_the_end_is() -> None:
@@ -79,3 +79,19 @@ def test_a_long_run_says_that_it_goes_on() -> None:
         assert goes_on.wait(60)
     assert heard[0] == "original on cpu"
     assert re.fullmatch(r"original on cpu: \d+ s so far", heard[1])
+
+
+def test_a_port_that_was_cut_short_before_the_others_limit_gets_all_the_time_there_is() -> None:
+    cut = launch("cpu", steps=12)
+    assert Pace(0).needs_longer(cut, LIMIT + 1)
+    assert not Pace(0).needs_longer(cut, LIMIT)
+    assert not Pace(12).needs_longer(cut, LIMIT + 1)  # it came to where the others ended
+    hangs = launch("cpu", steps=0, forwards=0, losses=[], params_digest=[])
+    assert not Pace(0).needs_longer(hangs, LIMIT + 1)
+
+
+def test_a_port_gets_ten_times_what_its_original_needed_and_never_less_than_some_time() -> None:
+    assert limit(launch("cuda", ending=ended(seconds=2.0)), 300.0) == 45.0
+    assert limit(launch("cuda", ending=ended(seconds=9.0)), 300.0) == 90.0
+    assert limit(launch("cuda", ending=ended(seconds=90.0)), 300.0) == 300.0
+    assert limit(None, 300.0) == 300.0

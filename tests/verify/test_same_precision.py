@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from mpslint.verify import Request, verify
 from mpslint.verify.launch import Launch
 from mpslint.verify.rounding import Margins, Rounded
 from mpslint.verify.same_precision import agrees
@@ -46,3 +49,47 @@ def test_a_port_that_fails_without_it_does_not() -> None:
 
     failed = launch("mps", outcome="error", error={"type": "E", "message": ""})
     assert judged(PORT, failed) is None
+
+
+ORIGINAL_TEXT = """
+import torch
+from torch import nn
+
+torch.manual_seed(3)
+model = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.LayerNorm(32), nn.Linear(32, 4)).to("cuda")
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(6):
+    x, y = torch.randn(32, 8, device="cuda"), torch.randint(4, (32,), device="cuda")
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(step, loss.item())
+"""
+CHOOSES = 'DEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n'
+
+
+def test_a_port_that_takes_autocast_to_the_cpu_passes_there_and_a_wrong_one_does_not(
+    tmp_path: Path,
+) -> None:
+    """The CPU takes bfloat16 for the loss, too."""
+    right = ORIGINAL_TEXT.replace("from torch import nn\n", "from torch import nn\n" + CHOOSES)
+    right = right.replace('"cuda")', "DEVICE)").replace('"cuda",', "DEVICE,")
+    wrong = right.replace("lr=0.1", 'lr=0.1 if DEVICE == "cuda" else 0.11')
+    (tmp_path / "original.py").write_text(ORIGINAL_TEXT)
+    verdicts = {}
+    for name, text in (("right", right), ("wrong", wrong)):
+        port = tmp_path / f"{name}.py"
+        port.write_text(text)
+        report = verify(
+            Request(
+                str(port),
+                original=str(tmp_path / "original.py"),
+                devices=("cpu",),
+                negative_control=False,
+            )
+        )
+        verdicts[name] = next(run.verdict for run in report.runs if run.device == "cpu")
+    assert verdicts["right"] == "pass", report.to_text()
+    assert verdicts["wrong"] != "pass"

@@ -221,6 +221,18 @@ def test_a_script_that_the_clock_ended_counts_only_with_work_done(done: dict[str
     assert judged.verdict == ("ran" if done["forwards"] else "inconclusive")
 
 
+def test_a_run_that_the_clock_ended_before_the_originals_end_is_told_as_such() -> None:
+    """Whatever it lacks is not held against it, and what it gave so far is no pass."""
+    whole = launch("cuda", outcome="finished", steps=9, losses=[0.9, 0.8, 0.7] * 3)
+    judged = judge(launch("cpu"), whole, steps=0)
+    assert judged.verdict == "inconclusive"
+    assert judged.reason == (
+        "the time limit came after 3 optimizer steps; the original on simulated cuda made 9"
+    )
+    other = launch("cpu", losses=[0.9, 0.8, 0.1])
+    assert "by then loss 3 is 0.1, the original's 0.7" in judge(other, whole, steps=0).reason
+
+
 def test_a_timeout_beside_a_slow_original_is_inconclusive() -> None:
     endless = launch("mps", ending=ended(code=None, stopped="timeout", seconds=LIMIT))
     slow = launch("cuda", ending=ended(seconds=40.0))

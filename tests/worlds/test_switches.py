@@ -189,3 +189,22 @@ def test_a_text_that_chooses_the_device_is_refused_likewise() -> None:
             work()  # here
     """
     assert comes(text) in ("CUDA|GPUS", "CUDA|GPUS|PORTED", "CUDA?|GPUS?")
+
+
+@pytest.mark.parametrize("name", ["args", "options"])
+def test_a_switch_that_the_program_sets_below_its_test_is_so_in_what_it_calls(name: str) -> None:
+    text = f"""
+import argparse
+
+def main(args):
+    x = torch.zeros(3)
+    if args.cuda:
+        x = x.cuda()  # here
+
+if __name__ == "__main__":
+    {name} = argparse.ArgumentParser().parse_args()
+    {name}.cuda = torch.cuda.is_available()
+    main({name})
+"""
+    assert found(text, "MPS102", severity="breaks") == []
+    assert found(text, "MPS103") == [f"MPS103 {name}.cuda = torch.cuda.is_available()"]

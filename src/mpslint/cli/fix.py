@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
@@ -23,8 +24,9 @@ from mpslint.cli.usage import Usage, require_nothing_about_a_run, settle, settle
 from mpslint.model import Applicability
 from mpslint.opening import is_notebook
 from mpslint.output import shown_path
-from mpslint.output.text import count
+from mpslint.output.text import count, raised
 from mpslint.results import FileResult
+from mpslint.tally import Tally
 
 if TYPE_CHECKING:
     import argparse
@@ -118,7 +120,7 @@ def fix(options: argparse.Namespace) -> int:
         )
     if outcome is not None and outcome.report is not None and not outcome.may_write:
         _withdraw(results, work.planned)
-    fixed = sum(len(planned.result.applied) for planned in done.values())
+    fixed = _tally(done)
     code = report(options, results, texts, fixed)
     if not options.quiet and not options.unsafe_fixes:
         _say_why_not(results)
@@ -166,7 +168,10 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
     _say_why_not(left)
     if work.planned and not options.quiet:
         files = count(len(work.planned), "file")
-        print(f"Would fix {count(work.fixes, 'error')} in {files}.", file=sys.stderr)
+        fixed = _tally(work.planned)
+        along = f" ({fixed.gone} more gone along)" if fixed.gone else ""
+        print(f"Would fix {count(fixed.fixed, 'error')}{along} in {files}.", file=sys.stderr)
+        print(raised(fixed), end="", file=sys.stderr)
     elif not work.planned and not options.quiet:
         unsafe = sum(
             one.applicability is Applicability.UNSAFE for result in left for one in result.findings
@@ -176,6 +181,11 @@ def _diff(options: argparse.Namespace, work: Work) -> int:
     if any(result.error for result in work.results):
         return ERROR
     return FINDINGS if work.planned and not options.exit_zero else OK
+
+
+def _tally(planned: dict[str, Planned]) -> Tally:
+    """What became of the findings of all files that are written."""
+    return reduce(Tally.plus, (one.result.tally for one in planned.values()), Tally())
 
 
 def _as_planned(planned: Planned) -> FileResult:

@@ -48,10 +48,6 @@ class Work(NamedTuple):
         except MpslintError:
             return []
 
-    @property
-    def fixes(self) -> int:
-        return sum(len(planned.result.applied) for planned in self.planned.values())
-
 
 def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None = None) -> Work:
     """Fixes the files that are named, together, but for what is `rejected` in each."""

@@ -9,6 +9,7 @@ from mpslint.cli import ERROR, FINDINGS, OK, complain
 from mpslint.cli.options import style, warn
 from mpslint.errors import MpslintError, reason_of
 from mpslint.output import FOR_PEOPLE
+from mpslint.tally import Tally
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from mpslint.output import Style
     from mpslint.results import FileResult
+
+_NOTHING = Tally()
 
 
 class CannotReport(MpslintError):
@@ -32,7 +35,7 @@ def report(
     options: argparse.Namespace,
     results: Sequence[FileResult],
     texts: dict[str, str],
-    fixed: int = 0,
+    fixed: Tally = _NOTHING,
 ) -> int:
     """Print the results; `texts` holds what formats show where it is not what lies on disk."""
     look = style(options, _reader(texts))
@@ -64,7 +67,7 @@ def _reader(texts: dict[str, str]) -> Callable[[str], str]:
 
 
 def _report(
-    options: argparse.Namespace, results: Sequence[FileResult], look: Style, fixed: int
+    options: argparse.Namespace, results: Sequence[FileResult], look: Style, fixed: Tally
 ) -> str:
     shown = options.output_format in FOR_PEOPLE
     if options.statistics and shown:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability
 from mpslint.output.cells import cells, wrapped
 from mpslint.printable import printable
+from mpslint.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +31,7 @@ _SCANT = 16
 """Behind a path a message begins with at least so many columns, or on the next line."""
 _NARROW = 40
 """A terminal of fewer columns is written to as if it had so many."""
+_NOTHING = Tally()
 
 
 def paint(text: str, color: str, style: Style) -> str:
@@ -76,23 +78,39 @@ def entry(lead: str, painted: str, finding: Finding, style: Style, indent: int) 
     yield from (" " * indent + part for part in rest)
 
 
-def summary(results: Sequence[FileResult], style: Style, fixed: int = 0) -> str:
+def summary(results: Sequence[FileResult], style: Style, fixed: Tally = _NOTHING) -> str:
     """The closing lines: how many findings, and how many of them a fix would take away."""
     findings = [finding for result in results for finding in result.findings]
+    first = _found(len(findings), fixed)
     if not findings:
-        if fixed:
-            return f"Found {count(fixed, 'error')} ({fixed} fixed, 0 remaining).\n"
+        if fixed != _NOTHING:
+            return first
         if any(result.error for result in results):
             return ""
         return "All checks passed!\n"
     safe = sum(fixable(finding, style) for finding in findings)
     unsafe = sum(finding.applicability is Applicability.UNSAFE for finding in findings)
-    if fixed:
-        total = len(findings) + fixed
-        first = f"Found {count(total, 'error')} ({fixed} fixed, {len(findings)} remaining)."
-    else:
-        first = f"Found {count(len(findings), 'error')}."
-    return f"{first}\n{_offer(safe, 0 if style.unsafe else unsafe, style)}"
+    return f"{first}{_offer(safe, 0 if style.unsafe else unsafe, style)}"
+
+
+def _found(left: int, fixed: Tally) -> str:
+    """How much was found in the texts as they were, and what became of it."""
+    if fixed == _NOTHING:
+        return f"Found {count(left, 'error')}.\n"
+    remaining = left - fixed.raised_left
+    total = count(fixed.fixed + fixed.gone + remaining, "error")
+    along = f"{fixed.gone} gone along, " if fixed.gone else ""
+    first = f"Found {total} ({fixed.fixed} fixed, {along}{remaining} remaining).\n"
+    return first + raised(fixed)
+
+
+def raised(fixed: Tally) -> str:
+    """What could not be seen before something was fixed: a line of its own, where there is some."""
+    total = fixed.raised_fixed + fixed.raised_left
+    if not total:
+        return ""
+    rest = f"{fixed.raised_fixed} fixed, {fixed.raised_left} remaining"
+    return f"Fixes brought up {total} more ({rest}).\n"
 
 
 def _offer(fixes: int, hidden: int, style: Style) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
+from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.refusal import opened_refusals
@@ -175,7 +176,12 @@ def _expression(
     else:
         pieces = [source.segment(chain.cuda_arm), _cuda_test(context, chain, torch)]
     parts = [pieces[0], f"if {pieces[1]}", f"else {mps}", f"if {test}", f"else {cpu}"]
-    return (replace_span(source, start, end, arms_laid_out(context, node, parts)),)
+    laid_out = arms_laid_out(context, node, parts)
+    if source.newline in laid_out:
+        edit = flat(context, node, [(pieces[0], pieces[1]), (mps, test), (cpu, "")])
+        if edit is not None:
+            return (edit,)
+    return (replace_span(source, start, end, laid_out),)
 
 
 def _before_cpu_arm(context: Context, chain: Chain, mps: str, test: str) -> tuple[Edit, ...] | None:

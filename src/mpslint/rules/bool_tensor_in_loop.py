@@ -3,7 +3,8 @@
 ## What it does
 Flags `if`, `while`, `assert`, `and`, `or`, `not`, conditional expressions and `bool()` whose truth
 is that of a tensor on a device, at every step of a loop that trains: comparisons of tensors,
-`.any()`, `.all()`, `torch.isnan(loss)`, `torch.allclose(...)`.
+`.any()`, `.all()`, `torch.isnan(loss)`, `torch.allclose(...)`. In the forward passes of modules, in
+what they call as well: assertions of this kind, and checks that all numbers are finite.
 
 ## Why is this bad?
 Python must know the value to go on, so it waits for the device.
@@ -49,9 +50,10 @@ from mpslint.semantics.steps import (
     training,
     trains_on_device,
 )
+from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value_syntax import last_name
 
-_READING_FUNCTIONS = ("torch.allclose",)
+_READING_FUNCTIONS = ("torch.allclose", "torch.equal")
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
@@ -61,10 +63,11 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     "bool-tensor-in-loop",
     severity=Severity.SLOW,
     triggers=(b"if ", b"assert", b"while"),
-    also=TRAINING_WORDS,
+    also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    yield from _in_forward_passes(context, rule)
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_decisions(context))):
@@ -75,6 +78,37 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             f"Python waits for this value {at_each(context, turns)}",
             confidence=_needless(context, node),
             labels=(that_trains(context, turns), *also_waiting(context, steps)),
+        )
+
+
+def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Checks of tensors in forward passes, which decide nothing of what is computed."""
+    found = []
+    for node, test in _tests(context):
+        around = context.index.function(test)
+        if around is None or isinstance(node, ast.IfExp):
+            continue
+        for operand in _operands(test):
+            if _needless(context, operand) is not Confidence.CERTAIN:
+                continue
+            if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
+                continue
+            # Who runs it may be told by other files, and is asked last.
+            if training(context, operand, calls=0) is not None or only_tests_run(context, test):
+                continue
+            function = context.passes.around(operand)
+            if function is not None:
+                found.append(Step(operand, operand, function))
+    for steps in first_of_runs(context, found):
+        node, _, turns = steps[0]
+        yield context.finding(
+            rule,
+            node,
+            "Python waits for this value in every forward pass",
+            labels=(
+                context.label(turns, "this runs in every forward pass"),
+                *also_waiting(context, steps),
+            ),
         )
 
 

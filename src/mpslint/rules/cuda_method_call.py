@@ -70,6 +70,7 @@ _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) wor
 _CAUGHT = ".cuda() raises where there is no CUDA; that is caught, and a Mac's GPU is never used"
 _UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
 _ENDED = "a Mac's GPU is never used: {} ends a run without CUDA before this"
+_LEFT = "left to DataParallel"
 _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it is"
 
 
@@ -134,10 +135,9 @@ def _left_beside(context: Context, move: ast.Call) -> tuple[Label, ...]:
     another part as the loader made it: `DataParallel` takes it to CUDA, and nothing to MPS."""
     if WRAPPING not in context.source.data:
         return ()
-    left = cast(
-        "list[ast.Call]",
-        context.memo.setdefault("left to DataParallel", list(left_to_wrapper(context.tree))),
-    )
+    if _LEFT not in context.memo:
+        context.memo[_LEFT] = list(left_to_wrapper(context.tree))
+    left = cast("list[ast.Call]", context.memo[_LEFT])
     loop = context.index.enclosing(move, ast.For)
     found = [call for call in left if context.index.enclosing(call, ast.For) is loop]
     if not found or loop is None:

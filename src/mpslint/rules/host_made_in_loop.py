@@ -4,7 +4,7 @@
 Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
 alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
 also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
-what that calls in the same file, and at every step of a loop that trains. So is
+what that calls in the project, and at every step of a loop that trains. So is
 `torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`. Several
 of them with no device work between them are reported once, at the first, with the places of the
 others.
@@ -76,7 +76,7 @@ _OF_VALUES = ("tensor", "as_tensor")
     "host-made-in-loop",
     severity=Severity.SLOW,
     triggers=(b".to(", b".type_as(", b".copy_(", b"tensor("),
-    also=((b"def forward", b"backward", b".step"),),
+    also=((b"def ", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:

@@ -4,12 +4,14 @@
 Flags `.item()` and `float(t)` of a tensor on a device at every step of training: the loss that is
 printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
 function that trains without a loop (`update`, a callback of an engine), with the functions of the
-file that it calls by name or by way of `self`. What `backward()` is called on is a tensor, wherever
+file that it calls by name or by way of `self`; so is an arm that trains one of several networks
+every few turns (`if step % n_critic == 0:`), and what a test of the step guards whose interval is 1
+unless somebody asks for more. What `backward()` is called on is a tensor, wherever
 it comes from, in a file that uses a device itself. Several reads with no device work between them
 are reported once, at the first, with the places of the others. So are the reads that no method
 tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a
 list, the size or the fill value of a factory, `torch.tensor([t, ...])`. A loop that each forward
-pass of a module runs, in its `forward` or in what that calls in the same file, counts like one that
+pass of a module runs, in its `forward` or in what that calls in the project, counts like one that
 trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
 for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >
 0`, `if t[i] in ends`), where one copy before it would do, also where a caller in the file hands the

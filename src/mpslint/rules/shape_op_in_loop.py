@@ -1,12 +1,14 @@
 """An operation whose output size depends on data makes the host wait for it at every step.
 
 ## What it does
-Flags `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`, `unique`, reads through a
-mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot` without a number of classes, on
-device tensors at every step of a loop that trains.
+Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`), or to
+be summed up (`loss[mask].mean()`), at every step of a loop that trains and in every forward pass.
 
-Opt-in: such operations are often the point of the program, and a rewrite that keeps the shapes
-fixed is not always possible or faster.
+Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
+`unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`
+without a number of classes, on device tensors at every step of a loop that trains. Such operations
+are often the point of the program, and a rewrite that keeps the shapes fixed is not always possible
+or faster.
 
 ## Why is this bad?
 The host must know how large the result is before it can go on, so it waits for the device.
@@ -14,10 +16,12 @@ The host must know how large the result is before it can go on, so it waits for 
 ## Example
 ```python
 kept = x[mask].sum()
+distance[closer] = found[closer]
 ```
 Use instead:
 ```python
-kept = (x * mask).sum()
+kept = torch.where(mask, x, 0).sum()
+distance = torch.where(closer, found, distance)
 ```
 
 ## What is not flagged
@@ -37,15 +41,20 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.masks import needless_selections
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    Turns,
+    also_waiting,
     at_each,
+    first_of_runs,
     is_device_tensor,
     that_trains,
     training,
     trains_on_device,
 )
+from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -57,13 +66,30 @@ _ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive
     "shape-op-in-loop",
     severity=Severity.SLOW,
     triggers=(b"nonzero", b"argwhere", b"where", b"masked_select", b"unique", b"[", b"one_hot"),
-    also=TRAINING_WORDS,
-    default=False,
+    also=((*TRAINING_WORDS[0], b"def "),),
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    told = set()
+    for steps, instead in _needless(context):
+        told |= {step.node for step in steps}
+        turns = steps[0].turns
+        in_forward = context.passes.around(steps[0].node) is not None
+        yield context.finding(
+            rule,
+            steps[0].node,
+            "waits for the size of what the mask selects,"
+            f" {_when(context, turns, in_forward=in_forward)}: {instead}",
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, steps),
+            ),
+        )
     if not trains_on_device(context):
         return
     for step in _sized_by_data(context):
+        if step.node in told:
+            continue
         yield context.finding(
             rule,
             step.node.func if isinstance(step.node, ast.Call) else step.node,
@@ -71,6 +97,29 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             confidence=Confidence.INFERRED,
             labels=(that_trains(context, step.turns),),
         )
+
+
+def _when(context: Context, turns: Turns, *, in_forward: bool) -> str:
+    return "in every forward pass" if in_forward else at_each(context, turns)
+
+
+def _needless(context: Context) -> Iterator[tuple[list[Step], str]]:
+    """Runs of selections that could do without a size, with what does, in what trains or runs in
+    forward passes."""
+    found: dict[ast.expr, tuple[Step, str]] = {}
+
+    def turns(node: ast.AST) -> Turns | None:
+        return context.passes.around(node) or training(context, node)
+
+    for one in needless_selections(context, lambda node: turns(node) is not None):
+        around = turns(one.node)
+        if around is None or only_tests_run(context, one.node):
+            continue
+        if context.passes.around(one.node) is None and not is_device_tensor(context, one.mask):
+            continue
+        found[one.node] = Step(one.node, one.mask, around), one.instead
+    for steps in first_of_runs(context, [step for step, _ in found.values()]):
+        yield steps, found[steps[0].node][1]
 
 
 def _sized_by_data(context: Context) -> Iterator[Step]:

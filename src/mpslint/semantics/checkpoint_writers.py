@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from mpslint.semantics.numbered_files import numbered_place
 from mpslint.semantics.order import precedes
 from mpslint.semantics.value import Kind
 from mpslint.semantics.written_by_helpers import written_by_helpers
@@ -31,8 +32,9 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
     if source is not None and _best_of_fit(context, source, call):
         return True
     place = _place(context, source) if source is not None else None
+    numbered = numbered_place(source) if source is not None else None
     for writer, target in _writers(context):
-        if _place(context, target) != place:
+        if _place(context, target) != place and (numbered or "") != numbered_place(target):
             continue
         owner = context.index.function(writer)
         steps = [writer] if owner is None else [writer, *context.index.calls.get(owner.name, ())]

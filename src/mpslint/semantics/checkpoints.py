@@ -64,6 +64,8 @@ def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
     other arm reads the same file onto the CPU: that arm is for who has no CUDA."""
     source = source_of(call)
     place = ast.unparse(source) if source is not None else ""
+    if _after_the_cpu_failed(context, call, place):
+        return True
     return any(
         isinstance(test, ast.If | ast.IfExp)
         and _is_onto_cpu(other)
@@ -74,6 +76,20 @@ def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:
         for other in context.calls_of("torch.load")
         if other is not call
         for test in context.index.ancestors(call)
+    )
+
+
+def _after_the_cpu_failed(context: Context, call: ast.Call, place: str) -> bool:
+    """Whether it stands in a handler of what a read of the same file onto the CPU may raise: what
+    CUDA has saved, that has read."""
+    handler = context.index.enclosing(call, ast.ExceptHandler)
+    attempt = context.index.parents[handler] if handler is not None else None
+    return isinstance(attempt, ast.Try) and any(
+        any(context.index.within(other, item) for item in attempt.body)
+        and _is_onto_cpu(other)
+        and (given := source_of(other)) is not None
+        and ast.unparse(given) == place
+        for other in context.calls_of("torch.load")
     )
 
 

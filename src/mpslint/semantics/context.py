@@ -127,7 +127,9 @@ class Context:
 
     @cached_property
     def passes(self) -> ForwardPasses:
-        return ForwardPasses(self.index, self.names, self.flow, self.values, self.loops)
+        return ForwardPasses(
+            self.index, self.names, self.flow, self.values, self.loops, self.imported
+        )
 
     @cached_property
     def batches(self) -> Batches:

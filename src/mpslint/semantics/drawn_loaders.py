@@ -104,6 +104,9 @@ class DrawnLoaders:
                 return
             for place in self._program.calls_of.get(function, ()):
                 assert isinstance(place.node, ast.Call)
+                if binding.node is function.args.vararg:
+                    yield from self._all(place.context, place.node.args, depth)
+                    continue
                 given = argument(context, place.node, function, binding.node)
                 if given is not None:
                     yield from self._made(place.context, given, depth)

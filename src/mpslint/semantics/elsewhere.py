@@ -30,6 +30,10 @@ _BASES = 4
 _DEVICES = (Kind.DEVICE, Kind.DEVICE_STRING)
 
 
+ANYTHING = "*"
+"""The name that stands for all that a module defines."""
+
+
 class Definition(NamedTuple):
     """Where a name of another module gets its value, and that module's meaning."""
 
@@ -101,7 +105,12 @@ class Elsewhere(Protocol):
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
-        of the module `name` that this defines, or the `method` of a class of that name."""
+        of the module `name` that this defines, or the `method` of a class of that name; of
+        `ANYTHING`, whether somebody who is not seen may."""
+
+    def runs_in_forward(self, path: str, name: str) -> bool:
+        """Whether a forward pass of another file of the project calls the function `name` of the
+        file at `path`."""
 
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable

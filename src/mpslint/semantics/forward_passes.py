@@ -1,4 +1,5 @@
-"""What runs in a forward pass of a module: its `forward`, and what that calls in this file.
+"""What runs in a forward pass of a module: its `forward`, what that calls in this file, and what a
+`forward` of another file of the project calls of this one.
 
 A forward pass is a part of every step of training and of every prediction, whoever writes the
 loop around it. So a loop that stands in one is as hot as a training loop, in a file that trains
@@ -13,6 +14,7 @@ from functools import cached_property
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
+from mpslint.semantics.imported import Imported
 from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index, walk
 from mpslint.semantics.loops import Loop, Loops
 from mpslint.semantics.names import Names
@@ -29,8 +31,17 @@ _HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG, Kind
 
 class ForwardPasses:
     def __init__(
-        self, index: Index, names: Names, flow: Flow, values: Values, loops: Loops
+        self,
+        index: Index,
+        names: Names,
+        flow: Flow,
+        values: Values,
+        loops: Loops,
+        told: Imported | None = None,
     ) -> None:
+        """`told` tells what the files of the project that use this one run in forward passes."""
+        self._told = told
+        self._known: dict[FunctionNode, bool] = {}
         self._index = index
         self._names = names
         self._flow = flow
@@ -42,20 +53,38 @@ class ForwardPasses:
         pass runs every turn of it with gradients."""
         loop = self._loops.innermost(node)
         function = self._index.function(node)
-        if loop is None or function is None or function not in self._reached:
+        if loop is None or function is None:
             return None
         if self._loops.without_gradients(node) or self._is_aside(node, function):
             return None
-        if not self._loops.every_step(node, loop):
+        if not self._loops.every_step(node, loop) or not self._runs(function):
             return None
         return loop, function
 
     def around(self, node: ast.AST) -> FunctionNode | None:
         """The function around `node`, where each forward pass runs it and comes to `node`."""
         function = self._index.function(node)
-        if function is None or function not in self._reached or self._is_aside(node, function):
+        if function is None or self._is_aside(node, function):
             return None
-        return function if self._loops.every_step(node, function) else None
+        runs = self._loops.every_step(node, function) and self._runs(function)
+        return function if runs else None
+
+    def _runs(self, function: FunctionNode) -> bool:
+        """Whether a forward pass runs `function`: one of this file, or one of another that calls it
+        or what calls it here."""
+        if function in self._reached:
+            return True
+        if self._told is None or not isinstance(self._index.parents[function], ast.Module):
+            return False
+        if function not in self._known:
+            self._known[function] = False  # It may call itself.
+            self._known[function] = self._told.runs_in_forward(function.name) or any(
+                caller is not None and self._runs(caller)
+                for call in self._index.calls.get(function.name, ())
+                if function in self._functions(call)
+                for caller in (self._index.function(call),)
+            )
+        return self._known[function]
 
     def is_read_back(self, node: ast.expr, loop: Loop, function: FunctionNode) -> bool:
         """Whether the tensor `node` may lie on the module's device, as far as this file knows: it
@@ -177,7 +206,7 @@ class ForwardPasses:
         self, function: FunctionNode, parameters: list[str], name: str
     ) -> Iterator[ast.expr]:
         """What the calls in this file hand to the parameter `name`."""
-        for call in self._reached[function]:
+        for call in self._reached.get(function, ()):
             at = parameters.index(name)
             if isinstance(call.func, ast.Attribute) and parameters[0] == "self":
                 at -= 1

@@ -95,6 +95,40 @@ def _is_table(context: Context, node: ast.expr, depth: int) -> bool:
     """Whether `node` is a name for what a call on tensors of a device, or of a model, returns."""
     if not isinstance(node, ast.Name):
         return False
-    return is_device_tensor(context, node) or (
-        bool(depth) and comes_from_device_work(context, node, depth)
+    return (
+        is_device_tensor(context, node)
+        or (bool(depth) and comes_from_device_work(context, node, depth))
+        or _gives_a_loss(context, node)
+    )
+
+
+def _gives_a_loss(context: Context, table: ast.Name) -> bool:
+    """Whether what a table holds under some name goes back through the graph: what it holds beside
+    that are losses, too."""
+    if not context.placement.file_uses_devices:
+        return False
+    scope = context.names.owner(table.id, table)
+    for use in context.index.names.get(table.id, ()):
+        item = context.index.parents[use]
+        given = context.index.parents[item]
+        if (
+            isinstance(item, ast.Subscript)
+            and isinstance(given, ast.Assign)
+            and given.value is item
+            and isinstance(given.targets[0], ast.Name)
+            and context.names.owner(table.id, use) is scope
+            and any(
+                _goes_back(context, one, given) for one in context.index.calls.get("backward", ())
+            )
+        ):
+            return True
+    return False
+
+
+def _goes_back(context: Context, call: ast.Call, given: ast.Assign) -> bool:
+    loss = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        isinstance(loss, ast.Name)
+        and not call.args
+        and any(binding.node is given for binding in context.flow.reaching(loss))
     )

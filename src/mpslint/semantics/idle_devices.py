@@ -1,4 +1,4 @@
-"""Devices that a module chooses under a name which nobody reads: they place nothing.
+"""Devices and tensor types that are chosen under a name which nobody reads: they place nothing.
 
 `device = torch.device("cuda" if torch.cuda.is_available() else "cpu")` is copied from file to file;
 where the module itself never reads the name, and no other file of the project takes it from there,
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
+from mpslint.semantics.leftovers import has_own_methods
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -25,10 +26,10 @@ def is_idle_device(context: Context, row: int) -> bool:
     """Whether a line of the module itself only chooses a device that nobody reads."""
     if context.elsewhere is None or is_notebook(context.source.path):
         return False
-    statement = next(
-        (item for item in context.tree.body if item.lineno <= row <= (item.end_lineno or 0)), None
-    )
-    if statement is None or isinstance(statement, _SCOPE):
+    statement = context.index.standing_at(row, context.tree)
+    if isinstance(statement, _SCOPE):
+        return _is_idle_attribute(context, row)
+    if statement is None:
         return False
     known = context.memo.setdefault("idle devices", {})
     assert isinstance(known, dict)
@@ -44,7 +45,7 @@ def _is_idle(context: Context, statement: ast.stmt) -> bool:
         return False
     (name,) = names
     if name is None or any(
-        not isinstance(use.ctx, ast.Store) or context.index.function(use) is not None
+        not isinstance(use.ctx, ast.Store | ast.Load) or not _is_in_idle(context, statement, use)
         for use in context.index.names.get(name, ())
     ):
         return False
@@ -52,6 +53,41 @@ def _is_idle(context: Context, statement: ast.stmt) -> bool:
         return False
     assert context.elsewhere is not None
     return not context.elsewhere.takes(context.source.path, name)
+
+
+def _is_in_idle(context: Context, statement: ast.stmt, use: ast.Name) -> bool:
+    """Whether a name is bound by the module itself, or read for another that nobody reads."""
+    if context.index.function(use) is not None:
+        return False
+    if isinstance(use.ctx, ast.Store):
+        return True
+    return use.lineno > (statement.end_lineno or 0) and is_idle_device(context, use.lineno)
+
+
+def _is_idle_attribute(context: Context, row: int) -> bool:
+    """Whether a line puts a choice into an attribute of `self` that nobody in the project reads."""
+    assert context.elsewhere is not None
+    for statement in context.index.of(ast.Assign):
+        if not statement.lineno <= row <= (statement.end_lineno or 0):
+            continue
+        target = statement.targets[0]
+        owner = context.index.enclosing(statement, ast.ClassDef)
+        return (
+            len(statement.targets) == 1
+            and owner is not None
+            and isinstance(target, ast.Attribute)
+            and isinstance(target.value, ast.Name)
+            and target.value.id == "self"
+            and _only_chooses(context, statement.value)
+            and has_own_methods(context, owner, target.attr)
+            and all(
+                isinstance(use.ctx, ast.Store)
+                for use in context.index.attributes.get(target.attr, ())
+            )
+            and not any(text.value == target.attr for text in context.index.strings)
+            and not context.elsewhere.uses(context.source.path, target.attr, method=True)
+        )
+    return False
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr | None]]:

@@ -44,6 +44,9 @@ class Imported:
     def entered(self, name: str) -> Facts:
         return self._elsewhere.entered(self._path, name) - {NOBODY}
 
+    def runs_in_forward(self, name: str) -> bool:
+        return self._elsewhere.runs_in_forward(self._path, name)
+
     def device(self, qualified: str | None, *, called: bool) -> Value | None:
         if not _may_be_ours(qualified):
             return None

@@ -7,6 +7,7 @@ may cost, so the walk is a stack over precomputed field names, without operators
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from typing import Any, TypeVar
@@ -142,6 +143,7 @@ class Index:
     """Parents of all nodes and buckets of those that matter, in source order."""
 
     __slots__ = (
+        "_first_rows",
         "_places",
         "_spelled",
         "attributes",
@@ -175,6 +177,7 @@ class Index:
         """String constants, without docstrings and other bare strings."""
         self._spelled: dict[str, list[ast.Constant]] | None = None
         self._places: dict[ast.AST, tuple[list[ast.stmt], int]] = {}
+        self._first_rows: dict[ast.AST, list[int]] = {}
         if known is None:
             self._walk(tree)
         else:
@@ -320,6 +323,19 @@ class Index:
         if found is None:
             raise LookupError(f"{statement!r} is in no block")
         return found[0]
+
+    def standing_at(self, row: int, owner: ast.Module | ast.ClassDef) -> ast.stmt | None:
+        """The first statement of a module or class that a row belongs to, without decorators."""
+        body = owner.body
+        rows = self._first_rows.get(owner)
+        if rows is None:
+            rows = self._first_rows[owner] = [statement.lineno for statement in body]
+        found = None
+        for at in range(bisect_right(rows, row) - 1, -1, -1):
+            if (body[at].end_lineno or 0) < row:
+                break
+            found = body[at]
+        return found
 
     def place(self, statement: ast.AST) -> tuple[list[ast.stmt], int] | None:
         """The list of statements that `statement` stands in, and where; None where in none. Each

@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.elsewhere import Given
+from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -89,16 +89,15 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
 
 def _around(context: Context, row: int) -> Iterator[_Defined]:
     """The class and the method, or the function of the module, that a line stands in."""
-    body: list[ast.stmt] = context.tree.body
     owner: ast.ClassDef | None = None
     while True:
-        found = next((item for item in body if item.lineno <= row <= (item.end_lineno or 0)), None)
+        found = context.index.standing_at(row, owner or context.tree)
         if isinstance(found, FUNCTIONS):
             yield _Defined(found, owner)
         if not isinstance(found, ast.ClassDef) or owner is not None:
             return
         yield _Defined(found, None)
-        owner, body = found, found.body
+        owner = found
 
 
 def _is_unused(context: Context, defined: _Defined) -> bool:
@@ -110,7 +109,7 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
         return False
     if isinstance(node, ast.ClassDef) and not _has_plain_bases(context, node):
         return False
-    if owner is not None and not _calls_no_other(context, owner, node.name):
+    if owner is not None and not has_own_methods(context, owner, node.name):
         return False
     if _takes_by_text(context) or _is_mentioned(context, defined):
         return False
@@ -122,8 +121,11 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
 
 def _is_left_among_used(context: Context, defined: _Defined) -> bool:
     """Whether something else of the file is used: its class, or another function. A file of which
-    nothing is used is new, or for somebody who is not in the project."""
+    nothing is used is new, or for somebody who is not seen; one of a package is neither."""
     node, owner = defined
+    assert context.elsewhere is not None
+    if not context.elsewhere.uses(context.source.path, ANYTHING, method=False):
+        return True
     others = [owner] if owner is not None else context.tree.body
     return any(
         _is_reached(context, other, {node})
@@ -166,8 +168,8 @@ def _is_plain(context: Context, node: FunctionNode | ast.ClassDef) -> bool:
     )
 
 
-def _calls_no_other(context: Context, owner: ast.ClassDef, name: str) -> bool:
-    """Whether the bases of a class call no method of this name: they are known to call none."""
+def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
+    """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
     for base in owner.bases:
         qualified = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
         if qualified not in _BASES or (qualified == "torch.nn.Module" and name in _HOOKS):

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.value_syntax import last_name
+
+if TYPE_CHECKING:
+    from mpslint.semantics.flow import Flow
 
 
 def counted_up(item: ast.stmt, counters: Container[str]) -> str | None:
@@ -19,6 +25,35 @@ def counted_up(item: ast.stmt, counters: Container[str]) -> str | None:
         return None
     sure = sure and isinstance(one, ast.Constant) and one.value == 1 and isinstance(op, ast.Add)
     return target.id if sure and isinstance(target, ast.Name) else None
+
+
+def counted_by(loop: ast.For | ast.AsyncFor | ast.While, flow: Flow) -> frozenset[str]:
+    """Names that hold the number of the turn of `loop`."""
+    found: set[str] = set()
+    if isinstance(loop, ast.For):
+        target = loop.target
+        name = _counting(loop.iter, flow)
+        if name == "range" and isinstance(target, ast.Name):
+            found.add(target.id)
+        elif name == "enumerate" and isinstance(target, ast.Tuple):
+            found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
+    found |= {name for item in loop.body if (name := counted_up(item, found))}
+    return frozenset(found)
+
+
+def _counting(node: ast.expr, flow: Flow) -> str | None:
+    """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""
+    if isinstance(node, ast.Name):
+        made = [binding.value for binding in flow.reaching(node)]
+        node = made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else node
+    name = last_name(node.func) if isinstance(node, ast.Call) else None
+    if name == "trange":
+        return "range"
+    if name in ("range", "enumerate"):
+        return name
+    if name is not None and isinstance(node, ast.Call) and node.args:
+        return _counting(node.args[0], flow)
+    return None
 
 
 def mode(test: ast.expr) -> tuple[str, object] | None:

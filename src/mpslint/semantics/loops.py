@@ -14,23 +14,15 @@ from collections.abc import Iterator
 from mpslint.facts.priors import matches
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
-from mpslint.semantics.loop_tests import (
-    answers,
-    counted_up,
-    deciding_names,
-    holds_once,
-    mode,
-    warms_up,
-)
+from mpslint.semantics.intervals import is_part_of_training
+from mpslint.semantics.loop_tests import holds_once, mode, warms_up
+from mpslint.semantics.rare_tests import RareTests
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
-_NAMES_FOLLOWED = 2
-"""`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
-
 _CALLS_OF_A_WAIT = 4
 """`if torch.cuda.is_available(): torch.cuda.synchronize(device)`, and the same for MPS."""
 
@@ -50,9 +42,11 @@ class Loops:
         self._flow = flow
         self._kinds: dict[ast.AST, LoopKind] = {}
         self._calls: dict[Loop | FunctionNode, list[ast.Call]] | None = None
-        self._counted: dict[Loop, frozenset[str]] = {}
+        self._rare = RareTests(index, flow)
         self._waits: dict[Loop | FunctionNode, bool] = {}
         self._skipped: dict[Loop | FunctionNode, frozenset[ast.stmt]] = {}
+        self._every: dict[tuple[ast.stmt, Loop | FunctionNode], bool] = {}
+        self._steps: dict[FunctionNode | Loop, bool] = {}
 
     def kind(self, loop: Loop) -> LoopKind:
         known = self._kinds.get(loop)
@@ -83,38 +77,75 @@ class Loops:
             return None
         return loop
 
-    def is_step(self, function: FunctionNode) -> bool:
-        """Whether a call of `function` is one step of training: it goes back through the graph and
-        lets an optimizer step, neither of them in a loop."""
-        calls = [call for call in self._own_calls(function) if self._trains(call)]
-        return {call.func.attr for call in calls} >= {"backward", "step"}  # type: ignore[attr-defined]
+    def is_step(self, function: FunctionNode | Loop) -> bool:
+        """Whether a call of `function`, or a turn of a loop, is one step of training: it goes back
+        through the graph and lets an optimizer step, neither of them in a loop in it."""
+        known = self._steps.get(function)
+        if known is None:
+            calls = [call for call in self._own_calls(function) if self._trains(call)]
+            named = {call.func.attr for call in calls}  # type: ignore[attr-defined]
+            known = self._steps[function] = named >= {"backward", "step"}
+        return known
 
     def every_step(self, node: ast.AST, loop: Loop | FunctionNode) -> bool:
         """Whether `node` runs at every turn of `loop`, or at every call of that function: under no
         step, rank or verbosity test."""
-        child = node
-        for parent in self._index.ancestors(node):
-            if parent is loop:
-                break
-            if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-                if self._rare(parent.test) or warms_up(parent.test):
-                    return False
-                if self._in_another_mode(parent, child, loop):
-                    return False
-                body = parent.body if isinstance(parent.body, list) else []
-                if child in body and holds_once(parent.test, body):
-                    return False
-                if any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body):
-                    return False
-            if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
-                # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
-                before = parent.values[: next(i for i, v in enumerate(parent.values) if v is child)]
-                if any(self._rare(value) for value in before):
-                    return False
-            if isinstance(parent, ast.ExceptHandler):
+        child, parents = node, self._index.parents
+        while not isinstance(child, ast.stmt):
+            parent = parents[child]
+            if parent is loop:  # in the test of a `while`
+                return True
+            if self._is_seldom(parent, child, loop):
                 return False
             child = parent
-        return not self._after_skip(node, loop)
+        # What stands in one statement shares the rest of the way.
+        known = self._every.get((child, loop))
+        if known is None:
+            known = self._every[child, loop] = self._runs_every_step(child, loop)
+        return known
+
+    def _runs_every_step(self, statement: ast.stmt, loop: Loop | FunctionNode) -> bool:
+        child: ast.AST = statement
+        for parent in self._index.ancestors(statement):
+            if parent is loop:
+                break
+            if self._is_seldom(parent, child, loop):
+                return False
+            child = parent
+        return not self._after_skip(statement, loop)
+
+    def _is_seldom(self, parent: ast.AST, child: ast.AST, loop: Loop | FunctionNode) -> bool:
+        """Whether `parent` comes to `child` at some of the turns alone."""
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            if self._rare.holds(parent.test) or warms_up(parent.test):
+                if not self._decides_training(parent, child):
+                    return True
+            if self._in_another_mode(parent, child, loop):
+                return True
+            body = parent.body if isinstance(parent.body, list) else []
+            if child in body and holds_once(parent.test, body):
+                return True
+            return any(isinstance(s, ast.Break | ast.Return | ast.Raise) for s in body)
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+            # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
+            before = parent.values[: next(i for i, v in enumerate(parent.values) if v is child)]
+            return any(self._rare.holds(value) for value in before)
+        return isinstance(parent, ast.ExceptHandler)
+
+    def _decides_training(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether the arm around `child` is a step of training itself, which a test decides about:
+        `if step % n_critic == 0:`, and the loss of the generator goes back there."""
+        if not isinstance(branch, ast.If) or not is_part_of_training(self._index, branch.test):
+            return False
+        arm = branch.body if child in branch.body else branch.orelse
+        loop = self.innermost(branch)
+        return any(
+            self._goes_back(call) and self._index.block(self._index.statement(call)) is arm
+            for call in (self._own_calls(loop) if loop is not None else ())
+        )
+
+    def _goes_back(self, call: ast.Call) -> bool:
+        return isinstance(call.func, ast.Attribute) and call.func.attr == "backward"
 
     def _in_another_mode(
         self, branch: ast.If | ast.IfExp, child: ast.AST, loop: Loop | FunctionNode
@@ -203,75 +234,9 @@ class Loops:
     def _skips(self, item: ast.stmt) -> bool:
         return (
             isinstance(item, ast.If)
-            and self._rare(item.test)
+            and self._rare.holds(item.test)
             and any(isinstance(s, ast.Continue | ast.Return) for s in item.body)
         )
-
-    def _rare(self, test: ast.expr, depth: int = _NAMES_FOLLOWED) -> bool:
-        """Whether `test` holds at some steps only: by what stands in it, or in what the names that
-        decide it were given (`is_log_step = step % 50 == 0`)."""
-        if depth and any(
-            binding.kind == "assign"
-            and answers(binding.value)
-            and self._rare(binding.value, depth - 1)  # type: ignore[arg-type]
-            for name in deciding_names(test)
-            for binding in self._flow.reaching(name)
-        ):
-            return True
-        counters = self._counters(test)
-        for item in ast.walk(test):
-            if isinstance(item, ast.Call):
-                # `if divisible_by(step, every)`: what is asked of the number of the turn.
-                if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
-                    return True
-            if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
-                return True
-            if isinstance(item, ast.Name | ast.Attribute):
-                word = item.id if isinstance(item, ast.Name) else item.attr
-                if matches("rare-switches", word):
-                    return True
-            if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Eq | ast.In):
-                sides = [item.left, *item.comparators]
-                if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
-                    return True
-        return False
-
-    def _counters(self, node: ast.AST) -> set[str]:
-        """Names that hold the number of the turn, in the loops around `node`: `i` of
-        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
-        found: set[str] = set()
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, LOOPS):
-                if parent not in self._counted:
-                    self._counted[parent] = self._counted_by(parent)
-                found |= self._counted[parent]
-        return found
-
-    def _counted_by(self, loop: Loop) -> frozenset[str]:
-        found: set[str] = set()
-        if isinstance(loop, ast.For):
-            target = loop.target
-            name = self._counting(loop.iter)
-            if name == "range" and isinstance(target, ast.Name):
-                found.add(target.id)
-            elif name == "enumerate" and isinstance(target, ast.Tuple):
-                found |= {item.id for item in target.elts[:1] if isinstance(item, ast.Name)}
-        found |= {name for item in loop.body if (name := counted_up(item, found))}
-        return frozenset(found)
-
-    def _counting(self, node: ast.expr) -> str | None:
-        """`range` of `range(n)`, of `trange(n)` and of `tqdm(range(n), ...)`, also by a name."""
-        if isinstance(node, ast.Name):
-            made = [binding.value for binding in self._flow.reaching(node)]
-            node = made[0] if len(made) == 1 and isinstance(made[0], ast.Call) else node
-        name = self._values.last_name(node.func) if isinstance(node, ast.Call) else None
-        if name == "trange":
-            return "range"
-        if name in ("range", "enumerate"):
-            return name
-        if name is not None and isinstance(node, ast.Call) and node.args:
-            return self._counting(node.args[0])
-        return None
 
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):

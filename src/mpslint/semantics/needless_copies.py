@@ -132,6 +132,7 @@ def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr]
     if context.loops.kind(loop) is LoopKind.NONE or not context.loops.every_step(statement, loop):
         return None
     switches = []
+    arms: dict[str, bool] = {}
     for use in context.index.names.get(target.id, ()):
         if isinstance(use.ctx, ast.Load) and any(
             binding.node is statement for binding in context.flow.reaching(use)
@@ -139,12 +140,18 @@ def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr]
             switch = _switch(context, use, statement, loop)
             if switch is None:
                 return None
-            switches.append(switch)
+            test, inside = switch
+            if arms.setdefault(ast.unparse(test), inside) is not inside:
+                return None  # One arm or the other reads it.
+            switches.append(test)
     return (loop, switches[0]) if switches else None
 
 
-def _switch(context: Context, use: ast.Name, statement: ast.stmt, loop: Loop) -> ast.expr | None:
-    """The outermost test around `use` in the loop that says the same at all of its turns."""
+def _switch(
+    context: Context, use: ast.Name, statement: ast.stmt, loop: Loop
+) -> tuple[ast.expr, bool] | None:
+    """The outermost test around `use` in the loop that says the same at all of its turns, and what
+    it says there."""
     child: ast.AST = use
     found = None
     for parent in context.index.ancestors(use):
@@ -153,7 +160,8 @@ def _switch(context: Context, use: ast.Name, statement: ast.stmt, loop: Loop) ->
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             inside = context.index.within(statement, parent)
             if not inside and _is_switch(context, parent.test, loop):
-                found = parent.test
+                arm = parent.body if isinstance(parent.body, list) else [parent.body]
+                found = parent.test, child in arm
         child = parent
     return None
 

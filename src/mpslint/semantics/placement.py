@@ -13,7 +13,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
-from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.index import FUNCTIONS, FunctionNode, Index
 from mpslint.semantics.names import Binding
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
@@ -32,6 +32,8 @@ class Placement:
         self._guards = guards
         self._values = values
         self._uses: list[ast.Call] | None = None
+        self._asked_as_tensors: set[tuple[str, FunctionNode | None]] | None = None
+        """Names of which a function asks what only tensors have."""
 
     def on_accelerator(self, node: ast.expr) -> bool:
         """Whether the value of `node` is known to come from a device that is not only the CPU.
@@ -99,12 +101,14 @@ class Placement:
         if not isinstance(base, ast.Name):
             return False
         # Options have a device; what has a device and a dtype or a shape is a tensor.
-        return any(
-            isinstance(parent := self._index.parents[use], ast.Attribute)
-            and parent.attr in _OF_TENSORS
-            and self._index.function(use) is self._index.function(node)
-            for use in self._index.names.get(base.id, ())
-        )
+        if self._asked_as_tensors is None:
+            self._asked_as_tensors = {
+                (asked.value.id, self._index.function(asked))
+                for name in _OF_TENSORS
+                for asked in self._index.attributes.get(name, ())
+                if isinstance(asked.value, ast.Name)
+            }
+        return (base.id, self._index.function(node)) in self._asked_as_tensors
 
     # copies to the CPU on CUDA only
 

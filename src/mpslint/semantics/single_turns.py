@@ -26,7 +26,7 @@ def turns_once(context: Context, loop: Loop) -> bool:
     defaults = [
         keyword.value
         for call in context.index.calls.get("add_argument", ())
-        if turns.attr in _destinations(call)
+        if turns.attr in destinations(call)
         for keyword in call.keywords
         if keyword.arg == "default"
     ]
@@ -35,7 +35,7 @@ def turns_once(context: Context, loop: Loop) -> bool:
     )
 
 
-def _destinations(option: ast.Call) -> list[str]:
+def destinations(option: ast.Call) -> list[str]:
     """What `argparse` may call an option."""
     named = [keyword.value for keyword in option.keywords if keyword.arg == "dest"]
     texts = [

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.loops import Loop
+from mpslint.semantics.single_turns import turns_once
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _LOOPS = "step-calls.loops"
+_STEPS = "step-calls.steps"
 
 
 def calls_a_step(context: Context, loop: Loop) -> bool:
@@ -38,8 +40,33 @@ def _that_call(context: Context) -> Iterator[Loop]:
 
 def steps(context: Context) -> set[FunctionNode]:
     """The functions of this file of which a call is one step of training."""
-    around = {context.index.function(call) for call in context.index.calls.get("backward", ())}
-    return {item for item in around if item is not None and context.loops.is_step(item)}
+    known: set[FunctionNode] | None = context.memo.get(_STEPS)  # type: ignore[assignment]
+    if known is None:
+        around = {context.index.function(call) for call in context.index.calls.get("backward", ())}
+        known = {item for item in around if item is not None and _is_step(context, item)}
+        context.memo[_STEPS] = known
+    return known
+
+
+def trains_once(context: Context, function: FunctionNode) -> bool:
+    """Whether a call of `function` is one step of training."""
+    return function in steps(context)
+
+
+def _is_step(context: Context, function: FunctionNode) -> bool:
+    """Whether a call trains once: itself, or in a loop that turns once unless somebody asks for
+    more."""
+    if context.loops.is_step(function):
+        return True
+    around = (context.loops.innermost(call) for call in context.index.calls.get("backward", ()))
+    return any(
+        loop is not None
+        and context.index.function(loop) is function
+        and context.loops.innermost(loop) is None
+        and turns_once(context, loop)
+        and context.loops.is_step(loop)
+        for loop in around
+    )
 
 
 def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:

@@ -14,7 +14,7 @@ from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
-from mpslint.semantics.step_calls import called_by_name, calls_a_step
+from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
 from mpslint.semantics.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -167,7 +167,7 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     function = context.index.function(node)
     if function is not None and is_step_of_optimizer(context, function):
         return function
-    if function is None or not context.loops.is_step(function):
+    if function is None or not trains_once(context, function):
         return None
     if function.name.startswith("test"):  # pytest and unittest call these, once
         return None

@@ -46,6 +46,9 @@ class Value(NamedTuple):
     """A tensor known to come out of a kernel (not an argument of unknown origin)."""
     by_use: bool = False
     """Known for a tensor only by what is done with it; where it comes from is out of sight."""
+    drawn: bool = False
+    """A part of a batch as a loader from out of sight hands it out: on the CPU, unless that loader
+    places it."""
 
     @property
     def as_tensor(self) -> Value:
@@ -105,6 +108,7 @@ def join(values: list[Value]) -> Value:
         loss=any(value.loss for value in values),
         computed=all(v.computed for v in values if v.kind is kind or v.kind is not Kind.NUMBER),
         by_use=any(value.by_use for value in values),
+        drawn=any(value.drawn for value in values),
     )
 
 

@@ -160,7 +160,8 @@ class BoundValues:
             value.kind is Kind.UNKNOWN and iterable is not None and self._loader_name(iterable)
         ):
             told = self._device_of_loader(iterable)
-            return Value(Kind.TENSOR, CPU_ONLY if told is None else told)
+            plain = value.kind is Kind.LOADER
+            return Value(Kind.TENSOR, CPU_ONLY if told is None else told, drawn=not plain)
         if value.kind is Kind.TENSOR:
             return value
         if value.kind is Kind.NDARRAY:

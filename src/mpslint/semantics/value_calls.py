@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
@@ -20,6 +21,7 @@ from mpslint.semantics.value import (
     Value,
     join,
 )
+from mpslint.semantics.value_modules import UsedModules
 from mpslint.semantics.value_returns import Returns
 from mpslint.semantics.value_syntax import is_dtype, keyword, last_name
 from mpslint.semantics.value_tables import (
@@ -49,6 +51,7 @@ class CallValues:
         self._index = index
         self._names = names
         self._returns = Returns(index, names)
+        self._used = UsedModules(index, names)
 
     def library_call(self, node: ast.Call, name: str) -> Value | None:
         root, _, rest = name.partition(".")
@@ -319,16 +322,37 @@ class CallValues:
         value = self._values.of(called)
         if value.kind is Kind.MODULE:
             devices = value.devices
-            from_arguments = self._devices_of(_arguments(node))
+            from_arguments = self._where_run(devices, node)
             if devices is None or (devices == CPU_ONLY and from_arguments is not None):
                 devices = from_arguments if from_arguments is not None else devices
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
         if value.kind is Kind.UNKNOWN and self._makes_model(called):
             return Value(Kind.MODULE)
-        if value.kind is Kind.UNKNOWN and self._named_as_model(called):
-            devices = value.devices or self._devices_of(_arguments(node))
+        if value.kind is Kind.UNKNOWN and (
+            self._named_as_model(called) or self._is_used_as_module(called)
+        ):
+            devices = value.devices or self._where_run(None, node)
             return Value(Kind.TENSOR, devices, loss=True, computed=True)
         return None
+
+    def _where_run(self, model: frozenset[str] | None, node: ast.Call) -> frozenset[str] | None:
+        """Where a call of a model puts its result, by what it is given. What a loader hands out is
+        where a model from out of sight can take it, in a file that moves no batch: it may be the
+        loader that places it, as those of Accelerate, Fabric and DALI do."""
+        given = _arguments(node)
+        devices = self._devices_of(given)
+        if devices == CPU_ONLY and model is None and not self._moves_batches:
+            if any(self._values.of(item).drawn for item in given):
+                return None
+        return devices
+
+    @cached_property
+    def _moves_batches(self) -> bool:
+        return any(
+            isinstance(call.func, ast.Attribute) and self._values.of(call.func.value).drawn
+            for name in ("to", "cuda")
+            for call in self._index.calls.get(name, ())
+        )
 
     def _makes_model(self, called: ast.expr) -> bool:
         """`Generator(...)`, `build_model(...)`: what they return is a model, not its output."""
@@ -339,6 +363,12 @@ class CallValues:
             return True
         holder = last_name(called.value) if isinstance(called, ast.Attribute) else None
         return holder is not None and holder[:1].isupper()
+
+    def _is_used_as_module(self, called: ast.expr) -> bool:
+        if not self._used.has(called):
+            return False
+        bindings = self._names.bindings(called.id, called) if isinstance(called, ast.Name) else []
+        return all(item.kind not in ("def", "class", "import") for item in bindings)
 
     def _named_as_model(self, called: ast.expr) -> bool:
         """Whether a callable of unknown origin is called what people call models and losses."""

@@ -13,6 +13,8 @@ _NEVER = 10**9
 FORWARDS_PER_STEP = 8  # of a program that trains nothing
 _FEWEST, _MOST = 4, 12  # rounds of a loop that is gone through in part
 _TIMES = 3  # that an optimizer steps within them, where its gradients are gathered over some
+_FLOOR = 45.0  # seconds that a port always gets; more when the original needed more
+_LONGER = 10  # times as long as the original
 _PART = 1 / 16  # of the patience: two epochs with an evaluation each are to take a quarter
 
 
@@ -66,6 +68,20 @@ class Pace(NamedTuple):
             return not self.steps or launch.steps < self.steps
         enough = self.forwards or FORWARDS_PER_STEP * self.steps
         return not enough or launch.forwards < enough
+
+    def needs_longer(self, port: Launch, timeout: float) -> bool:
+        """Whether a port was on its way, and got less time than there is: where others keep the
+        machine busy, what the original needed says little.
+        """
+        on_its_way = bool(port.steps or port.forwards)
+        return on_its_way and port.limit < timeout and self.cut_by_clock(port)
+
+
+def limit(reference: Launch | None, timeout: float) -> float:
+    """Seconds that a port gets at first."""
+    if reference is None:
+        return timeout
+    return min(timeout, max(_FLOOR, _LONGER * reference.seconds))
 
 
 def asked_for(steps: int, timeout: float, trains: bool) -> Pace:

@@ -22,17 +22,23 @@ from mpslint.verify.outcome import classify
 _TIMES = 10.0  # what one such run shows, since the other device's rounding is another draw
 _WIDEST = 0.1  # of a number's size: a wider margin tells nothing
 _CLOSE = 1e-4  # of a tensor's norm, as everywhere
+# Relative distance of two numbers of a type, and how many of these a result may be off by chance.
+_EPSILON = {"bfloat16": 2.0**-7, "float16": 2.0**-10}
+_DIGITS = 2.0
 _SMALL = 0.1  # of the average size: a loss near zero is not held against its own size
 
 
 class Margins:
     """What an original's numbers are allowed on another device.
 
-    `runs`: the same program in which rounding is another; `said`: in words.
+    `runs`: the same program in which rounding is another; `said`: in words; `least`: a share of
+    each number that it may be off whatever those runs show, of single steps nothing is known then.
     """
 
-    def __init__(self, reference: Launch, runs: Sequence[Launch], how: str = "") -> None:
-        self.reference, self.runs = reference, tuple(runs)
+    def __init__(
+        self, reference: Launch, runs: Sequence[Launch], how: str = "", least: float = 0.0
+    ) -> None:
+        self.reference, self.runs, self.least = reference, tuple(runs), least
         within = ["to within what rounding alone makes of them"] if runs else []
         self.said = "".join(f", {words}" for words in (how, *within) if words)
 
@@ -58,7 +64,7 @@ class Margins:
         others = [_losses(run) for run in self.runs]
         if any(len(series) != len(one) for series in [two, *others]):
             return "another number of losses"
-        allowed = margins(one, others)
+        allowed = margins(one, others, self.least)
         for at, (a, b) in enumerate(zip(one, two, strict=True)):
             if not near(a, b, tolerance, allowed[at]):
                 return f"loss {at + 1} is {b:.7g}, the original's {a:.7g}"
@@ -73,13 +79,13 @@ class Margins:
             a, b = [row[key] for row in one], [row[key] for row in two]
             rest = [[row[key] for row in other] for other in others]
             sizes = [tolerance * row["l2"] for row in one]
-            at = _first_beyond(a, b, sizes, margins(a, rest))
-            if at is None:
+            at = _first_beyond(a, b, sizes, margins(a, rest, self.least))
+            if at is None and not self.least:
                 least = [
                     max(compare.UPDATE * abs(step), tolerance * 1e-2 * abs(size))
                     for step, size in zip(_steps(a), a[1:], strict=True)
                 ]
-                allowed = margins(_steps(a), [_steps(other) for other in rest])
+                allowed = margins(_steps(a), [_steps(other) for other in rest], self.least)
                 at = _first_beyond(_steps(a), _steps(b), least, allowed)
                 at = None if at is None else at + 1
             if at is not None:
@@ -95,7 +101,7 @@ class Margins:
         skip: Collection[Spot],
     ) -> str | None:
         others = [of(run) for run in self.runs]
-        found = different_line(of(self.reference), others, of(patched), tolerance, skip)
+        found = different_line(of(self.reference), others, of(patched), tolerance, skip, self.least)
         if found is None:
             return None
         left, right = compare.shown(*found)
@@ -110,7 +116,8 @@ class Margins:
             if two is None or len(others) < len(self.runs):
                 return saved.difference({path: one}, patched.saved, tolerance, skip)
             narrow = patched.device == "mps"
-            if not _same_file(one, others, two, tolerance, skip.get(path) or (), narrow):
+            spots = skip.get(path) or ()
+            if not _same_file(one, others, two, tolerance, spots, narrow, self.least):
                 return saved.difference({path: one}, patched.saved, tolerance, skip)
         return None
 
@@ -150,7 +157,10 @@ class Rounded:
     def of_autocast(self, reference: Launch) -> Margins | None:
         """Around its numbers, as far as autocast moves them."""
         full = self._once(reference, IN_FULL)
-        return None if full is None else Margins(reference, [full])
+        if full is None:
+            return None
+        coarsest = max((_EPSILON.get(name, 0.0) for name in lowered(reference)), default=0.0)
+        return Margins(reference, [full], least=_DIGITS * coarsest)
 
     def _once(self, reference: Launch, options: tuple[str, ...]) -> Launch | None:
         """A run that ends as the reference does."""
@@ -182,13 +192,15 @@ def does_without(reference: Launch, patched: Launch) -> bool:
     return bool(used) and used != here and here <= {SCALER}
 
 
-def margins(one: Sequence[float], others: Sequence[Sequence[float]]) -> list[float]:
+def margins(
+    one: Sequence[float], others: Sequence[Sequence[float]], share_at_least: float = 0.0
+) -> list[float]:
     """How far each number of a series may lie from it; a margin never shrinks from one to the next,
     since what differs once goes on to differ.
     """
     sizes = [abs(value) for value in one]
     least = _SMALL * sum(sizes) / len(sizes) if sizes else 0.0
-    share, allowed = 0.0, []
+    share, allowed = share_at_least / _TIMES, []
     for at, value in enumerate(one):
         size = max(abs(value), least)
         for other in others:
@@ -221,6 +233,7 @@ def different_line(
     two: Sequence[Line],
     tolerance: float,
     skip: Collection[Spot] = (),
+    least: float = 0.0,
 ) -> tuple[Line, Line] | None:
     """The first pair of lines that differ by more than the numbers in the same place of lines of
     the same length do, so far, between the one run and the others.
@@ -236,7 +249,7 @@ def different_line(
     for (_, at), rows in columns.items():
         series = [one[row][at].value for row in rows]
         moved = [[run[row][at].value for row in rows] for run in others]
-        for row, margin in zip(rows, margins(series, moved), strict=True):
+        for row, margin in zip(rows, margins(series, moved, least), strict=True):
             allowed[row, at] = margin
     for index, (left, right) in enumerate(zip(one, two, strict=True)):
         if (index, None) in skip:
@@ -256,6 +269,7 @@ def _same_file(
     tolerance: float,
     skip: Collection[Spot],
     narrow: bool,
+    least: float = 0.0,
 ) -> bool:
     """Texts line by line, tensors by their norms and sums; of others nothing is known."""
     if saved.difference({"": one}, {"": two}, tolerance, {"": skip}) is None:
@@ -265,10 +279,10 @@ def _same_file(
     if saved.called_otherwise(one, two, tolerance) is not None:
         return False
     lines = [contents.lines_of(file) for file in (one, two, *others)]
-    if different_line(lines[0], lines[2:], lines[1], tolerance, skip) is not None:
+    if different_line(lines[0], lines[2:], lines[1], tolerance, skip, least) is not None:
         return False
     parts = [contents.parts_of(file) for file in (one, two, *others)]
-    return _same_tensors(parts[0], parts[2:], parts[1], narrow)
+    return _same_tensors(parts[0], parts[2:], parts[1], narrow, least)
 
 
 def _same_tensors(
@@ -276,6 +290,7 @@ def _same_tensors(
     others: Sequence[Mapping[str, contents.Part]],
     two: Mapping[str, contents.Part],
     narrow: bool,
+    least: float = 0.0,
 ) -> bool:
     """By norms and sums; narrow: where there is no float64, the same values may take half the room.
     The tensors of a file have one margin: by chance a single run leaves the
@@ -289,7 +304,7 @@ def _same_tensors(
         if two[name].size not in sizes or any(other[name].size != part.size for other in others):
             return False
     moved = [_moved(part, other[name]) for other in others for name, part in one.items()]
-    allowed = min(_TIMES * max(moved, default=0.0) + _CLOSE, _WIDEST)
+    allowed = min(max(_TIMES * max(moved, default=0.0) + _CLOSE, least), _WIDEST)
     return all(_moved(part, two[name]) <= allowed for name, part in one.items())
 
 

@@ -148,6 +148,8 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         return Judgement(FAIL, difference.text)
     if _never_trained(patched, basis):
         return Judgement(INCONCLUSIVE, _NO_STEP)
+    if basis.pace.cut_by_clock(patched) and not basis.pace.cut_by_clock(reference):
+        return Judgement(INCONCLUSIVE, _out_of_time(patched, reference))
     seen = _Seen()
     if patched.device != "cpu" and (behind := placed.left_behind(reference, patched)):
         said, share = behind
@@ -172,6 +174,15 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
         drawn = device_oracle.draws_elsewhere(reference, patched)
         decided = Judgement(INCONCLUSIVE, f"on a CUDA machine it {drawn}") if drawn else None
     return decided or _what_agreed(reference, patched, seen)
+
+
+def _out_of_time(patched: Launch, reference: Launch) -> str:
+    """The original came further: what a run did not come to cannot be held against it."""
+    steps, forwards = f"{patched.steps} optimizer steps", f"{patched.forwards} forward passes"
+    far, made = (steps, reference.steps) if patched.steps else (forwards, reference.forwards)
+    said = f"the time limit came after {far}; the original on {reference.name} made {made}"
+    wrong = compare.values(reference, patched, compare.OTHER_DEVICE)
+    return f"{said}; by then {wrong.text}" if wrong else said
 
 
 def _printed_too_much(patched: Launch, reference: Launch, seen: _Seen) -> Judgement | None:

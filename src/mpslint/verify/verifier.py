@@ -18,11 +18,12 @@ from mpslint.verify import (
     precision,
     progress,
     same_precision,
+    setting_up,
     side_by_side,
     verdict,
 )
 from mpslint.verify.launch import Launch
-from mpslint.verify.outcome import Outcome, Way, classify, first_sentence
+from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.repeats import Repeats
 from mpslint.verify.report import (
     FAIL,
@@ -44,8 +45,6 @@ from mpslint.verify.workshop import Files, Workshop
 Progress = Callable[[str], None]
 
 _GOOD = (PASS, RAN)
-_FLOOR = 45.0  # seconds that a patched run always gets; more when the original needed more
-_TIMES = 10
 _REFERENCES = ("cuda", "cpu", "mps")
 _POINTLESS = {Way.ENVIRONMENT, Way.NO_TORCH, Way.TIMEOUT, Way.RESOURCES, Way.BROKEN}
 
@@ -88,7 +87,7 @@ class _Verification:
         self.rounded = Rounded(self._otherwise)
 
     def run(self, began: float) -> Report:
-        refused = self._set_up()
+        refused = setting_up.refused(self.request, self.workshop, self.tell)
         refused = refused or compiling.refused(self.request, self.workshop, self.texts)
         if refused is None and self.request.has_original:
             self._find_reference()
@@ -113,18 +112,6 @@ class _Verification:
         if oracle and "cuda" not in devices:
             devices.insert(0, "cuda")
         return devices
-
-    def _set_up(self) -> Judgement | None:
-        if not self.request.setup:
-            return None
-        self.tell(f"set-up: {self.request.setup}")
-        ended = self.workshop.set_up(self.request.setup)
-        if ended.code == 0:
-            return None
-        last = (ended.stderr.strip().splitlines() or [ended.stopped or "no message"])[-1]
-        return Judgement(
-            INCONCLUSIVE, f"the set-up command failed (exit {ended.code}): {first_sentence(last)}"
-        )
 
     def _find_reference(self) -> None:
         """The original's run that all others are held against: one that uses a device, if there is
@@ -193,11 +180,10 @@ class _Verification:
         what: str,
         real: bool = False,
         workshop: Workshop | None = None,
+        limit: float = 0.0,
     ) -> Launch:
         where = f"{'real' if real else 'simulated'} {device}" if device != "cpu" else "cpu"
-        limit = self.request.timeout
-        if self.reference is not None:
-            limit = min(limit, max(_FLOOR, _TIMES * self.reference.seconds))
+        limit = limit or pace.limit(self.reference, self.request.timeout)
         room = workshop or self.workshop
         with progress.told(f"{what} on {where}", self.tell):
             return room.launch(files, device, real=real, timeout=limit, pace=self.pace)
@@ -222,9 +208,18 @@ class _Verification:
             lambda room, one: self._patched_on(one, self.patched, "patched script", workshop=room),
             width,
         )
+        self.ports = [self._given_time(port) for port in self.ports]
         launches.update(zip(rest, self.ports, strict=True))
         runs = [self._run(launch, self._judge(launch, launches)) for launch in launches.values()]
         return runs, launches
+
+    def _given_time(self, port: Launch) -> Launch:
+        """Once more, alone and with all the time that there is, where a port was cut short."""
+        timeout = self.request.timeout
+        if not self.pace.needs_longer(port, timeout):
+            return port
+        what = "patched script once more, with more time,"
+        return self._patched_on(port.device, self.patched, what, limit=timeout)
 
     def _judge(
         self, launch: Launch, launches: dict[str, Launch], files: Files | None = None
@@ -255,7 +250,7 @@ class _Verification:
                 reference,
                 run,
                 self.rounded,
-                lambda: self._otherwise(run, IN_FULL, files or self.patched),
+                lambda: self._otherwise(run, IN_FULL, self.patched if files is None else files),
                 beyond,
             ),
         )
@@ -268,7 +263,8 @@ class _Verification:
 
     def _otherwise(self, run: Launch, how: tuple[str, ...], files: Files | None = None) -> Launch:
         """The program of a run, else the reference's, with another rounding or precision."""
-        files = files or (self.original if self.request.has_original else self.patched)
+        if files is None:  # nothing to lay over the copy is something else
+            files = self.original if self.request.has_original else self.patched
         with progress.told(f"with other rounding on {run.name}", self.tell):
             return self.workshop.launch(files, run.device, pace=self.pace, options=how)
 

@@ -171,25 +171,26 @@ class Branches(Expressions):
         for key in [key for key, v2 in e2.items() if get(key) is not v2]:
             v1, v2 = get(key), e2[key]
             added += v1 is None
-            other = v1 if v1 is not None else self._unset(key)
+            other = v1 if v1 is not None else self._unset(key, e1)
             if other is None:
                 out.pop(key, None)
             else:
                 met = self.picked(m1, other, m2, v2, tests)
                 out[key] = unless_replaced(env.get(key), other, v2, met)
         for key in e1.keys() - e2.keys() if len(e1) + added > len(e2) else ():
-            other = self._unset(key)
+            other = self._unset(key, e2)
             if other is None:
                 del out[key]
             else:
                 out[key] = self.picked(m1, e1[key], m2, other, tests)
         return out
 
-    def _unset(self, key: str) -> Atom | None:
+    def _unset(self, key: str, env: Env) -> Atom | None:
         """What a name holds where nothing was bound to it, and an attribute where nothing was
-        stored in this function; None: the object itself says."""
+        stored in this function, or (in `env`) not even its object is bound; None: the object itself
+        says."""
         holder = key.rpartition(".")[0]
-        if not holder:
+        if not holder or (self.frame.function is None and key.partition(".")[0] not in env):
             return BOT
         owner = self.lookup(holder)
         if owner.__class__ is Atom and owner.kind == NAMESPACE:

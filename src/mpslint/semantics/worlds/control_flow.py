@@ -32,6 +32,7 @@ _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.p
 
 _MISSING = frozenset({"AttributeError"})
 """What a name that torch does not have raises."""
+_NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
 class ControlFlow(Branches):
@@ -174,7 +175,8 @@ class ControlFlow(Branches):
         if frame.mask:
             self.block(node.orelse)
         frame.caught = caught
-        worlds, end = frame.mask, frame.env
+        worlds = through = frame.mask
+        end = frame.env
         later, frame.errors = frame.errors, raised
         # What may have raised has done a part of its work: a handler sees both.
         for handler in node.handlers:
@@ -190,6 +192,8 @@ class ControlFlow(Branches):
             if frame.mask:
                 frame.env = dict(env)
                 self.block(handler.body)
+                if _complains(handler):
+                    frame.mask &= through  # Others lack what was to be imported.
                 end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
                 worlds |= frame.mask
             for error, those in frame.errors.items():
@@ -276,3 +280,14 @@ def _deals_with(handler: ast.ExceptHandler) -> bool:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return not facts.CUDA_ERRORS.isdisjoint(map(last_name, kinds))
+
+
+def _complains(handler: ast.ExceptHandler) -> bool:
+    """Whether all that a handler does about a missing module is to raise, be it on a condition:
+    `except ImportError: if not installing: raise ImportError(...)`."""
+    if handler.type is None or not kinds_of(handler.type) <= _NOT_FOUND:
+        return False
+    return all(
+        isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], ast.Raise)
+        for item in handler.body
+    )

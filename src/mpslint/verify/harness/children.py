@@ -251,7 +251,7 @@ def _merge(child: Any) -> None:
     for what, kept, total, *place in child["in_part"]:
         recorder.went_in_part(what, kept, total, (place[0], place[1]))
     recorder.optimizers += child["optimizers"]
-    recorder._ops += child["ops"]
+    recorder._more += child["ops"]
     recorder.steps += child["steps"]
     recorder.forwards += child["forwards"]
     recorder.switches += child["switches"]

@@ -101,7 +101,7 @@ def _after_step(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Non
     RECORDER.end_step()
     _record_parameters(optimizer)
     if _is_real and RECORDER.parameters_on_device:
-        RECORDER.ops += 1
+        RECORDER.operation()
     if stopping.STOPPER is not None:
         stopping.STOPPER.after_step(RECORDER.steps)
 

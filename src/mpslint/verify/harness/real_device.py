@@ -44,7 +44,7 @@ def _counting_move(move: Callable[..., Any], device: str) -> Callable[..., Any]:
         direction = _direction(self.device, result.device, device)
         if direction is not None:
             place = user_location()
-            RECORDER.ops += 1
+            RECORDER.operation()
             RECORDER.copy(direction, result.nbytes, place)
             RECORDER.call("move", str(result.device))
             if direction == "d2h":
@@ -58,7 +58,7 @@ def _counting_read(read: Callable[..., Any], device: str) -> Callable[..., Any]:
     @functools.wraps(read)
     def value(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if self.device.type == device:
-            RECORDER.ops += 1
+            RECORDER.operation()
             RECORDER.sync("read of one number", place=user_location())
         return read(self, *args, **kwargs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -33,11 +34,11 @@ class Recorder(Guarded):
     """Counters of one process; every method may be called from any thread."""
 
     __slots__ = (
-        "_last_totals", "_ops", "_waited", "calls", "clocks", "copies", "digests", "drawn",
-        "events", "fallbacks", "forwards",
-        "from_children", "importing_torch", "in_part", "limits", "lines_of_children", "losses",
+        "_count", "_last_totals", "_more", "_waited", "calls", "clocks", "copies", "digests",
+        "drawn", "events", "fallbacks", "forwards", "from_children",
+        "importing_torch", "in_part", "limits", "lines_of_children", "losses",
         "lowered", "notes", "optimizers", "parameters_on_device", "reached", "self_test",
-        "simulates", "started", "step_rows", "steps", "switches", "syncs", "tell",
+        "simulates", "started", "step_rows", "steps", "switches", "syncs", "tell", "tick",
         "trace", "unavailable", "visible_devices",
     )  # fmt: skip
 
@@ -46,7 +47,7 @@ class Recorder(Guarded):
         self.started = time.perf_counter()
         self.trace = False
         self.importing_torch = False
-        self._ops = 0
+        self._count_from_nothing()
         self._waited = (0, False)  # after which operation, and whether the script asked for it
         self.clocks: list[tuple[int, int, bool]] = []
         self.lowered: set[str] = set()  # types of autocast that were used, and "GradScaler"
@@ -76,16 +77,34 @@ class Recorder(Guarded):
         self._last_totals: dict[str, float] = {}
         self.from_children = {"losses": 0, "params_digest": 0, "steps": 0, "ops": 0}
 
+    def _count_from_nothing(self) -> None:
+        """Each operation of the device takes a number from `tick`: nothing that costs a kernel less
+        counts, and no two threads get the same one. `_more` are those that somebody else counted.
+        """
+        self._count = itertools.count(1)
+        self.tick = self._count.__next__
+        self._more = 0
+
     @property
     def ops(self) -> int:
         """Operations on the device. The first one is told: a number alone can be set."""
-        return self._ops
+        return int(repr(self._count)[6:-1]) - 1 + self._more  # `count(7)`: asking takes no number
 
     @ops.setter
     def ops(self, value: int) -> None:
-        first = not self._ops
-        self._ops = value
-        if first and value and not self.importing_torch:
+        first = not self.ops
+        self._more += value - self.ops
+        if first and value:
+            self.begins()
+
+    def operation(self) -> None:
+        """An operation runs on the device."""
+        if self.tick() == 1:
+            self.begins()
+
+    def begins(self) -> None:
+        """The first operation runs on the device."""
+        if not self.importing_torch:
             self._say(used=True)
 
     def sync(self, name: str, count: int = 1, place: Location | None = None) -> None:
@@ -93,7 +112,8 @@ class Recorder(Guarded):
         file, line = place or user_location()
         self.syncs[(file, line, name)] += count
         on_purpose = name.endswith("synchronize")
-        self._waited = (self._ops, on_purpose or (self._ops, True) == self._waited)
+        now = self.ops
+        self._waited = (now, on_purpose or (now, True) == self._waited)
         if self.trace:
             self.event("sync", name, (file, line))
 
@@ -102,7 +122,7 @@ class Recorder(Guarded):
         whether the script did so on purpose.
         """
         if len(self.clocks) < MAX_CLOCKS:
-            self.clocks.append((self._ops, *self._waited))
+            self.clocks.append((self.ops, *self._waited))
 
     def copy(self, direction: str, size: int, place: Location | None = None) -> None:
         """``size`` bytes were copied; ``direction`` is ``h2d``, ``d2h`` or ``d2d``."""
@@ -231,7 +251,7 @@ class Recorder(Guarded):
 
     def forget(self) -> None:
         """Start counting from nothing (the self-test ran operations of its own)."""
-        self._ops = 0
+        self._count_from_nothing()
         self._waited = (0, False)
         self.switches = 0
         for counter in (self.syncs, self.fallbacks, self.limits, self.notes):

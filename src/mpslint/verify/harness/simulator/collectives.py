@@ -78,7 +78,7 @@ def _on_the_host(name: str, operator: Any) -> Kernel:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         tensors = _tensors(args) + _tensors(list(kwargs.values()))
         _require_one_device(name, tensors)
-        RECORDER.ops += 1
+        RECORDER.operation()
         # Host views share their memory with the tensors: what arrives there has arrived here.
         keywords = {key: _to_host(value) for key, value in kwargs.items()}
         result = operator(*[_to_host(value) for value in args], **keywords)

@@ -58,7 +58,8 @@ def make(plan: Plan, slow: Kernel) -> Kernel:
     recorder = RECORDER
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        recorder.ops += 1
+        if recorder.tick() == 1:
+            recorder.begins()
         if kwargs and not kwargs.keys() <= plain_keywords:
             return slow(*args, **kwargs)
         host_args: list[Any] = []

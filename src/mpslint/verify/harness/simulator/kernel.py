@@ -326,7 +326,8 @@ def counted(inner: Kernel) -> Kernel:
     """Count one device operation per call."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        RECORDER.ops += 1
+        if RECORDER.tick() == 1:
+            RECORDER.begins()
         return inner(*args, **kwargs)
 
     return kernel

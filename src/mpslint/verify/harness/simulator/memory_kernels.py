@@ -119,7 +119,7 @@ def _to_cpu(self: Tensor, source: Tensor, non_blocking: bool) -> None:
 
 def copy(self: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     """aten::copy_ : within the device, to it and from it"""
-    RECORDER.ops += 1
+    RECORDER.operation()
     if self.device.type == SIM.name:
         _to_simulated(self, source, non_blocking)
     else:
@@ -129,7 +129,7 @@ def copy(self: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
 
 def local_scalar_dense(self: Tensor) -> Any:
     """aten::_local_scalar_dense : .item() and all that reads one number"""
-    RECORDER.ops += 1
+    RECORDER.operation()
     wait("read of one number")
     return _aten._local_scalar_dense.default(to_host(self))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -20,11 +21,32 @@ Tensor = torch.Tensor
 
 _export = torch._C._to_dlpack
 _import = torch._C._from_dlpack
-_int_at = ctypes.c_int32.from_address
-_address_at = ctypes.c_uint64.from_address
 # A capsule is an object header and then the pointer. Reading it there takes half the time of
 # PyCapsule_GetPointer; check_capsule_layout compares the two before anything relies on it.
 _CAPSULE_POINTER = object.__basicsize__
+
+
+class _Slots:
+    """Pointers that can be turned to another place.
+
+    `id` and `from_address` are events of Python's, each of which calls the tripwire: with three of
+    them for each argument they took half the time of a run. What is in here is no event.
+    """
+
+    __slots__ = ("capsule", "header", "header_at", "tensor", "tensor_at", "where")
+
+    def __init__(self) -> None:
+        self.capsule: ctypes.py_object[Any] = ctypes.py_object()
+        self.where = ctypes.c_uint64.from_buffer(self.capsule)
+        self.header = ctypes.POINTER(ctypes.c_uint64)()
+        self.header_at = ctypes.c_uint64.from_buffer(self.header)
+        self.tensor = ctypes.POINTER(ctypes.c_int32)()
+        self.tensor_at = ctypes.c_uint64.from_buffer(self.tensor)
+
+
+# Who takes slots has them alone until they are back: other threads, signals and finalizers may
+# come between any two lines of Python.
+_free: list[_Slots] = []
 
 # struct DLTensor { void* data; struct { int32_t device_type; int32_t device_id; } device; ... }
 _DEVICE_TYPE_OFFSET = 8
@@ -52,22 +74,40 @@ def expect_complex() -> None:
     _complex_seen[:] = [True]
 
 
+def _turned(capsule: Any, slots: _Slots) -> None:
+    """Turn the slots to the device type that a capsule states."""
+    slots.capsule.value = capsule
+    slots.header_at.value = slots.where.value + _CAPSULE_POINTER
+    slots.tensor_at.value = slots.header[0] + _DEVICE_TYPE_OFFSET
+
+
 def check_capsule_layout() -> None:
     """Raise RuntimeError where capsules are laid out in another way."""
     get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
     get_pointer.restype = ctypes.c_void_p
     get_pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    capsule = _export(torch.zeros(1))
-    address = _address_at(id(capsule) + _CAPSULE_POINTER).value
-    if get_pointer(capsule, b"dltensor") != address:
+    capsule, slots = _export(torch.zeros(1)), _Slots()
+    slots.capsule.value = capsule
+    address = ctypes.c_uint64.from_address(id(capsule) + _CAPSULE_POINTER).value
+    if slots.where.value != id(capsule) or get_pointer(capsule, b"dltensor") != address:
         raise RuntimeError("capsules of this Python have another layout")
-    if _int_at(address + _DEVICE_TYPE_OFFSET).value != _KDL_CPU:
+    _turned(capsule, slots)
+    if slots.tensor[0] != _KDL_CPU:
         raise RuntimeError("DLPack tensors of this torch have another layout")
 
 
 def _retag(tensor: Tensor, code: int) -> Tensor:
     capsule = _export(tensor)
-    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + _DEVICE_TYPE_OFFSET).value = code
+    try:
+        slots = _free.pop()
+    except IndexError:
+        slots = _Slots()
+    # As in _turned: the call alone would cost as much.
+    slots.capsule.value = capsule
+    slots.header_at.value = slots.where.value + _CAPSULE_POINTER
+    slots.tensor_at.value = slots.header[0] + _DEVICE_TYPE_OFFSET
+    slots.tensor[0] = code
+    _free.append(slots)
     result: Tensor = _import(capsule)
     return result
 
@@ -89,9 +129,7 @@ def to_host(tensor: Tensor) -> Tensor:
         raise limit(f"layout {tensor.layout} is not simulated")
     if _complex_seen and (tensor.is_conj() or tensor.is_neg()):
         return _to_host_with_bits(tensor)
-    capsule = _export(tensor)
-    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = _KDL_CPU
-    view: Tensor = _import(capsule)
+    view = _retag(tensor, _KDL_CPU)
     shape = view.shape
     if 1 in shape or 0 in shape:
         return _with_strides_of(tensor, view)
@@ -125,9 +163,7 @@ def to_device(tensor: Tensor) -> Tensor:
         raise limit(f"layout {tensor.layout} is not simulated")
     if tensor.dtype in _SPECIAL_DTYPES:
         tensor = _checked(tensor)
-    capsule = _export(tensor)
-    _int_at(_address_at(id(capsule) + _CAPSULE_POINTER).value + 8).value = SIM.spec.dlpack_code
-    view: Tensor = _import(capsule)
+    view = _retag(tensor, SIM.spec.dlpack_code)
     shape = view.shape
     if 1 in shape or 0 in shape:
         view = _with_strides_of(tensor, view)

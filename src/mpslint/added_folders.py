@@ -1,0 +1,144 @@
+"""The folders that a file puts on `sys.path`, from which it then imports.
+
+`sys.path.append(os.path.join(os.path.dirname(__file__), "utils"))` is worked out by the text alone:
+nothing is asked of the machine. A relative text hangs on where the program is started; it is taken
+from the file's own folder, and from the head of the project.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterable, Iterator
+
+WORD = b"sys.path"
+"""A file without it adds none."""
+_ADDING = {"append": 0, "insert": 1, "extend": 0}
+"""Methods of a list, and where they take what is put in."""
+_SAME = frozenset({"abspath", "realpath", "normpath", "str", "fspath"})
+"""What is done to a path and leaves its place."""
+_SAME_METHODS = frozenset({"resolve", "absolute", "as_posix"})
+_JOINING = frozenset({"join", "joinpath", "Path", "PurePath"})
+_HERE = frozenset({"getcwd", "cwd"})
+_PARTS = {"pardir": "..", "curdir": "."}
+_DEEP = 12
+"""Names that are made of names, and calls in calls, are followed so deep."""
+
+
+def added_folders(tree: ast.Module, path: str, heads: Iterable[str]) -> tuple[str, ...]:
+    """The folders that the file at the absolute `path` adds, absolute, each once."""
+    names = {
+        target.id: item.value
+        for item in tree.body
+        if isinstance(item, ast.Assign)
+        for target in item.targets
+        if isinstance(target, ast.Name)
+    }
+    reader = _Reader(path, names)
+    starts = (os.path.dirname(path), *heads)
+    found: dict[str, None] = {}
+    for value in _added(tree):
+        text = reader.text(value)
+        if text is not None:
+            found.update((os.path.normpath(os.path.join(start, text)), None) for start in starts)
+    return tuple(found)
+
+
+def _added(tree: ast.Module) -> Iterator[ast.expr]:
+    """What is put on `sys.path` anywhere in a file."""
+    for item in ast.walk(tree):
+        if isinstance(item, ast.AugAssign) and _is_path(item.target):
+            yield from _items(item.value)
+        elif isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute):
+            place = _ADDING.get(item.func.attr)
+            if place is None or not _is_path(item.func.value) or len(item.args) <= place:
+                continue
+            given = item.args[place]
+            yield from _items(given) if item.func.attr == "extend" else (given,)
+
+
+def _items(node: ast.expr) -> Iterable[ast.expr]:
+    return node.elts if isinstance(node, ast.List | ast.Tuple) else ()
+
+
+def _is_path(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path"
+
+
+class _Reader:
+    """Works out paths of one file."""
+
+    def __init__(self, path: str, names: dict[str, ast.expr]) -> None:
+        self._path = path
+        self._names = names
+        self._left = _DEEP
+
+    def text(self, node: ast.expr) -> str | None:
+        """The path that an expression stands for; None where it hangs on what is not in the
+        file."""
+        if not self._left:
+            return None
+        self._left -= 1
+        try:
+            return self._text(node)
+        finally:
+            self._left += 1
+
+    def _text(self, node: ast.expr) -> str | None:
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, str) else None
+        if isinstance(node, ast.Name):
+            if node.id == "__file__":
+                return self._path
+            known = self._names.get(node.id)
+            return self.text(known) if known is not None else None
+        if isinstance(node, ast.BinOp):
+            return self._joined(node)
+        if isinstance(node, ast.Attribute):
+            inner = self.text(node.value) if node.attr == "parent" else None
+            return os.path.dirname(inner) if inner is not None else _PARTS.get(node.attr)
+        if isinstance(node, ast.Subscript):
+            return self._above(node)
+        return self._called(node) if isinstance(node, ast.Call) else None
+
+    def _joined(self, node: ast.BinOp) -> str | None:
+        left, right = self.text(node.left), self.text(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Add):
+            return left + right
+        return os.path.join(left, right) if isinstance(node.op, ast.Div) else None
+
+    def _above(self, node: ast.Subscript) -> str | None:
+        """`path.parents[1]`"""
+        parents, place = node.value, node.slice
+        if not isinstance(parents, ast.Attribute) or parents.attr != "parents":
+            return None
+        found = self.text(parents.value)
+        if not isinstance(place, ast.Constant) or not isinstance(place.value, int):
+            return None
+        for _ in range(place.value + 1):
+            found = os.path.dirname(found) if found is not None else None
+        return found
+
+    def _called(self, node: ast.Call) -> str | None:
+        function = node.func
+        name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
+        if name in _HERE:
+            return "."
+        if not node.args:
+            if isinstance(function, ast.Attribute) and name in _SAME_METHODS:
+                return self.text(function.value)
+            return None
+        first = (
+            [function.value] if name == "joinpath" and isinstance(function, ast.Attribute) else []
+        )
+        given = [self.text(item) for item in (*first, *node.args)]
+        parts = [item for item in given if item is not None]
+        if len(parts) < len(given):
+            return None
+        if name == "dirname":
+            return os.path.dirname(parts[0])
+        if name in _JOINING:
+            return os.path.join(*parts)
+        return parts[0] if name in _SAME else None

@@ -1,0 +1,65 @@
+"""A choice among three that no line has room for: one statement with an arm for each.
+
+A conditional expression in another, broken over seven lines, is what nobody writes by hand where
+`if`, `elif` and `else` do.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.model import Edit
+from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
+from mpslint.semantics.value_syntax import is_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.semantics.context import Context
+
+Arm = tuple[str, str]
+"""A value and its test; the last one has none."""
+
+
+def flat(context: Context, node: ast.expr, arms: Sequence[Arm]) -> Edit | None:
+    """The assignment that `node` is the value of, or `torch.device` of, once for each of the arms;
+    None where it is part of something else."""
+    source = context.source
+    statement = _assignment(context, node)
+    if statement is None or not alone_on_lines(source, statement):
+        return None
+    start, end = source.span(statement)
+    row = source.position(start)[0]
+    if "\n" in source.text[start:end] or "\r" in source.text[start:end]:
+        return None
+    if holds_comment(source, start, source.starts[row - 1] + len(source.line(row))):
+        return None
+    first, last = source.span(node)
+    head, tail = source.text[start:first], source.text[last:end]
+    if head.endswith("= (") and tail == ")":
+        head, tail = head[:-1], ""
+    newline, indent, unit = source.newline, source.indentation(row), indent_unit(source)
+    lines = statement_of([(f"{head}{value}{tail}", test) for value, test in arms], unit)
+    return replace_span(source, start, end, f"{newline}{indent}".join(lines))
+
+
+def statement_of(arms: Sequence[Arm], unit: str) -> list[str]:
+    """`if`, `elif` and `else`, each with one line below it."""
+    lines, word = [], "if"
+    for line, test in arms:
+        lines += [f"{word} {test}:" if test else "else:", f"{unit}{line}"]
+        word = "elif"
+    return lines
+
+
+def _assignment(context: Context, node: ast.expr) -> ast.Assign | None:
+    value: ast.expr = node
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Call) and parent.args == [node] and not parent.keywords:
+        if context.resolve(parent.func) != "torch.device":
+            return None
+        value, parent = parent, context.index.parents[parent]
+    if not isinstance(parent, ast.Assign) or parent.value is not value or len(parent.targets) != 1:
+        return None
+    return parent if is_path(parent.targets[0]) else None

@@ -1,0 +1,85 @@
+"""Masks that select elements of tensors where the shapes could stay as they are.
+
+`x[mask] = y[mask]` and `loss[mask].mean()` first count what the mask holds, for the size of what is
+selected, and the host waits for that number; `torch.where(mask, y, x)` and a sum that the mask
+weighs do the same on the device.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_REDUCED = frozenset({"mean", "sum"})
+_JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
+_NAMES_FOLLOWED = 2
+"""`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
+
+
+class Selection(NamedTuple):
+    node: ast.Subscript
+    mask: ast.expr
+    instead: str
+
+
+def needless_selections(
+    context: Context, runs_often: Callable[[ast.AST], bool]
+) -> Iterator[Selection]:
+    """Those that run often, where all of a tensor could be reckoned with."""
+    for item in context.index.of(ast.Subscript):
+        if isinstance(item.slice, ast.Compare | ast.Name | ast.BinOp | ast.UnaryOp):
+            instead = _instead(context, item)
+            if instead and is_mask(context, item.slice, _NAMES_FOLLOWED) and runs_often(item):
+                yield Selection(item, item.slice, instead)
+
+
+def _instead(context: Context, item: ast.Subscript) -> str:
+    """What does without the selection; empty: nobody can tell."""
+    statement = context.index.parents[item]
+    if isinstance(item.ctx, ast.Store):
+        if isinstance(statement, ast.Assign) and statement.targets == [item]:
+            given = statement.value
+            if isinstance(given, ast.Subscript) and _is_same(given.slice, item.slice):
+                return "`torch.where` selects without a size"
+        return ""
+    return "a sum over all that the mask weighs needs no size" if _is_reduced(context, item) else ""
+
+
+def _is_same(one: ast.expr, other: ast.expr) -> bool:
+    return ast.dump(one) == ast.dump(other)
+
+
+def _is_reduced(context: Context, item: ast.Subscript) -> bool:
+    """`x[mask].mean()` and `torch.sum(x[mask])`, over all there is."""
+    parent = context.index.parents[item]
+    if isinstance(parent, ast.Attribute):
+        call = context.index.parents[parent]
+        called = isinstance(call, ast.Call) and call.func is parent
+        return called and parent.attr in _REDUCED and not call.args and not call.keywords  # type: ignore[attr-defined]
+    if not isinstance(parent, ast.Call) or parent.args != [item] or parent.keywords:
+        return False
+    return context.resolve(parent.func) in {f"torch.{name}" for name in _REDUCED}
+
+
+def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
+    """Whether `node` is a comparison of tensors, several of them joined, or a name for such."""
+    if isinstance(node, ast.Compare):
+        value = context.values.of(node)
+        return value.kind is Kind.TENSOR and not value.on_cpu
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.Invert) and is_mask(context, node.operand, names)
+    if isinstance(node, ast.BinOp):
+        sides = (node.left, node.right)
+        return isinstance(node.op, _JOINED) and any(is_mask(context, one, names) for one in sides)
+    if not isinstance(node, ast.Name) or not names:
+        return False
+    given = [binding.value for binding in context.flow.reaching(node)]
+    return bool(given) and all(
+        item is not None and is_mask(context, item, names - 1) for item in given
+    )

@@ -1,0 +1,74 @@
+"""Tests that hold at some turns of a loop only: by the number of the turn, by a switch for what is
+done now and then."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.index import LOOPS
+from mpslint.semantics.intervals import holds_each_turn
+from mpslint.semantics.loop_tests import answers, counted_by, deciding_names
+
+if TYPE_CHECKING:
+    from mpslint.semantics.flow import Flow
+    from mpslint.semantics.index import Index
+
+_NAMES_FOLLOWED = 2
+"""`every = step % 50`, `is_log_step = every == 0`, and the test: more is not seen in real code."""
+
+
+class RareTests:
+    def __init__(self, index: Index, flow: Flow) -> None:
+        self._index = index
+        self._flow = flow
+        self._known: dict[tuple[ast.expr, int], bool] = {}
+        self._counted: dict[ast.AST, frozenset[str]] = {}
+
+    def holds(self, test: ast.expr, depth: int = _NAMES_FOLLOWED) -> bool:
+        """Whether `test` holds at some steps only: by what stands in it, or in what the names that
+        decide it were given (`is_log_step = step % 50 == 0`)."""
+        known = self._known.get((test, depth))
+        if known is None:
+            known = self._known[test, depth] = self._asks_of_turn(test, depth)
+        return known
+
+    def _asks_of_turn(self, test: ast.expr, depth: int) -> bool:
+        if depth and any(
+            binding.kind == "assign"
+            and answers(binding.value)
+            and self.holds(binding.value, depth - 1)  # type: ignore[arg-type]
+            for name in deciding_names(test)
+            for binding in self._flow.reaching(name)
+        ):
+            return True
+        counters = self._counters(test)
+        for item in ast.walk(test):
+            if isinstance(item, ast.Call):
+                # `if divisible_by(step, every)`: what is asked of the number of the turn.
+                if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
+                    return True
+            if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
+                if not holds_each_turn(self._index, item):
+                    return True
+            if isinstance(item, ast.Name | ast.Attribute):
+                word = item.id if isinstance(item, ast.Name) else item.attr
+                if matches("rare-switches", word):
+                    return True
+            if isinstance(item, ast.Compare) and isinstance(item.ops[0], ast.Eq | ast.In):
+                sides = [item.left, *item.comparators]
+                if any(isinstance(s, ast.Name) and matches("step-counters", s.id) for s in sides):
+                    return True
+        return False
+
+    def _counters(self, node: ast.AST) -> set[str]:
+        """Names that hold the number of the turn, in the loops around `node`: `i` of
+        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
+        found: set[str] = set()
+        for parent in self._index.ancestors(node):
+            if isinstance(parent, LOOPS):
+                if parent not in self._counted:
+                    self._counted[parent] = counted_by(parent, self._flow)
+                found |= self._counted[parent]
+        return found

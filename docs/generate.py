@@ -28,7 +28,7 @@ GROUPS = {
     "4": "Dtypes and correctness",
     "5": "Operators without a kernel",
     "6": "Timing and performance",
-    "7": "Memory",
+    "7": "Memory and processes",
     "8": "One device for everything",
     "9": "Comments",
 }

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import os
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
-    from mpslint.whole import Projects, Whole
+    from mpslint.whole import Projects
 
 _MOST_PARSED = 6
 """A function that more modules than this speak of is found in one of the first, or is not one that
 a forward pass calls by its name."""
 _PASS = b"def forward"
-_CALLED = re.compile(rb"(?<!def )\b(\w+)\(")
-_TAKEN = re.compile(rb"\b(\w+) as \w")
 
 
 class Forwards:
@@ -26,7 +25,6 @@ class Forwards:
         self._projects = projects
         self._modules = modules
         self._elsewhere = elsewhere
-        self._by_word: dict[str, dict[bytes, list[str]]] = {}
 
     def run(self, path: str, name: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a forward pass of another file calls the function `name` of the file at the
@@ -34,27 +32,21 @@ class Forwards:
         whole = self._projects.of(path)
         if whole is None:
             return False, ()
-        users = self._users(whole).get(name.encode("utf-8", "replace"), ())
-        for other in [user for user in users if user != path][:_MOST_PARSED]:
+        word = name.encode("utf-8", "replace")
+        spelled = re.compile(rb"\b%s(\(| as )" % re.escape(word))
+        users = (
+            other
+            for other in whole.modules
+            if other != path
+            and word in (data := self._modules.text(other) or b"")
+            and _PASS in data
+            and spelled.search(data)
+        )
+        for other in islice(users, _MOST_PARSED):
             context = self._modules.context(other, self._elsewhere)
             if context is not None and self._runs(context, path, name):
                 return True, (other,)
         return False, whole.files
-
-    def _users(self, whole: Whole) -> dict[bytes, list[str]]:
-        """The modules of a project that have a forward pass, by what they call or import; asked of
-        each function anew, all of them would be read as often."""
-        users = self._by_word.get(whole.head)
-        if users is None:
-            users = self._by_word[whole.head] = {}
-            for module in whole.modules:
-                data = self._modules.text(module) or b""
-                if _PASS in data:
-                    for word in {*_CALLED.findall(data), *_TAKEN.findall(data)}:
-                        known = users.setdefault(word, [])
-                        if len(known) <= _MOST_PARSED:
-                            known.append(module)
-        return users
 
     def _runs(self, context: Context, path: str, name: str) -> bool:
         spelled = {name}

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
 
-_SETTLED = 24
+_SETTLED = 64
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
-_LASTING = 12
+_LASTING = 48
 """So many of them outlast the file that asked for them."""
 _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
@@ -59,6 +59,8 @@ class ImportedRuns:
         self._settled: dict[str, Interpreter | None] = {}
         self._imported: dict[str, int] = {}
         """By path: the worlds in which a module can be imported that leads to kernels."""
+        self._plain: dict[str, int] = {}
+        """The same of those that lead to none: a run that has been let go of is not made anew."""
         self._needs: dict[str, _Needs] = {}
         self._edges: dict[str, _Needs] = {}
         self._used: dict[tuple[str, str], int] = {}
@@ -161,7 +163,9 @@ class ImportedRuns:
 
     def _worlds(self, path: str) -> int:
         if not self._leads_to(path).kernels:
-            return _importable(self.settled(path))
+            if path not in self._plain:
+                self._plain[path] = _importable(self.settled(path))
+            return self._plain[path]
         self._solve(path)
         return self._imported[path]
 

@@ -241,7 +241,8 @@ class Mentions:
                 return True
             return is_found_from_inside(here, module, path)
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
-        return own.endswith(os.sep + module.lstrip(".").replace(".", os.sep))
+        ending = os.sep + module.lstrip(".").replace(".", os.sep)
+        return own.endswith(ending) or os.path.dirname(own).endswith(ending)
 
 
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:

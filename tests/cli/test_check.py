@@ -245,3 +245,23 @@ def test_a_change_that_mends_several_findings_is_shown_once(cli: Cli, project: P
     assert out.count("help: Move to the selected device") == 2
     assert out.count("net = net.to(") == 1
     assert "help: Move to the selected device: the same change as at 5:" in out
+
+
+ENDED = """
+import atexit, sys
+sys.argv = ["mpslint", "check", "--no-cache", "a.py"]
+atexit.register(print, "told at the end")
+from mpslint.__main__ import command
+command()
+"""
+
+
+def test_a_check_ends_with_its_code_and_whoever_waits_for_the_end_is_heard(project: Path) -> None:
+    (project / "a.py").write_text("import torch\nx = torch.zeros(3).cuda()\n")
+    ran = subprocess.run(
+        [sys.executable, "-c", ENDED], capture_output=True, text=True, cwd=project, check=False
+    )
+    assert ran.returncode == 1
+    assert "MPS102" in ran.stdout
+    assert ran.stdout.endswith("told at the end\n")
+    assert ran.stderr == ""

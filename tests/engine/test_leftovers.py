@@ -385,3 +385,12 @@ def test_a_namesake_that_a_function_imports_from_elsewhere_is_no_use(tmp_path: P
     assert found(tmp_path / "utils.py") == []
     project(tmp_path, {"train.py": user.format("utils")})
     assert found(tmp_path / "utils.py") == [5]
+
+
+def test_a_package_that_is_not_found_may_hand_on_what_a_module_in_it_defines(
+    tmp_path: Path,
+) -> None:
+    files = {"lib/core/__init__.py": "from .utils import *\n", "lib/core/utils.py": UTILS}
+    user = "from lib.core import to_gpu\n\nto_gpu(1)\n"
+    project(tmp_path, {**files, "lib/train.py": user, "show.py": "print(1)\n"})
+    assert found(tmp_path / "lib/core/utils.py") == [5]

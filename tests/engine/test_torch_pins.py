@@ -197,7 +197,7 @@ def test_a_torch_without_the_backend_is_asked_whether_it_has_it(
 ) -> None:
     settings = Settings(pin=Pin(oldest, "requirements.txt:3"))
     text = fix_source(opened("train.py"), settings).text
-    assert (" if hasattr" in " ".join(text.split())) == test.startswith("hasattr")
+    assert ("if hasattr" in " ".join(text.split())) == test.startswith("hasattr")
     assert test in " ".join(text.split())
 
 

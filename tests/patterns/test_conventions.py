@@ -94,3 +94,10 @@ def test_a_choice_with_a_name_that_no_line_has_room_for_is_a_statement(tmp_path:
         '    DEVICE = "cpu"\n'
         "x = torch.zeros(3, device=DEVICE)\n"
     )
+
+
+def test_a_choice_that_an_object_of_others_keeps_stays_an_expression(tmp_path: Path) -> None:
+    written = LONG.replace("DEVICE", "args.device").replace(
+        "import torch", "import argparse\n\nimport torch\n\nargs = argparse.Namespace()"
+    )
+    assert "args.device = (\n" in fixed(tmp_path, {}, written=written)

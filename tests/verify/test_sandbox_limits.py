@@ -154,3 +154,22 @@ def test_where_nobody_can_answer_everything_that_would_be_asked_is_refused(tmp_p
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path
     )
     assert done.stdout.split() == ["EPERM", "EPERM", "EPERM", "EACCES"], done.stderr
+
+
+def test_who_is_started_between_two_looks_is_found_by_the_second(tmp_path: Path) -> None:
+    """Also below a process that was not there before; what others start is left out."""
+    tree = watch.Tree(os.getpid())
+    before = {task.pid for task in tree.now()}
+    shell = subprocess.Popen(
+        ["/bin/sh", "-c", "sleep 60 & echo $!; wait"], stdout=subprocess.PIPE, text=True
+    )
+    assert shell.stdout is not None
+    grandchild = int(shell.stdout.readline())
+    try:
+        assert {task.pid for task in tree.now()} - before == {shell.pid, grandchild}
+        assert watch.Tree(grandchild).now() == []
+    finally:
+        os.kill(grandchild, 9)
+        shell.kill()
+        shell.wait()
+        shell.stdout.close()

@@ -221,6 +221,16 @@ def test_a_script_that_the_clock_ended_counts_only_with_work_done(done: dict[str
     assert judged.verdict == ("ran" if done["forwards"] else "inconclusive")
 
 
+def test_numbers_of_fewer_digits_than_the_originals_are_no_pass() -> None:
+    """What is lost may be too little to be seen on these data."""
+    half = launch("mps", halves=["float16"])
+    judged = judge(half)
+    assert judged.verdict == "ran"
+    assert "it computes in float16, which the original does not" in judged.reason
+    assert judge(half, launch("cuda", halves=["bfloat16"])).verdict == "pass"
+    assert judge(launch("mps"), launch("cuda", halves=["float16"])).verdict == "pass"
+
+
 def test_a_run_that_the_clock_ended_before_the_originals_end_is_told_as_such() -> None:
     """Whatever it lacks is not held against it, and what it gave so far is no pass."""
     whole = launch("cuda", outcome="finished", steps=9, losses=[0.9, 0.8, 0.7] * 3)

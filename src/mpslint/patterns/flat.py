@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
-from mpslint.semantics.value_syntax import is_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,4 +61,11 @@ def _assignment(context: Context, node: ast.expr) -> ast.Assign | None:
         value, parent = parent, context.index.parents[parent]
     if not isinstance(parent, ast.Assign) or parent.value is not value or len(parent.targets) != 1:
         return None
-    return parent if is_path(parent.targets[0]) else None
+    return parent if _is_own(parent.targets[0]) else None
+
+
+def _is_own(target: ast.expr) -> bool:
+    """A name, or what an object keeps of its own: what becomes of `args.device` in arms is known
+    to fewer of those who are handed `args` than what becomes of one value."""
+    held = target.value if isinstance(target, ast.Attribute) else target
+    return isinstance(held, ast.Name) and (held is target or held.id == "self")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.patterns.calls import is_cuda_move
 from mpslint.patterns.item_moves import moves_items
+from mpslint.patterns.load_arms import as_loaded_anywhere, is_copied
 from mpslint.patterns.text import holds_comment, replace_span
 
 if TYPE_CHECKING:
@@ -38,8 +39,24 @@ def is_idiom(context: Context, gate: Gate) -> bool:
     if gate.inverted and arm[0].col_offset == node.col_offset:
         return False  # `elif`
     if other and not all(isinstance(item, ast.Pass) for item in other):
-        return [_unmoved(statement) for statement in arm] == [ast.dump(item) for item in other]
+        return _do_the_same(context, arm, other)
     return all(_only_moves(context, statement) for statement in arm)
+
+
+def _do_the_same(context: Context, arm: list[ast.stmt], other: list[ast.stmt]) -> bool:
+    """Whether an arm does what the other one does, and moves things besides; what it copies from
+    checkpoints the other may have loaded to the CPU."""
+    left = list(other)
+    for statement in arm:
+        if left and _unmoved(statement) == ast.dump(left[0]):
+            left.pop(0)
+        elif left and _unmoved(statement) == ast.dump(as_loaded_anywhere(context, left[0])):
+            if not is_copied(context, statement):
+                return False
+            left.pop(0)
+        elif not _only_moves(context, statement):
+            return False
+    return not left
 
 
 def _is_same_thing(node: ast.IfExp, *, inverted: bool) -> bool:
@@ -52,9 +69,9 @@ def _only_moves(context: Context, statement: ast.stmt) -> bool:
     """`m.cuda()`, `x = x.cuda()`, `a, b = a.cuda(), b.cuda()`, `x = [item.cuda() for item in x]`:
     nothing, but for the place; also below a question of its own, `if mask is not None:`."""
     if isinstance(statement, ast.If):
-        if statement.orelse or not _asks_for_nothing(context, statement.test):
+        if not _asks_for_nothing(context, statement.test):
             return False
-        return all(_only_moves(context, item) for item in statement.body)
+        return all(_only_moves(context, item) for item in (*statement.body, *statement.orelse))
     if isinstance(statement, ast.Expr):
         value = statement.value
         return is_cuda_move(value) and not any(

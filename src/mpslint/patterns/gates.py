@@ -25,6 +25,7 @@ from mpslint.patterns.calls import (
 from mpslint.patterns.gate_device import device_for, positive
 from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
+from mpslint.patterns.load_arms import loads_to_host
 from mpslint.patterns.operand import operand_gate
 from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
@@ -197,6 +198,7 @@ def _rewrite(context: Context, gate: Gate, device: Reference, laid_out: bool) ->
             return None
         inner += edits
     if isinstance(gate.node, ast.If):
+        inner += loads_to_host(context, gate.node, other_arm=gate.inverted)
         if not laid_out:
             return inner if can_dedent(context, gate.node, other_arm=gate.inverted) else None
         edit = dedent_body(context, gate.node, inner, other_arm=gate.inverted)

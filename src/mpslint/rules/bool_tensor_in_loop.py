@@ -25,7 +25,8 @@ seen (there tests are mostly for NaN, or of a line search, and cannot be avoided
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, assertions
 and `torch.allclose`. Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since
-most of them decide what the algorithm does next, which somebody has to wait for.
+most of them decide what the algorithm does next, which somebody has to wait for; so are those in
+forward passes, of which one in five is in an arm that only exports or baselines come to.
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -55,6 +56,8 @@ from mpslint.semantics.value_syntax import last_name
 
 _READING_FUNCTIONS = ("torch.allclose", "torch.equal")
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
+_OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
+_FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
 
@@ -86,10 +89,12 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     found = []
     for node, test in _tests(context):
         around = context.index.function(test)
-        if around is None or isinstance(node, ast.IfExp):
+        if around is None or isinstance(node, ast.IfExp) or not context.passes.may_run(around):
             continue
         for operand in _operands(test):
-            if _needless(context, operand) is not Confidence.CERTAIN:
+            if _needless(context, operand) is not Confidence.CERTAIN or _draws_again(node):
+                continue
+            if not isinstance(operand, ast.Compare | ast.Call | ast.BinOp) or _is_of_sizes(operand):
                 continue
             if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
                 continue
@@ -105,11 +110,33 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             node,
             "Python waits for this value in every forward pass",
+            confidence=Confidence.INFERRED,
             labels=(
                 context.label(turns, "this runs in every forward pass"),
                 *also_waiting(context, steps),
             ),
         )
+
+
+def _draws_again(node: ast.AST) -> bool:
+    """`while True: x = draw(); if torch.isinf(x).any(): continue`: who draws until all is well has
+    to know."""
+    arms = [*node.body, *node.orelse] if isinstance(node, ast.If) else []
+    return any(isinstance(item, ast.Continue | ast.Break) for item in arms)
+
+
+def _is_of_sizes(node: ast.expr) -> bool:
+    """`x.size(2) == width`, `len(x) > 1`: of numbers, whatever an annotation says of the other
+    side; and `isinstance(x, Tensor)`."""
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node]
+    for side in sides:
+        if isinstance(side, ast.Call) and last_name(side.func) in _OF_SIZES:
+            return True
+        if isinstance(side, ast.Subscript):
+            side = side.value
+        if isinstance(side, ast.Attribute) and side.attr in _FIELDS:
+            return True
+    return False
 
 
 def _decisions(context: Context) -> Iterator[Step]:

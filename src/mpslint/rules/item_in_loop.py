@@ -224,7 +224,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
         loop, function = around
         if not _says_so(node) and not context.passes.is_tensor(tensor, function):
             continue
-        if context.passes.is_read_back(tensor, loop, function):
+        if context.passes.is_read_back(tensor, loop, function) and context.passes.runs(function):
             reads.setdefault(loop, []).append(Step(node, tensor, function))
     yield from _compared_in_forward(context, rule)
     for loop, steps in reads.items():

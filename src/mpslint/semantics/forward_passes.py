@@ -50,14 +50,14 @@ class ForwardPasses:
 
     def loop(self, node: ast.AST) -> tuple[Loop, FunctionNode] | None:
         """The innermost loop around `node`, and the function it stands in, where each forward
-        pass runs every turn of it with gradients."""
+        pass that `runs` the function runs every turn of it with gradients."""
         loop = self._loops.innermost(node)
         function = self._index.function(node)
         if loop is None or function is None:
             return None
         if self._loops.without_gradients(node) or self._is_aside(node, function):
             return None
-        if not self._loops.every_step(node, loop) or not self._runs(function):
+        if not self.may_run(function) or not self._loops.every_step(node, loop):
             return None
         return loop, function
 
@@ -66,20 +66,26 @@ class ForwardPasses:
         function = self._index.function(node)
         if function is None or self._is_aside(node, function):
             return None
-        runs = self._loops.every_step(node, function) and self._runs(function)
+        runs = self._loops.every_step(node, function) and self.runs(function)
         return function if runs else None
 
-    def _runs(self, function: FunctionNode) -> bool:
+    def may_run(self, function: FunctionNode) -> bool:
+        """Whether a forward pass may run `function`, before another file is looked at."""
+        if function in self._reached:
+            return True
+        return self._told is not None and isinstance(self._index.parents[function], ast.Module)
+
+    def runs(self, function: FunctionNode) -> bool:
         """Whether a forward pass runs `function`: one of this file, or one of another that calls it
         or what calls it here."""
         if function in self._reached:
             return True
-        if self._told is None or not isinstance(self._index.parents[function], ast.Module):
+        if self._told is None or not self.may_run(function):
             return False
         if function not in self._known:
             self._known[function] = False  # It may call itself.
             self._known[function] = self._told.runs_in_forward(function.name) or any(
-                caller is not None and self._runs(caller)
+                caller is not None and self.runs(caller)
                 for call in self._index.calls.get(function.name, ())
                 if function in self._functions(call)
                 for caller in (self._index.function(call),)

@@ -99,7 +99,7 @@ class _Defaults:
         found = [
             call
             for call in self._context.index.calls.get("add_argument", ())
-            if _destination(call) == attribute.attr
+            if destination(call) == attribute.attr
         ]
         if len(found) != 1:
             return None
@@ -120,7 +120,7 @@ def _gives(call: ast.Call, name: str, place: int | None) -> bool:
     return place is not None and len(call.args) > place
 
 
-def _destination(call: ast.Call) -> str | None:
+def destination(call: ast.Call) -> str | None:
     """`no_cuda` of `add_argument("--no-cuda")`."""
     for keyword in call.keywords:
         if keyword.arg == "dest":

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from mpslint.verify.launch import Launch
+
 _LOW = {
     "autocast", "GradScaler", "half", "float16", "bfloat16", "fp16", "bf16",
     "set_float32_matmul_precision",
@@ -36,6 +38,18 @@ def chosen(text: bytes, but_for_autocast: bool = False) -> Choice | None:
             if word in choices:
                 return Choice(word, high)
     return None
+
+
+def narrower(reference: Launch, patched: Launch) -> str | None:
+    """Whether a run puts numbers of fewer digits on its device than the original on its own: on
+    other data that may show where it does not on these.
+    """
+    if "cpu" in (reference.kind, patched.kind) or "real" in (reference.kind, patched.kind):
+        return None  # not seen there
+    one, two = (set(run.value("halves", [])) for run in (reference, patched))
+    if one or not two:
+        return None
+    return f"it computes in {' and '.join(sorted(two))}, which the original does not"
 
 
 def is_mixed(text: bytes) -> bool:

@@ -13,6 +13,7 @@ from mpslint.verify.launch import Launch
 from mpslint.verify.numbers import Spot
 from mpslint.verify.outcome import Outcome, Way, classify
 from mpslint.verify.pace import Pace
+from mpslint.verify.precision import narrower
 from mpslint.verify.report import FAIL, INCONCLUSIVE, PASS, RAN
 from mpslint.verify.rounding import Margins, does_without
 from mpslint.verify.same_precision import Beyond
@@ -167,6 +168,8 @@ def _compare(patched: Launch, reference: Launch, basis: Basis) -> Judgement:
     if early := device_oracle.reads_early(reference, patched):
         return Judgement(FAIL, early)
     decided = _numbers(patched, reference, basis, same_device, seen)
+    if not decided and not seen.not_compared and (lost := narrower(reference, patched)):
+        seen.not_compared = f"no proof that the numbers are the same: {lost}"
     decided = decided or _printed_too_much(patched, reference, seen)
     cut = basis.pace.cut_by_clock(reference) or basis.pace.cut_by_clock(patched)
     on_cuda = same_device and (patched.device, patched.kind) == ("cuda", "simulated")

@@ -6,6 +6,7 @@ releases had is in ``data/mps_kernels.json``.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import os
@@ -99,6 +100,13 @@ def load(lines: Iterable[str]) -> dict[str, Operator]:
     return operators
 
 
+@functools.cache
+def of_installed() -> dict[str, Operator]:
+    """The operators of the installed torch."""
+    with open(yaml_path(), encoding="utf-8") as stream:
+        return load(stream)
+
+
 class Releases(NamedTuple):
     """What changed between releases; see ``data/mps_kernels.json``."""
 
@@ -182,5 +190,4 @@ def open_table(installed: str, simulated: str | None) -> OperatorTable:
     if version < (2, 0) or version > releases.newest:
         newest = ".".join(map(str, releases.newest))
         raise ValueError(f"no operator table for torch {simulated or installed} (2.0 to {newest})")
-    with open(yaml_path(), encoding="utf-8") as stream:
-        return OperatorTable(load(stream), releases, version)
+    return OperatorTable(of_installed(), releases, version)

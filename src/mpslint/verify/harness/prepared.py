@@ -7,6 +7,8 @@ moment, so that all that happens to torch happens when the script asks for it.
 
 from __future__ import annotations
 
+import compileall
+import contextlib
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -51,12 +53,24 @@ def prepare(project: list[str]) -> dict[str, list[str]]:
     sys.path[:] = [one for one in path if one and os.path.realpath(one) not in project]
     sys.meta_path[:] = [bootstrap._CFinder(), *filter(_is_pythons_own, finders)]
     importlib.import_module("torch")
+    _read_the_rest()
     sys.path[:], sys.meta_path[:] = path, finders
     _remember(before)
     # Those of the one who forks are gone by then; a package of this name may be anybody's.
     loaded = sorted({name.partition(".")[0] for name in sys.modules} - {_FORKS})
     _put_aside()
     return {"loaded": loaded}
+
+
+def _read_the_rest() -> None:
+    """What each run would compile and read anew. Its modules are not loaded here: what they hold is
+    watched from then on, and is filled in once there is a device.
+    """
+    from . import optable
+
+    compileall.compile_dir(os.path.dirname(os.path.abspath(__file__)), quiet=2)
+    with contextlib.suppress(RuntimeError, ImportError):  # the run says what is missing
+        optable.of_installed()
 
 
 def _is_pythons_own(finder: object) -> bool:

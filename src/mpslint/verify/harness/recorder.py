@@ -35,7 +35,7 @@ class Recorder(Guarded):
 
     __slots__ = (
         "_count", "_last_totals", "_more", "_waited", "calls", "clocks", "copies", "digests",
-        "drawn", "events", "fallbacks", "forwards", "from_children",
+        "drawn", "events", "fallbacks", "forwards", "from_children", "halves",
         "importing_torch", "in_part", "limits", "lines_of_children", "losses",
         "lowered", "notes", "optimizers", "parameters_on_device", "reached", "self_test",
         "simulates", "started", "step_rows", "steps", "switches", "syncs", "tell", "tick",
@@ -51,6 +51,7 @@ class Recorder(Guarded):
         self._waited = (0, False)  # after which operation, and whether the script asked for it
         self.clocks: list[tuple[int, int, bool]] = []
         self.lowered: set[str] = set()  # types of autocast that were used, and "GradScaler"
+        self.halves: set[str] = set()  # types below float32 of tensors on the device
         self.drawn = 0  # random numbers, on the device, from its default generator
         self.steps = 0
         self.forwards = 0
@@ -257,6 +258,7 @@ class Recorder(Guarded):
         for counter in (self.syncs, self.fallbacks, self.limits, self.notes):
             counter.clear()
         self.copies.clear()
+        self.halves.clear()
         del self.calls[:], self.events[:], self.clocks[:]
 
     def forget_parent(self) -> None:

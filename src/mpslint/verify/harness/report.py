@@ -123,6 +123,7 @@ class ReportWriter:
             "clocks": recorder.clocks,
             "drawn": recorder.drawn,
             "lowered": sorted(recorder.lowered),
+            "halves": sorted(recorder.halves),
             "stdout_numbers": None,
             "logged": log_lines.LINES,
             "placement": _placement(),

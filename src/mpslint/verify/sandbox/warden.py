@@ -35,6 +35,7 @@ class Warden:
         self.buffer = b""
         self.report: dict[str, Any] = {"stopped": None, "peak_memory": 0, "peak_processes": 0}
         self.seen: set[int] = set()
+        self.tree = watch.Tree(os.getpid())
         self.started = time.monotonic()
         self.next_look = self.started
         self.next_disk = self.started + 1.0
@@ -90,7 +91,7 @@ class Warden:
         if now < self.next_look:
             return None
         self.next_look = now + _TICK
-        tree = watch.weighed(watch.below(os.getpid(), watch.tasks()))
+        tree = watch.weighed(self.tree.now())
         self.seen.update(task.pid for task in tree if not _LINUX)
         count = sum(task.threads for task in tree)
         self.report["peak_processes"] = max(self.report["peak_processes"], count)

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+_FORGETS = 1.0  # seconds
 _IN_MEMORY = (b"RssAnon", b"RssShmem", b"VmSwap")
 
 
@@ -25,15 +26,17 @@ class Task(NamedTuple):
     memory: int  # bytes that this process shares with no file, and of what it shares with others
 
 
-def tasks() -> list[Task]:
-    """Every process that can be seen; what it uses of memory is asked of those that count."""
-    return _from_proc() if sys.platform == "linux" else _from_ps()
+def tasks(known: Collection[int] = ()) -> list[Task]:
+    """Every process that can be seen, but for these; what it uses of memory is asked of those that
+    count.
+    """
+    return _from_proc(known) if sys.platform == "linux" else _from_ps()
 
 
-def _from_proc() -> list[Task]:
+def _from_proc(known: Collection[int]) -> list[Task]:
     found = []
     for name in os.listdir("/proc"):
-        if not name.isdigit():
+        if not name.isdigit() or int(name) in known:
             continue
         try:
             with open(f"/proc/{name}/stat", "rb") as file:
@@ -76,16 +79,46 @@ def _from_ps() -> list[Task]:
 
 def below(root: int, listing: list[Task]) -> list[Task]:
     """The descendants of a process, nearest first."""
+    return _below([root], listing)
+
+
+def _below(roots: Iterable[int], listing: list[Task]) -> list[Task]:
     children: dict[int, list[Task]] = {}
     for task in listing:
         children.setdefault(task.parent, []).append(task)
     found: list[Task] = []
-    pending = [root]
+    pending = list(roots)
     while pending:
-        for task in children.get(pending.pop(0), ()):
+        for task in children.pop(pending.pop(0), ()):
             found.append(task)
             pending.append(task.pid)
     return found
+
+
+class Tree:
+    """The descendants of a process, for who asks often.
+
+    Of a machine's many processes most are somebody else's, and stay so: who comes from the first
+    process by others than this one is not looked at for a while. Not longer, since its number may
+    be given to another one.
+    """
+
+    def __init__(self, root: int) -> None:
+        self.root = root
+        self._others: set[int] = set()
+        self._until = 0.0
+
+    def now(self) -> list[Task]:
+        """As `below` of all tasks."""
+        moment = time.monotonic()
+        if moment >= self._until:
+            self._others, self._until = set(), moment + _FORGETS
+        listing = tasks(self._others)
+        found = below(self.root, listing)
+        own = {self.root, *(task.pid for task in found)}
+        strange = [task for task in listing if task.pid not in own]
+        self._others.update(task.pid for task in _below([0, *self._others], strange))
+        return found
 
 
 def end_all(root: int, seen: set[int], patience: float = 5.0) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 
 import torch
 
-from .kernel import Conversion, Details, Kernel, Plan, counted, results
+from .kernel import Conversion, Details, Kernel, Plan, results
+from .making import counted
 from .retag import SPARSE_KEYS, coordinates_on_device
 from .state import SIM, limit
 from .sync_debug import wait

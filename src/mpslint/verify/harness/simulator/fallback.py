@@ -10,7 +10,8 @@ import torch
 
 from ..frames import user_location
 from ..recorder import RECORDER
-from .kernel import Details, make_kernel
+from .kernel import Details
+from .making import make_kernel
 from .state import SIM, limit
 
 _kernels: dict[Any, Callable[..., Any]] = {}

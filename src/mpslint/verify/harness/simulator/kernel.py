@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..recorder import RECORDER
-from . import contract, drawing, fast_path, overlap, timeline
+from . import contract, overlap
 from .host_writes import refuse_writing_to_the_host, write_on_the_host
 from .retag import CPU_KEYS, to_device, to_host
 from .state import SIM
@@ -320,30 +319,3 @@ def _run_with_number(plan: Plan, host_args: list[Any], host_kwargs: dict[str, An
             for index, value in enumerate(host_args)
         ]
         return plan.host_operator(*as_tensors, **host_kwargs)
-
-
-def counted(inner: Kernel) -> Kernel:
-    """Count one device operation per call."""
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        if RECORDER.tick() == 1:
-            RECORDER.begins()
-        return inner(*args, **kwargs)
-
-    return kernel
-
-
-def make_kernel(operator: Any, name: str, details: Details) -> Kernel:
-    """The kernel to register for ``operator`` on the simulated device."""
-    plan = Plan(operator, name, details)
-    kernel = full_kernel(plan)
-    if plan.generator is not None:
-        kernel = counted(drawing.with_generator(plan, kernel))
-    elif fast_path.applies(plan):
-        kernel = fast_path.make(plan, kernel)
-    else:
-        kernel = counted(kernel)
-    if RECORDER.trace:
-        kernel = timeline.traced(name, kernel)
-    kernel.__name__ = "simulated_" + name.replace(".", "_")
-    return kernel

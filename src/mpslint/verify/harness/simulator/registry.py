@@ -21,7 +21,8 @@ from . import (
     substitutes,
     sync_points,
 )
-from .kernel import Details, make_kernel
+from .kernel import Details
+from .making import make_kernel
 from .mps_rules import RULES
 from .state import SIM, limit
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from ..recorder import RECORDER
 from . import contract
 from .memory import TRACKER
 from .state import SIM, limit
@@ -61,7 +62,8 @@ _indices, _values = torch.ops.aten._indices.default, torch.ops.aten._values.defa
 _from_parts = torch.ops.aten._sparse_coo_tensor_with_dims_and_tensors.default
 
 # dtypes that need a closer look on the way in; all others take the short path
-_SPECIAL_DTYPES = {torch.complex32, torch.complex64, *contract.MPS_REFUSED_DTYPES}
+_HALVES = {torch.float16: "float16", torch.bfloat16: "bfloat16"}
+_SPECIAL_DTYPES = {torch.complex32, torch.complex64, *_HALVES, *contract.MPS_REFUSED_DTYPES}
 
 
 # Conj and neg bits exist only once there has been a complex tensor. A list, since names and
@@ -198,6 +200,8 @@ def _with_parts(tensor: Tensor, moved: Callable[[Tensor], Tensor], device: torch
 
 def _checked(tensor: Tensor) -> Tensor:
     contract.refuse_dtype(tensor.dtype)
+    if tensor.dtype in _HALVES:
+        RECORDER.halves.add(_HALVES[tensor.dtype])
     if tensor.is_complex():
         expect_complex()
         tensor = tensor.resolve_conj().resolve_neg()

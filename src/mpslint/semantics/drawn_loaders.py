@@ -29,11 +29,13 @@ class DrawnLoaders:
     def __init__(self, program: MainModule) -> None:
         self._program = program
         self._assigned: dict[int, Assigned] = {}
-        self._busy: set[ast.AST] = set()
+        self._seen: set[ast.AST] = set()
+        """What one question has come by: each way is followed once, however many lead to it."""
 
     def by(self, place: Place) -> Iterator[Place]:
         """The calls that make the loaders from which a loop, a comprehension or a call draws."""
         node = place.node
+        self._seen.clear()
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
             yield from self._made(place.context, node.iter, _DEPTH)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -41,13 +43,9 @@ class DrawnLoaders:
                 yield from self._made(place.context, node.args[0], _DEPTH)
 
     def _made(self, context: Context, node: ast.AST, depth: int) -> Iterator[Place]:
-        if depth == 0 or node in self._busy:
-            return
-        self._busy.add(node)
-        try:
+        if depth and node not in self._seen:
+            self._seen.add(node)
             yield from self._parts(context, node, depth - 1)
-        finally:
-            self._busy.discard(node)
 
     def _parts(self, context: Context, node: ast.AST, depth: int) -> Iterator[Place]:
         if isinstance(node, ast.Call):

@@ -23,7 +23,8 @@ def forward(self, x):
 What is moved afterwards (`.to(x.device)`, `.type_as(x)`); `zeros_like`, `x.new_zeros` and their
 like; 0-dim tensors, which may meet any device; indices (`x[torch.arange(n)]` may be on the CPU);
 what only shapes or Python code use; factories under `torch.device(...)` or after
-`set_default_device`; scripts that run their modules themselves and never use a device.
+`set_default_device`; scripts that run their modules themselves and never use a device; a class
+that is written anew further down, with nothing on a device up to there.
 
 ## Fix safety
 Unsafe: `device=` of the argument it meets.
@@ -69,6 +70,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             met = creations.meets_argument(call, function)
             if met is None or not context.worlds.on_mps(call):
                 continue
+            if _is_replaced_unmoved(context, function):
+                continue
             yield context.finding(
                 rule,
                 call.func,
@@ -88,6 +91,20 @@ def _is_run_here(context: Context) -> bool:
                 if context.index.enclosing(call, ast.ClassDef) is None:
                     return True
     return False
+
+
+def _is_replaced_unmoved(context: Context, function: FunctionNode) -> bool:
+    """Whether the class is written anew further down, as lessons do, and nothing is on a device up
+    to there: what was made of the first one has stayed on the CPU."""
+    klass = context.index.enclosing(function, ast.ClassDef)
+    if klass is None or klass not in context.tree.body:
+        return False
+    later = [
+        item.lineno
+        for item in context.tree.body
+        if isinstance(item, ast.ClassDef) and item.name == klass.name and item.lineno > klass.lineno
+    ]
+    return bool(later) and not context.placement.used_between(klass.lineno, min(later) - 1)
 
 
 def _fix(context: Context, call: ast.Call, function: FunctionNode) -> Fix | None:

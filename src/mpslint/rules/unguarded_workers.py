@@ -35,10 +35,11 @@ if __name__ == "__main__":
 Loaders without workers, with a number of workers that is not known from the code (options of the
 program count with their defaults), and those that nothing at the top draws from. Files in which a
 start method is named (`set_start_method("fork")`, `multiprocessing_context="fork"`). What a default
-switches off, and pools behind any test. Scripts that leave all of it to other files (`DataLoader`,
-`num_workers`, `Pool` and `Process` stand nowhere in them). Notebooks, and Python files with cells: they are no main
-module that a worker imports. There is no fix: what follows the definitions is to be indented, and
-where it goes is for who knows which part of it the functions above need.
+switches off, workers that are there with CUDA alone, and pools behind any test. Scripts that leave
+all of it to other files (`DataLoader`, `num_workers`, `Pool` and `Process` stand nowhere in them).
+Notebooks, and Python files with cells: they are no main module that a worker imports. There is no
+fix: what follows the definitions is to be indented, and where it goes is for who knows which part
+of it the functions above need.
 
 ## References
 - [Contexts and start methods](https://docs.python.org/3/library/multiprocessing.html#contexts-and-start-methods)
@@ -57,7 +58,7 @@ from mpslint.semantics.started_processes import Start, started_on_import
 
 _WORDS = (b"DataLoader", b"num_workers", b"Pool", b"Process")
 """What a script writes that starts processes itself: to look for them behind everything that any
-script calls in other files would cost a tenth of the time of a check, for one script in hundreds."""
+script calls in other files costs a tenth of the time of a check, for one script in hundreds."""
 
 
 @rule(

@@ -34,8 +34,10 @@ class MainModule:
     """The code that an import of a file runs: its own statements, and the functions that these lead
     to."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, abroad: bool) -> None:
         self.context = context
+        self._abroad = abroad
+        """Whether functions of other files are followed."""
         self.calls_of: dict[FunctionNode, list[Place]] = {}
         """By function: the calls of it that are run."""
         self.reached: set[FunctionNode] = set()
@@ -70,7 +72,7 @@ class MainModule:
             self._nodes.append((place, led))
         elif isinstance(node, ast.Call):
             self._nodes.append((place, led))
-            called = definition(context, node.func)
+            called = self._definition(context, node.func)
             if called is not None:
                 self._run(called, place, led)
             elif isinstance(node.func, ast.Attribute):
@@ -80,9 +82,12 @@ class MainModule:
                 if methods is None:
                     self._waiting.setdefault(node.func.attr, []).append((place, led))
             if context.resolve(node.func) in _RUNNERS and node.args:
-                given = definition(context, node.args[0])
+                given = self._definition(context, node.args[0])
                 if given is not None:
                     self._run(given, None, led)
+
+    def _definition(self, context: Context, node: ast.expr) -> Place | None:
+        return definition(context, node) if self._abroad else own_definition(context, node)
 
     def _run(self, called: Place, call: Place | None, led: ast.AST) -> None:
         if isinstance(called.node, ast.ClassDef):
@@ -117,10 +122,9 @@ class MainModule:
 
 def definition(context: Context, node: ast.expr) -> Place | None:
     """The function or class that a name stands for, in the file or in another of the project."""
-    if isinstance(node, ast.Name):
-        for binding in context.names.bindings(node.id, node):
-            if binding.kind in ("def", "class"):
-                return Place(context, binding.node)
+    own = own_definition(context, node)
+    if own is not None:
+        return own
     qualified = context.resolve(node)
     if qualified is None:
         return None
@@ -129,6 +133,15 @@ def definition(context: Context, node: ast.expr) -> Place | None:
         for binding in found.bindings:
             if binding.kind in ("def", "class"):
                 return Place(found.context, binding.node)
+    return None
+
+
+def own_definition(context: Context, node: ast.expr) -> Place | None:
+    """The same, in the file itself."""
+    if isinstance(node, ast.Name):
+        for binding in context.names.bindings(node.id, node):
+            if binding.kind in ("def", "class"):
+                return Place(context, binding.node)
     return None
 
 

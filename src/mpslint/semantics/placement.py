@@ -53,6 +53,10 @@ class Placement:
         """Whether this file moves anything to a device, or creates anything on one."""
         return bool(self._all_uses())
 
+    def used_between(self, first: int, last: int) -> bool:
+        """Whether lines `first` to `last` (counted from 1, both included) do so."""
+        return any(first <= call.lineno <= last for call in self._all_uses())
+
     def used_in(self, function: ast.AST | None) -> bool:
         """Whether `function` (None: the top of the file) does so itself."""
         return any(self._index.function(call) is function for call in self._all_uses())

@@ -11,7 +11,7 @@ from mpslint.semantics.drawn_loaders import DrawnLoaders
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.main_module import MainModule, Place, unguarded
 from mpslint.semantics.switch_defaults import is_default
-from mpslint.semantics.worker_counts import WorkerCounts
+from mpslint.semantics.worker_counts import LOADERS, WorkerCounts
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _PROCESSES = frozenset(
     for name in ("Pool", "Process", "pool.Pool", "Manager")
 ) | {"concurrent.futures.ProcessPoolExecutor", "concurrent.futures.process.ProcessPoolExecutor"}
 """What starts processes in the way of the system."""
+_WORKERS = "num_workers"
 _METHODS = ("fork", "spawn", "forkserver")
 """The ways to start a process: who names one has chosen."""
 _CELLS = ("# In[", "# %%", "#%%", "get_ipython()")
@@ -55,9 +56,31 @@ class Start(NamedTuple):
 
 def started_on_import(context: Context) -> list[Start]:
     """The starts of processes that an import of this file comes to, in the order of the text."""
-    if not _works(context) or _has_cells(context):
+    if not _may_start(context) or not _works(context) or _has_cells(context):
         return []
-    program = MainModule(context)
+    program = MainModule(context, abroad=False)
+    starts = _starts(context, program)
+    if starts or not _hands_on(program):
+        return starts
+    return _starts(context, MainModule(context, abroad=True))
+
+
+def _hands_on(program: MainModule) -> bool:
+    """Whether what the import runs makes a loader or a process of its own, which functions of other
+    files may draw from: only then are they read."""
+    resolve = program.context.resolve
+    return any(
+        isinstance(place.node, ast.Call)
+        and (resolve(place.node.func) in LOADERS or _gives_workers(place.node))
+        for place, _ in program.nodes()
+    )
+
+
+def _gives_workers(call: ast.Call) -> bool:
+    return any(keyword.arg == _WORKERS for keyword in call.keywords)
+
+
+def _starts(context: Context, program: MainModule) -> list[Start]:
     counts, drawn = WorkerCounts(program.context, program), DrawnLoaders(program)
     found: dict[ast.AST, Start] = {}
     for place, led in program.nodes():
@@ -72,6 +95,14 @@ def started_on_import(context: Context) -> list[Start]:
         (start for start in found.values() if _is_reached(start, program)),
         key=lambda start: (start.place.context is not context, start.call.lineno),
     )
+
+
+def _may_start(context: Context) -> bool:
+    """Whether the file gives a number of workers, or makes processes: the cheap question first."""
+    if any(name.rpartition(".")[2] in context.index.calls for name in _PROCESSES):
+        return True
+    given = (k.arg for calls in context.index.calls.values() for c in calls for k in c.keywords)
+    return any(name == _WORKERS for name in given) or bool(context.index.spelled(_WORKERS))
 
 
 def _works(context: Context) -> bool:

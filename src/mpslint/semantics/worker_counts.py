@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.assigned import Assigned, bound_part
 from mpslint.semantics.switch_defaults import destination
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,8 +53,7 @@ class WorkerCounts:
         return False
 
     def _in_mapping(self, context: Context, node: ast.expr, depth: int) -> bool:
-        """Whether what is handed on as `**kwargs` has workers in it, on the way that a Mac takes or
-        will take."""
+        """Whether what is handed on as `**kwargs` has workers in it, on the way of a Mac."""
         if depth == 0:
             return False
         if isinstance(node, ast.Dict):
@@ -207,5 +206,6 @@ def _given(loader: ast.Call) -> ast.expr | None:
 
 
 def _open(context: Context, nodes: Iterable[ast.AST]) -> list[ast.expr]:
-    """Those that a Mac comes to, today or once it is ported."""
-    return [node for node in nodes if context.worlds.comes_to(node) & MACS]  # type: ignore[misc]
+    """Those that a Mac comes to as the file is written: workers that come with CUDA are told when
+    somebody has opened the choice to MPS."""
+    return [node for node in nodes if context.worlds.comes_to(node) & MAC]  # type: ignore[misc]

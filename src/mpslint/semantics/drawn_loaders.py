@@ -42,6 +42,14 @@ class DrawnLoaders:
             if node.func.id in _DRAWING and node.args:
                 yield from self._made(place.context, node.args[0], _DEPTH)
 
+    def in_call(self, place: Place) -> bool:
+        """Whether a call is given a loader."""
+        call = place.node
+        assert isinstance(call, ast.Call)
+        self._seen.clear()
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
+        return any(True for _ in self._all(place.context, given, _DEPTH))
+
     def _made(self, context: Context, node: ast.AST, depth: int) -> Iterator[Place]:
         if depth and node not in self._seen:
             self._seen.add(node)

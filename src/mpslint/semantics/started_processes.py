@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.opening import is_notebook
 from mpslint.semantics.drawn_loaders import DrawnLoaders
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.main_module import MainModule, Place, unguarded
+from mpslint.semantics.main_module import MainModule, Place, definition, unguarded
 from mpslint.semantics.switch_defaults import is_default
-from mpslint.semantics.worker_counts import LOADERS, WorkerCounts
+from mpslint.semantics.worker_counts import WorkerCounts
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -66,18 +66,15 @@ def started_on_import(context: Context) -> list[Start]:
 
 
 def _hands_on(program: MainModule) -> bool:
-    """Whether what the import runs makes a loader or a process of its own, which functions of other
-    files may draw from: only then are they read."""
-    resolve = program.context.resolve
+    """Whether a loader is given to a function or class of another file of the project, which may
+    draw from it: only then are other files read."""
+    drawn = DrawnLoaders(program)
     return any(
         isinstance(place.node, ast.Call)
-        and (resolve(place.node.func) in LOADERS or _gives_workers(place.node))
+        and drawn.in_call(place)
+        and definition(place.context, place.node.func) is not None
         for place, _ in program.nodes()
     )
-
-
-def _gives_workers(call: ast.Call) -> bool:
-    return any(keyword.arg == _WORKERS for keyword in call.keywords)
 
 
 def _starts(context: Context, program: MainModule) -> list[Start]:

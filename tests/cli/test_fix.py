@@ -310,6 +310,7 @@ def test_a_diff_is_a_patch_and_nothing_is_written(cli: Cli, project: Path, train
 @pytest.mark.parametrize("text", [CUDA_ONLY.rstrip("\n"), CUDA_ONLY.replace("\n", "\r\n")])
 def test_a_diff_of_any_newline_is_a_patch(cli: Cli, project: Path, train: Path, text: str) -> None:
     train.write_bytes(text.encode())
+    subprocess.run(["git", "init", "-q", "."], check=True, cwd=project)
     patch = project / "p.diff"
     ran = subprocess.run(
         [sys.executable, "-m", "mpslint", "fix", "--diff", "train.py"],
@@ -317,7 +318,6 @@ def test_a_diff_of_any_newline_is_a_patch(cli: Cli, project: Path, train: Path, 
         capture_output=True,
     )
     patch.write_bytes(ran.stdout)
-    subprocess.run(["git", "init", "-q", "."], check=True, cwd=project)
     subprocess.run(["git", "apply", "-p0", "p.diff"], check=True, cwd=project)
     patched = train.read_bytes()
     train.write_bytes(text.encode())

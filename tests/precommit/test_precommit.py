@@ -25,7 +25,9 @@ KEPT = ("id", "name", "entry", "types_or", "require_serial")
 
 @pytest.fixture
 def repository(project: Path) -> Path:
-    """A git repository whose pre-commit settings name both hooks."""
+    """A git repository that says which torch it needs, and whose pre-commit settings name both
+    hooks."""
+    (project / "requirements.txt").write_text("torch>=2.5\n")
     hooks = []
     for hook in yaml.safe_load(HOOKS.read_text()):
         command, _, rest = hook["entry"].partition(" ")

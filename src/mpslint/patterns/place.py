@@ -10,9 +10,11 @@ from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.elsewhere import Definition
 
 _PLACES = "places that name the device"
 _BLOCKS = "where a selection can stand, by block"
+_SETTING = "whether a function of another file says which GPUs are seen"
 _FORKING = "whether a function that moves to CUDA runs in forks"
 
 
@@ -78,6 +80,8 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     been run.
     """
     source = context.source
+    if _is_set_elsewhere(context):
+        return None
     for constant in context.index.spelled("CUDA_VISIBLE_DEVICES"):
         if source.span(constant)[0] < place.offset:
             continue
@@ -125,13 +129,40 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
     """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
     order is known, or before the process forks: CUDA then fails in its children."""
     function, start = context.index.function(node), context.source.span(node)[0]
-    if function is None and _forks(context):
+    if function is None and (_forks(context) or _is_set_elsewhere(context)):
         return True
     return any(
         _is_set(context, constant)
         and context.source.span(constant)[0] > start
         and (function is None or context.index.function(constant) is function)
         for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
+    )
+
+
+def _is_set_elsewhere(context: Context) -> bool:
+    """Whether the file calls a function of another file of the project that says which GPUs are to
+    be seen: `set_gpu(args.gpu)`."""
+    if _SETTING not in context.memo:
+        context.memo[_SETTING] = any(
+            _sets(found, binding.node)
+            for name in _called_elsewhere(context)
+            if (found := context.definition_elsewhere(name)) is not None
+            for binding in found.bindings
+        )
+    return bool(context.memo[_SETTING])
+
+
+def _called_elsewhere(context: Context) -> set[str]:
+    """The qualified names of what is imported and called, torch's aside."""
+    named = {context.resolve(call.func) for call in context.index.of(ast.Call)}
+    return {name for name in named if name and "." in name and not name.startswith("torch.")}
+
+
+def _sets(found: Definition, function: ast.AST) -> bool:
+    there = found.context
+    return any(
+        _is_set(there, constant) and there.index.function(constant) is function
+        for constant in there.index.spelled("CUDA_VISIBLE_DEVICES")
     )
 
 

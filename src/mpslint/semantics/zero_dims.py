@@ -38,6 +38,7 @@ _LOSSES = frozenset(
     | {"kl_div", "huber_loss"}
 )
 _GRADIENTS = "what goes back"
+_GOING_BACK = "what gives a loss that goes back"
 _MAX_DEPTH = 12
 """Of expressions within expressions, and of names whose values are other names."""
 
@@ -149,8 +150,8 @@ def _of_bindings(
 
 
 def _goes_back(context: Context, binding: Binding) -> bool:
-    """Whether a criterion out of sight gives it, and `backward()` is called on it with no gradient:
-    that takes one number."""
+    """Whether a criterion out of sight gives it, and `backward()` is called with no gradient on it,
+    or on what the file gets from the same criterion elsewhere: that takes one number."""
     made = binding.value
     if not isinstance(made, ast.Call) or not made.args:
         return False
@@ -159,7 +160,22 @@ def _goes_back(context: Context, binding: Binding) -> bool:
         return False
     if context.values.of(called).kind not in (Kind.MODULE, Kind.UNKNOWN):
         return False
-    return _is_a_criterions(called, made) and _gradients(context).goes_back(binding)
+    return _is_a_criterions(called, made) and ast.unparse(called) in _going_back(context)
+
+
+def _going_back(context: Context) -> frozenset[str]:
+    """What is called, with a prediction and a target, for a loss that goes back."""
+    known = context.memo.get(_GOING_BACK)
+    if not isinstance(known, frozenset):
+        gradients = _gradients(context)
+        known = context.memo[_GOING_BACK] = frozenset(
+            ast.unparse(binding.value.func)
+            for _, binding in context.names.every_binding()
+            if isinstance(binding.value, ast.Call)
+            and _is_a_criterions(binding.value.func, binding.value)
+            and gradients.goes_back(binding)
+        )
+    return known
 
 
 def _gradients(context: Context) -> Gradients:

@@ -1,0 +1,45 @@
+"""`CUDA_VISIBLE_DEVICES` that a function of another file sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+
+SETTING = "import os\n\n\ndef set_gpu(gpu):\n    os.environ['CUDA_VISIBLE_DEVICES'] = gpu\n"
+PROGRAM = """\
+import argparse
+
+import torch
+import gpus
+
+
+def more(x):
+    return x.cuda() + 1
+
+
+def main(args):
+    model = torch.nn.Linear(2, 2).cuda()
+    print(more(model(torch.ones(1, 2).cuda())))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gpu", default="0")
+    args = parser.parse_args()
+    CALL
+    main(args)
+"""
+
+
+@pytest.mark.parametrize("call", ["gpus.set_gpu(args.gpu)", "gpus.show(args.gpu)"])
+def test_no_device_is_asked_for_before_a_function_of_another_file_says_which_gpus_are_seen(
+    cli: Cli, project: Path, call: str
+) -> None:
+    (project / "gpus.py").write_text(SETTING + "\n\ndef show(gpu):\n    print(gpu)\n")
+    program = project / "main.py"
+    program.write_text(PROGRAM.replace("CALL", call))
+    cli("fix", "--no-verify", ".")
+    top = program.read_text().partition("def more")[0]
+    assert ("is_available" in top) == ("show" in call)

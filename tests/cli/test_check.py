@@ -251,8 +251,8 @@ ENDED = """
 import atexit, sys
 sys.argv = ["mpslint", "check", "--no-cache", "a.py"]
 atexit.register(print, "told at the end")
-from mpslint.__main__ import command
-command()
+from mpslint.__main__ import main
+sys.exit(main())
 """
 
 

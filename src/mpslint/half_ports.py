@@ -69,8 +69,20 @@ class Ported(NamedTuple):
     left: Sequence[Left]
 
 
+_DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
+"""Codes of the rules about dtypes that MPS lacks: these raise only once a tensor is there."""
+
+
+def is_dtype(finding: Finding) -> bool:
+    """Whether it tells of a dtype, which no move that is rewritten beside it takes away."""
+    return finding.code in _DTYPES
+
+
 def keeps_out(finding: Finding) -> bool:
-    """Whether a finding that is left keeps a Mac, or its GPU, out, for sure."""
+    """Whether a finding that is left keeps a Mac, or its GPU, out, for sure. What raises on MPS
+    alone is brought there by nothing safe, even where it is inferred."""
+    if is_dtype(finding):
+        return True
     if finding.confidence is not Confidence.CERTAIN:
         return False
     if finding.severity is Severity.BREAKS:

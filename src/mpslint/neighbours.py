@@ -112,8 +112,10 @@ class Neighbours:
     def tree(self, source: SourceFile) -> ast.Module:
         return self.modules.trees.of(source)
 
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        return self._definition(self._absolute(path), qualified, ())
+    def definition(
+        self, path: str, qualified: str, words: tuple[bytes, ...] = ()
+    ) -> Definition | None:
+        return self._definition(self._absolute(path), qualified, words)
 
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)

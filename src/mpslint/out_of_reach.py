@@ -39,7 +39,9 @@ class OutOfReach:
     def tree(self, source: SourceFile) -> ast.Module:
         return source.parse()
 
-    def definition(self, path: str, qualified: str) -> Definition | None:
+    def definition(
+        self, path: str, qualified: str, words: tuple[bytes, ...] = ()
+    ) -> Definition | None:
         self._note(qualified)
         return None
 
@@ -146,8 +148,10 @@ class Distant:
     def tree(self, source: SourceFile) -> ast.Module:
         return self._neighbours.tree(source)
 
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        return self._neighbours.definition(path, qualified)
+    def definition(
+        self, path: str, qualified: str, words: tuple[bytes, ...] = ()
+    ) -> Definition | None:
+        return self._neighbours.definition(path, qualified, words)
 
     def imports_on(self, path: str, module: str) -> int:
         return ALL

@@ -17,7 +17,7 @@ from mpslint.beside import Beside
 from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixing import plan
-from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in
+from mpslint.half_ports import HalfPorts, Opened, Ported, is_dtype, keeps_out, left_in
 from mpslint.left_behind import brings, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
@@ -178,6 +178,10 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
     opens = any(map(_is_opened, findings))
 
     def stays(one: Finding) -> bool:
+        if is_dtype(one):
+            return True
+        if (one.cell, one.row) in asked:
+            return False
         return one.severity is not Severity.IGNORES or not opens or fixed.keeps(one)
 
     for number, one in enumerate(findings):
@@ -186,6 +190,6 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
             opened.append(Opened((one.code, number), fixed.row(one), ran))
         elif not keeps_out(one) or one.applicability is Applicability.SAFE:
             continue
-        elif one.applicability is not None or ((one.cell, one.row) not in asked and stays(one)):
+        elif one.applicability is not None or stays(one):
             left.append(left_in(path, one, fixed.row(one)))
     return Ported(fixed.tree, fixed.tree, opened, left)

@@ -42,4 +42,50 @@ def test_no_device_is_asked_for_before_a_function_of_another_file_says_which_gpu
     program.write_text(PROGRAM.replace("CALL", call))
     cli("fix", "--no-verify", ".")
     top = program.read_text().partition("def more")[0]
-    assert ("is_available" in top) == ("show" in call)
+    assert ("device = " in top) == ("show" in call)
+
+
+BLOCK = """\
+import os
+
+import torch
+
+if __name__ == "__main__":
+    os.environ["CUDA_VISIBLE_DEVICES"] = "0"
+    model = torch.nn.Linear(2, 2).cuda()
+    print(model(torch.ones(1, 2, device="cuda")))
+"""
+
+
+def test_no_fix_is_promised_where_no_place_is_left_to_ask_for_the_device(
+    cli: Cli, project: Path
+) -> None:
+    program = project / "main.py"
+    program.write_text(BLOCK)
+    assert "[*]" not in cli("check", "main.py").out
+    cli("fix", "--no-verify", "main.py")
+    assert program.read_text() == BLOCK
+
+
+WIDE = """\
+import torch
+
+
+def run(rows):
+    device = torch.device("cuda")
+    tensor = lambda row: torch.tensor(row, device=device).double()
+    return [tensor(row) for row in rows]
+
+
+print(run([[1.0], [2.0]]))
+"""
+
+
+def test_nothing_safe_brings_to_mps_what_check_says_raises_there(cli: Cli, project: Path) -> None:
+    program = project / "main.py"
+    program.write_text(WIDE)
+    told = cli("check", "main.py").out
+    assert "MPS401" in told
+    assert "[*]" not in told
+    cli("fix", "--no-verify", "main.py")
+    assert program.read_text() == WIDE

@@ -50,7 +50,8 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
         return level
     if rewrite_call(context, call, _SOME_DEVICE) is None:
         return _level(add_arms(context))
-    return min(level, reference_level(context, call))
+    there = reference_level(context, call)
+    return min(level, there) if there is not None else None
 
 
 def _level(fix: Fix | None) -> Applicability | None:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _PLACES = "places that name the device"
 _BLOCKS = "where a selection can stand, by block"
-_SETTING = "whether a function of another file says which GPUs are seen"
+_VARIABLE = (b"CUDA_VISIBLE_DEVICES",)
+_SETTING = "calls of functions of other files that say which GPUs are seen"
 _FORKING = "whether a function that moves to CUDA runs in forks"
 
 
@@ -80,7 +81,7 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     been run.
     """
     source = context.source
-    if _is_set_elsewhere(context):
+    if _set_elsewhere(context):
         return None
     for constant in context.index.spelled("CUDA_VISIBLE_DEVICES"):
         if source.span(constant)[0] < place.offset:
@@ -108,11 +109,13 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
     place = _in_block(context, context.tree.body, context.tree, "")
     if place is None or place.needs_import or context.index.function(node) is None:
         return None
-    setting = [
+    offset = place.offset
+    setting: list[ast.AST] = [
         constant
         for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
-        if _is_set(context, constant) and context.source.span(constant)[0] >= place.offset
+        if _is_set(context, constant) and context.source.span(constant)[0] >= offset
     ]
+    setting += _set_elsewhere(context)
     if not setting or not all(_is_below_main(context, constant) for constant in setting):
         return None
     return None if _forks(context) or not comes_before(context, place, node) else place
@@ -129,7 +132,7 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
     """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
     order is known, or before the process forks: CUDA then fails in its children."""
     function, start = context.index.function(node), context.source.span(node)[0]
-    if function is None and (_forks(context) or _is_set_elsewhere(context)):
+    if function is None and (_forks(context) or bool(_set_elsewhere(context))):
         return True
     return any(
         _is_set(context, constant)
@@ -139,23 +142,38 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
     )
 
 
-def _is_set_elsewhere(context: Context) -> bool:
-    """Whether the file calls a function of another file of the project that says which GPUs are to
-    be seen: `set_gpu(args.gpu)`."""
+def settles_somewhere(context: Context) -> bool:
+    """Whether anything in the program makes it matter when CUDA is asked for first."""
+    here = any(
+        _is_set(context, constant) for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
+    )
+    return here or _forks(context) or bool(_set_elsewhere(context))
+
+
+def _set_elsewhere(context: Context) -> list[ast.Call]:
+    """Calls of functions of other files of the project that say which GPUs are to be seen:
+    `set_gpu(args.gpu)`."""
     if _SETTING not in context.memo:
-        context.memo[_SETTING] = any(
-            _sets(found, binding.node)
-            for name in _called_elsewhere(context)
-            if (found := context.definition_elsewhere(name)) is not None
-            for binding in found.bindings
-        )
-    return bool(context.memo[_SETTING])
+        context.memo[_SETTING] = [
+            call
+            for name, calls in _called_elsewhere(context).items()
+            if (found := context.definition_elsewhere(name, _VARIABLE)) is not None
+            and any(_sets(found, binding.node) for binding in found.bindings)
+            for call in calls
+        ]
+    known = context.memo[_SETTING]
+    assert isinstance(known, list)
+    return known
 
 
-def _called_elsewhere(context: Context) -> set[str]:
-    """The qualified names of what is imported and called, torch's aside."""
-    named = {context.resolve(call.func) for call in context.index.of(ast.Call)}
-    return {name for name in named if name and "." in name and not name.startswith("torch.")}
+def _called_elsewhere(context: Context) -> dict[str, list[ast.Call]]:
+    """The calls of what is imported, torch's aside, by qualified name."""
+    found: dict[str, list[ast.Call]] = {}
+    for call in context.index.of(ast.Call):
+        name = context.resolve(call.func)
+        if name and "." in name and not name.startswith("torch."):
+            found.setdefault(name, []).append(call)
+    return found
 
 
 def _sets(found: Definition, function: ast.AST) -> bool:

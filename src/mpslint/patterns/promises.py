@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
 from mpslint.patterns.compared import asked_for_by_name
+from mpslint.patterns.literal import replace_literal
+from mpslint.patterns.place import settles_somewhere
 from mpslint.patterns.selection import several_gpus, torch_name
 
 if TYPE_CHECKING:
@@ -22,6 +24,10 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
         return None
     if torch_name(context, literal.node) is None and "torch" not in _imported(context):
         return Applicability.UNSAFE
+    if settles_somewhere(context):
+        # Rare, and often no place is left for a selection: what the fix comes to is asked.
+        fix = replace_literal(context, literal, slot)
+        return fix.applicability if fix is not None else None
     return Applicability.UNSAFE if asked_for_by_name(context, slot) else Applicability.SAFE
 
 

@@ -21,6 +21,7 @@ from mpslint.patterns.place import (
     device_places,
     find_place,
     place_of_function,
+    settles_somewhere,
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
@@ -157,9 +158,12 @@ def reference(
     return added
 
 
-def reference_level(context: Context, node: ast.AST) -> Applicability:
-    """The level of what `reference` finds, as far as that costs little."""
+def reference_level(context: Context, node: ast.AST) -> Applicability | None:
+    """The level of what `reference` finds, as far as that costs little; None: no way."""
     used = named_in_use(context, node, torch_name(context, node), type_only=False)
+    if used is None and settles_somewhere(context):
+        found = reference(context, node)
+        return found.level if found is not None else None
     if used is None or used[2] is Applicability.SAFE:
         return Applicability.SAFE
     at_hand = context.devices.at_hand(node)

@@ -169,11 +169,14 @@ class Context:
                 found.setdefault(canonical(qualified), set()).add(name)
         return found
 
-    def definition_elsewhere(self, qualified: str) -> Definition | None:
-        """What another file of the project says of an imported name."""
+    def definition_elsewhere(
+        self, qualified: str, words: tuple[bytes, ...] = ()
+    ) -> Definition | None:
+        """What another file of the project says of an imported name; with `words`, only where the
+        text of what defines it has one of them."""
         if self.elsewhere is None or qualified.startswith("torch."):
             return None
-        return self.elsewhere.definition(self.source.path, qualified)
+        return self.elsewhere.definition(self.source.path, qualified, words)
 
     @cached_property
     def held_back(self) -> str:

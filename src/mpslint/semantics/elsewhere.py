@@ -68,8 +68,11 @@ class Elsewhere(Protocol):
     def tree(self, source: SourceFile) -> ast.Module:
         """The tree of a file, which others may have asked for before. Raises `BadSource`."""
 
-    def definition(self, path: str, qualified: str) -> Definition | None:
-        """What defines `qualified`; None: not known."""
+    def definition(
+        self, path: str, qualified: str, words: tuple[bytes, ...] = ()
+    ) -> Definition | None:
+        """What defines `qualified`, with `words` only where its text may have one of them; None:
+        not known."""
 
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported."""

@@ -16,6 +16,18 @@ _UP = 4
 """So many folders up from a module its own setup script is looked for."""
 
 
+def _place(path: str, module: str) -> str:
+    """A module as the file at the absolute `path` names it, by the folders in which it is looked
+    for where it is told by dots."""
+    body = module.lstrip(".")
+    if body == module:
+        return f".{module}"
+    folder = os.path.dirname(path)
+    for _ in range(len(module) - len(body) - 1):
+        folder = os.path.dirname(folder)
+    return ".".join((*folder.split(os.sep), body))
+
+
 class BuiltExtensions:
     def __init__(self, modules: Modules, projects: Projects) -> None:
         self._modules = modules
@@ -39,10 +51,12 @@ class BuiltExtensions:
             if folder in self._modules.roots(path):
                 break
             folder = os.path.dirname(folder)
-        if module.startswith("."):
-            return False, tuple(looked)
         scripts = self._projects.setup_scripts(path)
-        return module in self._built_by(scripts), (*looked, *scripts)
+        place = _place(path, module)
+        built = self._built_by(scripts)
+        # One that is built as `ops._ext` is put into a package of this name, wherever that lies.
+        found = module in built or any("." in one and place.endswith(f".{one}") for one in built)
+        return found, (*looked, *scripts)
 
     def _built_by(self, scripts: tuple[str, ...]) -> frozenset[str]:
         """The modules, by their whole names, that some of these scripts build for CUDA, and none

@@ -22,6 +22,7 @@ from mpslint.semantics.worlds.values import CONST, Atom
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
     from mpslint.modules import Modules
+    from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.state import Class
     from mpslint.semantics.worlds.values import Value
 
@@ -76,7 +77,7 @@ class ImportedRuns:
         if found == path:
             return ALL, frozenset(looked)
         worlds, files = ALL, frozenset(looked)
-        if module == "." and not path.endswith(".py"):
+        if not module.strip(".") and not path.endswith(".py"):
             return worlds, files  # No module: a notebook is started where it lies.
         for part in (*self._modules.packages_of(path, module, found), found):
             needs = self._leads_to(part)
@@ -249,10 +250,10 @@ class ImportedRuns:
             files: set[str] = set()
             imported: dict[str, None] = {}
             for module in dict.fromkeys(imported_modules(text)):
-                if is_foreign(module):
-                    continue
                 if package_worlds(module) is not None:
                     kernels = True
+                    continue
+                if is_foreign(module):
                     continue
                 found, looked = self._modules.find(path, module)
                 files.update(looked)
@@ -288,6 +289,9 @@ class _Behind:
 
     def entered(self, name: str) -> int:
         return ALL
+
+    def given(self, name: str) -> list[Handed] | None:
+        return None
 
 
 def _importable(interpreter: Interpreter | None) -> int:

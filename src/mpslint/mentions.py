@@ -72,6 +72,16 @@ class Mentions:
                 return True, (other,)
         return False, files
 
+    def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether others install the project of a file, and may use whatever has a public name in
+        it; and the files that this rests on."""
+        whole = self._projects.of(path)
+        if whole is None:
+            return True, ()
+        if not whole.is_built or is_left_out(whole.head, path):
+            return False, whole.folders
+        return self._published.is_for_others(whole)
+
     def _is_open(self, whole: Whole, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a file that nothing in its project uses may yet be for somebody: it is new, or is
         started by hand, or others install it. A module of a program's package is none of these."""
@@ -124,11 +134,20 @@ class Mentions:
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
         parameter; and the files that this rests on."""
+        calls, files = self.calls(path, given, self._elsewhere)
+        return bool(calls) and all(given.by(call) for _, call in calls or ()), files
+
+    def calls(
+        self, path: str, given: Given, elsewhere: Elsewhere
+    ) -> tuple[list[tuple[Context, ast.Call]] | None, tuple[str, ...]]:
+        """The calls of what is asked about, each with its file; None where somebody may do more
+        with it than call it, or is not seen; and the files that this rests on."""
         whole = self._projects.of(path)
         if whole is None:
-            return False, ()
+            return None, ()
         files = whole.files
-        word, called = _bytes(given.name), 0
+        word = _bytes(given.name)
+        found: list[tuple[Context, ast.Call]] = []
         users = [
             other
             for other in whole.modules
@@ -136,22 +155,23 @@ class Mentions:
             and re.search(rb"\b%s\b" % re.escape(word), data)
         ]
         if len(users) > _MOST_PARSED:
-            return False, files
+            return None, files
         for other in users:
             if other != path and takes_by_text(self._modules, other, path, given.name):
-                return False, (other,)
-            context = self._modules.context(other, self._elsewhere)
+                return None, (other,)
+            context = self._modules.context(other, elsewhere)
             if context is None or _has_text(context, given.name):
-                return False, (other,)
+                return None, (other,)
             for use in self._uses(context, path, given):
                 call = context.index.parents.get(use)
-                if not isinstance(call, ast.Call) or call.func is not use or not given.by(call):
-                    return False, (other,)
-                called += 1
+                if isinstance(call, ast.Call) and call.func is use:
+                    found.append((context, call))
+                elif not _only_asks(call):
+                    return None, (other,)
         for other in whole.others:
             if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
-                return False, (other,)
-        return called > 0, files
+                return None, (other,)
+        return found, files
 
     def _uses(self, context: Context, path: str, given: Given) -> list[ast.expr]:
         """What in a file may be the function, by its name or as an attribute."""
@@ -256,6 +276,14 @@ def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
+
+
+def _only_asks(around: ast.AST | None) -> bool:
+    """Whether a class stands where nobody makes anything of it: `super(Net, self)`, a question
+    about a type, an annotation."""
+    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name):
+        return around.func.id in ("super", "isinstance", "issubclass")
+    return isinstance(around, ast.arg | ast.AnnAssign)
 
 
 def _has_text(context: Context, name: str) -> bool:

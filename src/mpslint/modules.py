@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.added_folders import WORD, added_folders
@@ -122,8 +122,8 @@ class Modules:
             folders = [folder]
         elif self.is_script_of_package(path):
             folders = [os.path.dirname(path), *folders]
-        if added and not dots:
-            folders = dict.fromkeys((*folders, *added))
+        if not dots:
+            folders = dict.fromkeys((*folders, *added, *self._inside_package(path)))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -134,6 +134,17 @@ class Modules:
                 if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)
         return None, tuple(looked)
+
+    def _inside_package(self, path: str) -> Iterator[str]:
+        """The folders of a package around a file: who starts a program of it in one of them has
+        that first in `sys.path`, and its modules name each other from there."""
+        folder = os.path.dirname(path)
+        root = self.roots(path)[0]
+        for _ in range(_UP):
+            if folder == root:
+                return
+            yield folder
+            folder = os.path.dirname(folder)
 
     def packages_of(self, path: str, module: str, found: str) -> list[str]:
         """The packages that Python imports before the module `found`, outermost first, as the file

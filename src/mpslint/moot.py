@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _ON_ANY_DEVICE = "MPS8"
 """Rules about what goes wrong on every GPU, be it CUDA's."""
 
+_PACKAGES = (".", "..", "...")
+"""The packages that a module lies in: Python imports the outer ones first."""
+
 
 def is_moot(context: Context, finding: Finding) -> bool:
     """Whether a finding stands in a test of CUDA; or in what is used with CUDA alone; or is of what
@@ -73,11 +76,12 @@ def _first(rows: tuple[int, int]) -> int:
 
 
 def _package_needs_cuda(context: Context) -> bool:
-    """Whether no Mac can import the package that a module lies in, for the kernels it needs."""
+    """Whether no Mac can import a package that a module lies in, for the kernels it needs."""
     if context.elsewhere is None or is_program(context):
         return False
     known = context.memo.get("package for CUDA")
     if known is None:
-        worlds = context.elsewhere.imports_on(context.source.path, ".")
-        known = context.memo["package for CUDA"] = not worlds & MACS
+        elsewhere, path = context.elsewhere, context.source.path
+        known = any(not elsewhere.imports_on(path, package) & MACS for package in _PACKAGES)
+        context.memo["package for CUDA"] = known
     return bool(known)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.forwards import Forwards
+from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
+    from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -76,8 +78,10 @@ class Neighbours:
         self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects))
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant)
-        self._users = Users(self.modules, self._runs, Near(self))
+        near = Near(self)
+        self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
+        self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
         self._optional = OptionalModules(self.modules, self._runs, projects)
@@ -235,6 +239,16 @@ class Neighbours:
             return taken
 
         return self._answer(path, ("takes", path, name), ask, True)
+
+    def given(self, path: str, name: str) -> list[Handed] | None:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> list[Handed] | None:
+            calls, files = self._given_around.calls(path, name)
+            self._note(files)
+            return calls
+
+        return self._answer(path, ("given", path, name), ask, None)
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Definition, Elsewhere, Given
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
+    from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -82,6 +83,10 @@ class OutOfReach:
     def entered(self, path: str, name: str) -> Facts:
         self.asked = True
         return NONE
+
+    def given(self, path: str, name: str) -> list[Handed] | None:
+        self.asked = True
+        return None
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         self.asked = True
@@ -179,6 +184,9 @@ class Distant:
 
     def entered(self, path: str, name: str) -> Facts:
         return NONE
+
+    def given(self, path: str, name: str) -> list[Handed] | None:
+        return None
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         return True

@@ -194,3 +194,64 @@ def test_a_package_for_cuda_is_no_fault_of_a_module_of_kernels(
 ) -> None:
     _project(project, f"import torch\n{also}import flash_attn\n", kernels="CUDAExtension")
     assert _checked(cli) == found
+
+
+_EXTENSION = """
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CUDAExtension
+
+setup(name="net", ext_modules=[CUDAExtension("ops._ext", ["src/ops.cu"])])
+"""
+_MOVING = "import torch\n\n\ndef moved(x):\n    return torch.relu(x.cuda())\n"
+
+
+def _inner_package(project: Path, kernels: str) -> None:
+    """A package whose programs are started in its folder, with compiled operators below."""
+    lib = project / "net" / "lib"
+    (lib / "ops").mkdir(parents=True)
+    (lib / "utils").mkdir()
+    (project / "setup.py").write_text(_EXTENSION)
+    for folder in (project / "net", lib / "ops", lib / "utils"):
+        (folder / "__init__.py").write_text("")
+    (lib / "__init__.py").write_text("from .model import Model\n")
+    (lib / "model.py").write_text("from lib.ops.sample import sample\n\n\nclass Model:\n    pass\n")
+    (lib / "ops" / "sample.py").write_text(f"{kernels}\n\n\ndef sample(x):\n    return x\n")
+    (lib / "utils" / "moving.py").write_text(_MOVING)
+    train = "from lib.utils.moving import moved\n\nimport torch\n\nprint(moved(torch.ones(2)))\n"
+    (project / "net" / "train.py").write_text(train)
+
+
+def _codes(cli: Cli) -> list[str]:
+    ran = cli("check", "--output-format", "json", ".")
+    return [item["code"] for item in json.loads(ran.out)]
+
+
+@pytest.mark.parametrize("kernels", ["from lib.ops import _ext", "from . import _ext"])
+def test_a_module_lies_behind_the_operators_that_its_package_imports(
+    cli: Cli, project: Path, kernels: str
+) -> None:
+    _inner_package(project, kernels)
+    assert _codes(cli) == []
+
+
+def test_a_package_that_goes_on_without_its_operators_is_for_all(cli: Cli, project: Path) -> None:
+    _inner_package(
+        project, "try:\n    from lib.ops import _ext\nexcept ImportError:\n    _ext = None"
+    )
+    assert "MPS102" in _codes(cli)
+
+
+_WRAPPED = "from torch.utils.ffi import _wrap_function\nfrom ._knn import lib as _lib\n"
+
+
+@pytest.mark.parametrize(("wrapper", "codes"), [(_WRAPPED, []), ("", ["MPS102"])])
+def test_what_needs_a_part_of_torch_that_is_gone_runs_on_no_torch_with_mps(
+    cli: Cli, project: Path, wrapper: str, codes: list[str]
+) -> None:
+    kernels = project / "knn" / "kernels"
+    kernels.mkdir(parents=True)
+    (project / "README.md").write_text("Neighbours.\n")
+    (kernels / "__init__.py").write_text(wrapper)
+    (kernels.parent / "__init__.py").write_text("from knn import kernels\n")
+    (project / "use.py").write_text("import torch\nimport knn\n\nprint(torch.ones(2).cuda())\n")
+    assert _codes(cli) == codes

@@ -172,7 +172,7 @@ def package_worlds(module: str) -> str | None:
         first, _, rest = module.partition(".")
         second = f"{first}.{rest.partition('.')[0]}" if rest else first
         last = rest.rpartition(".")[2]
-        row = None
+        row = find("packages", module) if rest else None  # a part of torch that is gone
         for name in (first, second):
             row = row or find("packages", name) or find("own-kernels", name)
         if last.startswith("_"):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
+    from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
     from mpslint.source import SourceFile
 
@@ -105,6 +106,10 @@ class Elsewhere(Protocol):
     def entered(self, path: str, name: str) -> Facts:
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; `NOBODY` where none of them does."""
+
+    def given(self, path: str, name: str) -> list[Handed] | None:
+        """How the rest of the project calls the function or class `name` of the file at `path`;
+        None where somebody may do so who is not seen."""
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function

@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.fallbacks import placed_inside, replaced_inside
+from mpslint.semantics.worlds.handed import is_of_another
 from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
@@ -123,6 +124,8 @@ class Calls(DeferredCalls):
                 node, base if base is not None else UNK, function.attr, args, keywords
             )
         if callee.__class__ is Atom:
+            if self.recording and is_of_another(callee, self):
+                self.handed[node] = self.frame.mask, args, keywords
             return self.call(node, callee, args, keywords)
         return self._call_by_world(node, callee, args, keywords)
 

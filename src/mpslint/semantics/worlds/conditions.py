@@ -77,6 +77,7 @@ class Conditions(Placing):
         conjunction = isinstance(node.op, ast.And)
         asking, self.asking = self.asking, conjunction and _asks_machine(node)
         tests = NO_TESTS
+        deciding: Tests = NO_TESTS
         out = 0
         go = mask
         self.unsure += 1
@@ -84,8 +85,10 @@ class Conditions(Placing):
             self.mark(item)
             yes, no, found = self.cond(item)
             tests |= found
-            go, stop = (yes, no) if conjunction else (no, yes)
+            before, (go, stop) = go, (yes, no) if conjunction else (no, yes)
             out |= stop
+            if sent_away(before, go):
+                deciding |= found
             frame.mask = go
             if not go:
                 break
@@ -94,7 +97,8 @@ class Conditions(Placing):
         self.unsure -= 1
         frame.mask, frame.tests = mask, why
         self.asking = asking
-        return (go, out, tests) if conjunction else (out, go, tests)
+        # Of `not x.is_cuda and use_cuda` the first sends nobody away who has no CUDA.
+        return (go, out, deciding or tests) if conjunction else (out, go, tests)
 
     def refined(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
         """What names stand for where `device == "cuda" and not torch.cuda.is_available()` fails:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.index import FUNCTIONS, walk
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
@@ -35,6 +36,10 @@ _MISSING = frozenset({"AttributeError"})
 _NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
+_NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
+"""What binds a name that is no node of its own."""
+
+
 class ControlFlow(Branches):
     # loops
 
@@ -45,12 +50,14 @@ class ControlFlow(Branches):
         frame = self.frame
         mask, env = frame.mask, frame.env
         # The second turn knows less of plain constants: something may have set them.
-        frame.env = {
-            key: UNK
-            if v.__class__ is Atom and v.kind == CONST and not v.tests and v.v is not None
-            else v
+        plain = {
+            key
             for key, v in env.items()
+            if v.__class__ is Atom and v.kind == CONST and not v.tests and v.v is not None
         }
+        if plain and frame.function is not None:  # Names of a module others may set as well.
+            plain = {key for key in plain if "." in key} | plain & _bound_in(node)
+        frame.env = {key: UNK if key in plain else v for key, v in env.items()}
         if target is not None:
             self.bind(target, value)
         broken, frame.broken = frame.broken, 0
@@ -291,3 +298,19 @@ def _complains(handler: ast.ExceptHandler) -> bool:
         isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], ast.Raise)
         for item in handler.body
     )
+
+
+def _bound_in(loop: ast.stmt) -> set[str]:
+    """The names that a turn of a loop may bind."""
+    found: set[str] = set()
+    for item in walk(loop):
+        if isinstance(item, ast.Name):
+            if not isinstance(item.ctx, ast.Load):
+                found.add(item.id)
+        elif isinstance(item, ast.alias):
+            found.add(item.asname or item.name.partition(".")[0])
+        elif isinstance(item, _NAMING) and item.name:
+            found.add(item.name)
+        elif isinstance(item, ast.Nonlocal | ast.Global):
+            found.update(item.names)
+    return found

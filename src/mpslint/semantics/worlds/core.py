@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
@@ -12,6 +12,9 @@ from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.stand_ins import lacking
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
+
+if TYPE_CHECKING:
+    from mpslint.semantics.worlds.handed import Handed
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -39,6 +42,10 @@ class Project(Protocol):
     def entered(self, name: str) -> int:
         """The worlds in which other files use a function of this one; none, where no file beside
         it does."""
+
+    def given(self, name: str) -> list[Handed] | None:
+        """How the other files of the project call the function or class `name` of this one; None
+        where somebody may do so who is not seen."""
 
 
 class Core:
@@ -88,6 +95,8 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    handed: dict[ast.Call, tuple[int, list[Value], Env]]
+    """What calls of imported names give: the worlds, the arguments."""
     starred: list[str]
     each: dict[ast.AST, Value]
     """What each element of a comprehension is, until it is asked for."""

@@ -34,9 +34,9 @@ class ImportStatements(Expressions):
             if node.level:
                 dot = "" if module.endswith(".") else "."
                 env[local] = Atom(NAME, f"{module}{dot}{alias.name}")
-                self.needs(f"{module}{dot}{alias.name}", ours=False)
+                self.needs(f"{module}{dot}{alias.name}")
                 continue
-            self.needs(f"{module}.{alias.name}", ours=False)
+            self.needs(f"{module}.{alias.name}")
             if alias.name == "TYPE_CHECKING" and module in ("typing", "typing_extensions"):
                 env[local] = FALSE  # What stands below it, no program runs.
                 continue

@@ -14,13 +14,14 @@ from functools import cache
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
+from mpslint.semantics.worlds.handed import Site, decides, kept_parameters, name_for_others
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
-from mpslint.semantics.worlds.state import Env, Frame, Function
+from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE
 
@@ -71,6 +72,7 @@ class Interpreter(Rebinding, Methods):
         self._declaring = None
         self.reach = {}
         self.caught = set()
+        self.handed = {}
         self.starred = []
         self.each = {}
         self.slots = {}
@@ -196,6 +198,11 @@ class Interpreter(Rebinding, Methods):
         other methods look at it."""
         for function in list(self.functions.values()):
             if function.cls is not None and function.node.name == "__init__":
+                if not function.relevant and kept_parameters(function):
+                    # Of a flag it cannot be seen by its name what it decides in a method.
+                    methods = function.cls.methods.values()
+                    function.leading = any(method.relevant for method in methods)
+                    function.relevant = function.leading
                 self.summary(function)
             elif function.cls is not None and not function.mask & MACS and function.relevant:
                 given = self.parameters(function, ())
@@ -224,8 +231,37 @@ class Interpreter(Rebinding, Methods):
         for name in names:
             for node in self._callers.get(name, ()):
                 caller = self.functions.get(node)  # type: ignore[call-overload]
-                if caller is not None and caller is not function:
+                if caller is None or caller is function:
+                    continue
+                if name != "__init__" or _may_be_base(function.cls, caller.cls):
                     yield caller
+        # What callers give an object when it is made, its methods find on `self`.
+        made = function.cls.methods.get("__init__") if function.cls is not None else None
+        if made is not None and made is not function and made.home is self:
+            yield made
+
+    def _given(self, function: Function, sites: list[Site]) -> Env:
+        """What parameters stand for, by the calls in this file, and in others where it may decide
+        what these give: a flag that nobody sets is then what its default says."""
+        if function.escaped:
+            return self.parameters(function, ())
+        name = name_for_others(function, self.classes.values())
+        if self.project is None or name is None or not decides(function):
+            return self.parameters(function, sites)
+        others = self.project.given(name)
+        if others is None:
+            return self.parameters(function, sites)
+        sites = sites + [
+            (
+                call.worlds,
+                NO_TESTS,
+                self.bound_arguments(
+                    function, call.node, call.args, call.keywords, bound=function.cls is not None
+                ),
+            )
+            for call in others
+        ]
+        return self.parameters(function, sites, all_seen=bool(sites))
 
     def _body(self, function: Function, end: int, end_tests: Tests) -> None:
         """The run that tells what a function does."""
@@ -266,7 +302,7 @@ class Interpreter(Rebinding, Methods):
                         tests |= first_run.end_tests
                     refused |= mask & ~left
                     mask = left
-        given = self.parameters(function, () if function.escaped else sites)
+        given = self._given(function, sites)
         if public and sites and not self.is_script:
             for parameter, value in self.parameters(function, ()).items():
                 if one(value, ALL).kind == DEVICE:  # Others may call it without.
@@ -340,6 +376,11 @@ def _imports_kernels(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.Import) and any(
         package_worlds(alias.name) is not None for alias in statement.names
     )
+
+
+def _may_be_base(cls: Class | None, other: Class | None) -> bool:
+    """Whether `super().__init__()` in a class may be that of another."""
+    return cls is None or other is None or cls in other.parents
 
 
 def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tuple[int, Tests]:

@@ -32,9 +32,15 @@ class Parameters(Expressions):
     fixtures: dict[str, Function]
     is_script: bool
 
-    def parameters(self, function: Function, sites: Iterable[tuple[int, Tests, Env]]) -> Env:
+    def parameters(
+        self,
+        function: Function,
+        sites: Iterable[tuple[int, Tests, Env]],
+        *,
+        all_seen: bool = False,
+    ) -> Env:
         """What parameters stand for: the callers' arguments joined, the default where one leaves
-        it out or nobody is seen to call."""
+        it out or nobody is seen to call. Of a flag it counts where `all_seen` callers are."""
         arguments = function.node.args
         positional = [*arguments.posonlyargs, *arguments.args]
         defaults: dict[str, ast.expr] = {
@@ -62,7 +68,8 @@ class Parameters(Expressions):
             if default is not None and name not in function.cases:
                 value = (
                     self.e_Constant(default)
-                    if as_said and isinstance(default, ast.Constant)
+                    if isinstance(default, ast.Constant)
+                    and (as_said or (all_seen and isinstance(default.value, bool)))
                     else self._default(function, default, name)
                 )
             if sites:

@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.values import CLASS, Atom, Value
 
 if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.state import Class
 
 
@@ -39,6 +40,9 @@ class Imports:
         if NOBODY in facts:
             return 0
         return NVIDIA if "cuda" in facts else ALL
+
+    def given(self, name: str) -> list[Handed] | None:
+        return self._elsewhere.given(self._path, name)
 
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)

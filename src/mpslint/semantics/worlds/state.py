@@ -10,16 +10,18 @@ from typing import Any
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port
-from mpslint.semantics.worlds.machines import ALL, MACS
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.values import (
     BOT,
     CONST,
     NO_TESTS,
     UNK,
+    UNKNOWN,
     Cases,
     Symbol,
     Tests,
     Value,
+    cases_of,
     lift,
     one,
 )
@@ -139,8 +141,10 @@ class Class:
                 value = site if value is None else lift(join, value, site)
             if value is not None:
                 # A plain constant says little: another method, or a caller, may set another. But
-                # where it is set to something else on CUDA machines alone, the others keep it.
-                if not _is_for_cuda(self.sites.get(name, {}).values()):
+                # where it is set to something else on CUDA machines alone, the others keep it; and
+                # what is one thing there and another here was decided for the machine.
+                sites = self.sites.get(name, {}).values()
+                if not _is_for_cuda(sites) and not _is_decided(value):
                     value = lift(
                         lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
                     )
@@ -168,6 +172,18 @@ def _is_for_cuda(sites: Iterable[Value]) -> bool:
     left = [one(site, MACS) for site in sites]
     return any(atom is BOT for atom in left) and all(
         atom is BOT or (atom.kind == CONST and type(atom.v) is bool) for atom in left
+    )
+
+
+def _is_decided(value: Value) -> bool:
+    """Whether a flag is known on a Mac, and is another where there is CUDA."""
+    here = one(value, MAC)
+    there = [atom for _, atom in cases_of(value, NVIDIA)]
+    return (
+        here.kind == CONST
+        and type(here.v) is bool
+        and any(atom.kind == UNKNOWN or atom.v is (not here.v) for atom in there)
+        and all(atom.kind in (CONST, UNKNOWN) for _, atom in cases_of(value))
     )
 
 

@@ -1,0 +1,149 @@
+"""What the other files of a project give a function of this one: where all of them are seen, its
+parameters are what they say, and a default that nobody leaves to itself is none."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from mpslint.semantics.index import statements
+from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
+from mpslint.semantics.worlds.machines import CUDA, PORTED
+from mpslint.semantics.worlds.state import Class, Env, Function
+from mpslint.semantics.worlds.values import (
+    BOT,
+    CLASS,
+    CONST,
+    DEVICE,
+    FUNCTION,
+    NAME,
+    UNK,
+    Atom,
+    Tests,
+    Value,
+    cases_of,
+    lift,
+    truth,
+)
+
+Site = tuple[int, Tests, Env]
+"""One call: the worlds, what keeps others away, the arguments by parameter."""
+_FOREIGN = frozenset({"torch", "numpy", "os", "sys"})
+_TOLD = frozenset({CONST, DEVICE})
+_WORD = "cuda"
+
+
+class Handed(NamedTuple):
+    """One call, as the file says in which it stands."""
+
+    node: ast.Call
+    worlds: int
+    args: list[Value]
+    keywords: Env
+
+    def away(self) -> Handed:
+        """The same for another file: what is a flag or a device, and nothing that keeps the run of
+        the first alive."""
+        return Handed(
+            self.node,
+            foreign_worlds(self.worlds),
+            [_plain(value) for value in self.args],
+            {name: _plain(value) for name, value in self.keywords.items()},
+        )
+
+
+def is_of_another(callee: Atom, home: object) -> bool:
+    """Whether what is called may be of another file of the project."""
+    if callee.kind in (FUNCTION, CLASS):
+        return callee.v.home is not home
+    return callee.kind == NAME and str(callee.v).partition(".")[0] not in _FOREIGN
+
+
+def name_for_others(function: Function, classes: Iterable[Class]) -> str | None:
+    """The name by which other files may call a function: its own, or that of the class whose
+    objects it makes. None where there is none, or others are made of it."""
+    cls = function.cls
+    if cls is None:
+        return function.node.name if len(function.up) == 1 and not function.decorated else None
+    if function.node.name != "__init__" or any(cls in other.parents for other in classes):
+        return None
+    return cls.node.name if len(function.up) == 1 else None
+
+
+def _plain(value: Value) -> Value:
+    value = foreign(value, ())
+    here = [atom for _, atom in cases_of(value, PORTED)]
+    there = [atom for _, atom in cases_of(value, CUDA)]
+    # What asks whether a tensor is on CUDA (`x.is_cuda`) leaves it behind once that is on MPS.
+    if all(truth(atom) is False for atom in here) and any(
+        truth(atom) is not False for atom in there
+    ):
+        return UNK
+    return lift(_told, value)
+
+
+def _told(atom: Atom) -> Atom:
+    return atom if atom is BOT or atom.kind in _TOLD else UNK
+
+
+def decides(function: Function) -> bool:
+    """Whether a parameter decides where CUDA's own is done: a test reads it, or the attribute of
+    the object under which a constructor keeps it."""
+    parameters = {item.arg for item in _parameters(function.node)}
+    if not parameters:
+        return False
+    scope: ast.AST = function.node
+    kept: set[str] = set()
+    if function.cls is not None:
+        scope = function.cls.node
+        kept = kept_parameters(function)
+    return any(
+        _reads(item.test, parameters, kept) and _names_cuda(item)
+        for item in ast.walk(scope)
+        if isinstance(item, ast.If | ast.IfExp)
+    )
+
+
+def kept_parameters(function: Function) -> set[str]:
+    """The attributes under which a function keeps what it is given."""
+    parameters = {item.arg for item in _parameters(function.node)}
+    return {
+        target.attr
+        for item in statements(function.node)
+        if isinstance(item, ast.Assign) and isinstance(item.value, ast.Name)
+        if item.value.id in parameters
+        for target in item.targets
+        if isinstance(target, ast.Attribute)
+    }
+
+
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.arg]:
+    yield from node.args.posonlyargs
+    yield from node.args.args
+    yield from node.args.kwonlyargs
+
+
+def _reads(test: ast.expr, parameters: set[str], kept: set[str]) -> bool:
+    return any(
+        (isinstance(item, ast.Name) and item.id in parameters)
+        or (isinstance(item, ast.Attribute) and item.attr in kept)
+        for item in ast.walk(test)
+    )
+
+
+def _names_cuda(choice: ast.If | ast.IfExp) -> bool:
+    arms: list[ast.AST] = []
+    if isinstance(choice, ast.If):
+        arms += [*choice.body, *choice.orelse]
+    else:
+        arms += [choice.body, choice.orelse]
+    return any(_says_cuda(item) for arm in arms for item in ast.walk(arm))
+
+
+def _says_cuda(item: ast.AST) -> bool:
+    if isinstance(item, ast.Attribute):
+        return _WORD in item.attr
+    if isinstance(item, ast.Name):
+        return _WORD in item.id
+    return isinstance(item, ast.Constant) and isinstance(item.value, str) and _WORD in item.value

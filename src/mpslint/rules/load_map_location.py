@@ -25,7 +25,8 @@ this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy
 same place earlier in the same function, or by a helper of the project that this has called
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
 of a loop where an error is repaired, or in a cell of a notebook. What this file, or one beside it,
-saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers;
+saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or is named
+as it is there (`vgg16_bn-6c64b313.pth`);
 functions of a script that nothing in it calls. What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
 
@@ -66,6 +67,7 @@ from mpslint.semantics.checkpoint_writers import (
 )
 from mpslint.semantics.checkpoints import (
     has_arm_for_the_cpu,
+    is_of_torchvision,
     is_sharded,
     loads_checkpoint,
     storage_move,
@@ -164,6 +166,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
         return _PUBLISHED not in context.source.data
     return loads_checkpoint(context, call) and not (
         is_sharded(context, call)
+        or is_of_torchvision(context, call)
         or has_arm_for_the_cpu(context, call)
         or saved_by_this_run(context, call)
         or saved_from_cpu(context, call)

@@ -7,6 +7,7 @@ labels, statistics and vocabularies are mostly saved from the CPU, and most of t
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _DEPTH = 4
+
+# Fact: torchvision, the addresses in its `models`: a model, and eight digits of the file's SHA-256.
+_TORCHVISION = re.compile(
+    r"(?<![\w-])(?:alexnet(?:-owt)?|vgg\d+(?:_bn)?|(?:wide_)?resnet\d+(?:_2)?|resnext\d+_32x\dd"
+    r"|densenet\d+|squeezenet1_[01]|inception_v3_google|googlenet|mobilenet_v[23]\w*|mnasnet[\d.]+\w*"
+    r"|shufflenetv2_x\w+)-[0-9a-f]{8}\.pth\b"
+)
 
 
 def loads_checkpoint(context: Context, call: ast.Call) -> bool:
@@ -57,6 +65,11 @@ def is_sharded(context: Context, call: ast.Call) -> bool:
         name.startswith(("torch.distributed.fsdp", "torch.distributed._shard"))
         for name in context.aliases
     )
+
+
+def is_of_torchvision(context: Context, call: ast.Call) -> bool:
+    """Whether the file is named as torchvision's weights are, which were saved from the CPU."""
+    return any(_TORCHVISION.search(place) for place in _places(context, call))
 
 
 def has_arm_for_the_cpu(context: Context, call: ast.Call) -> bool:

@@ -20,6 +20,7 @@ from mpslint.semantics.worlds.machines import (
     mac_of_ported,
     sent_away,
 )
+from mpslint.semantics.worlds.ranked_tests import answered, starts_group
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -41,6 +42,10 @@ _EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kin
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
+        if isinstance(node.test, ast.Compare) and starts_group(node.body):
+            asked = answered(node.test, one(self.eval(node.test.left), self.frame.mask))
+            if asked is not None:
+                self.ranked.add(asked[0])
         yes, no, tests = self.cond(node.test)
         refined = self.refined(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)

@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.machines import (
 )
 from mpslint.semantics.worlds.operators import logical_and
 from mpslint.semantics.worlds.placing import Placing
+from mpslint.semantics.worlds.ranked_tests import answered
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -41,6 +42,7 @@ from mpslint.semantics.worlds.values import (
     cases_of,
     holds_device,
     lift,
+    one,
     pack,
     tested,
     text_of,
@@ -215,6 +217,10 @@ class Conditions(Placing):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
+        if self.ranked:
+            asked = answered(node, one(left, self.frame.mask))
+            if asked is not None and asked[0] in self.ranked:
+                return Atom(UNKNOWN, symbol=("not", asked[0]) if asked[1] else asked[0])
         found: Value | None = None
         for operator, comparator in zip(node.ops, node.comparators, strict=True):
             right = self.eval(comparator)

@@ -30,7 +30,6 @@ from mpslint.semantics.worlds.values import (
 Site = tuple[int, Tests, Env]
 """One call: the worlds, what keeps others away, the arguments by parameter."""
 _FOREIGN = frozenset({"torch", "numpy", "os", "sys"})
-_TOLD = frozenset({CONST, DEVICE})
 _WORD = "cuda"
 
 
@@ -84,7 +83,9 @@ def _plain(value: Value) -> Value:
 
 
 def _told(atom: Atom) -> Atom:
-    return atom if atom is BOT or atom.kind in _TOLD else UNK
+    """A number or a path that stands in a program is a setting, which others write anew."""
+    is_flag = atom.kind == CONST and type(atom.v) is bool
+    return atom if atom is BOT or is_flag or atom.kind == DEVICE else UNK
 
 
 def decides(function: Function) -> bool:

@@ -73,6 +73,7 @@ class Interpreter(Rebinding, Methods):
         self.reach = {}
         self.caught = set()
         self.handed = {}
+        self.ranked = set()
         self.starred = []
         self.each = {}
         self.slots = {}

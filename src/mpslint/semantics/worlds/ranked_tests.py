@@ -1,0 +1,43 @@
+"""Tests of a number under which a process group is started: `if local_rank >= 0:`. Asked again in
+the same function, such a test has the same answer, as a switch of the user's has."""
+
+from __future__ import annotations
+
+import ast
+
+from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
+
+_STARTS = "init_process_group"
+_CONTRARY = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.NotEq: ast.Eq}
+
+
+def starts_group(body: list[ast.stmt]) -> bool:
+    """Whether an arm starts a process group itself."""
+    return any(
+        (isinstance(item, ast.Attribute) and item.attr == _STARTS)
+        or (isinstance(item, ast.Name) and item.id == _STARTS)
+        for statement in body
+        for item in ast.walk(statement)
+    )
+
+
+def answered(test: ast.expr, left: Atom) -> tuple[Symbol, bool] | None:
+    """What a comparison of `left`, of which nothing is known, with a number asks, and whether it
+    asks for the contrary: `rank < 0` is `not rank >= 0`."""
+    if not (isinstance(test, ast.Compare) and len(test.ops) == 1 and left.kind == UNKNOWN):
+        return None
+    number = _number(test.comparators[0])
+    if number is None or left.symbol is None or left.tests:
+        return None
+    kind = type(test.ops[0])
+    asked = left.symbol, _CONTRARY.get(kind, kind), number
+    return ("compared", asked), kind in _CONTRARY
+
+
+def _number(node: ast.expr) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = _number(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None

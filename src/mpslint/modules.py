@@ -123,7 +123,8 @@ class Modules:
         elif self.is_script_of_package(path):
             folders = [os.path.dirname(path), *folders]
         if not dots:
-            folders = dict.fromkeys((*folders, *added, *self._inside_package(path)))
+            inside = self._inside_package(path) if len(parts) > 1 else ()
+            folders = dict.fromkeys((*folders, *added, *inside))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -136,15 +137,16 @@ class Modules:
         return None, tuple(looked)
 
     def _inside_package(self, path: str) -> Iterator[str]:
-        """The folders of a package around a file: who starts a program of it in one of them has
-        that first in `sys.path`, and its modules name each other from there."""
-        folder = os.path.dirname(path)
+        """The folders of a package above that of a file: who starts a program in one of them has
+        that in `sys.path`, and its packages name each other from there. A module that has no
+        package is somebody else's as often."""
         root = self.roots(path)[0]
+        folder = os.path.dirname(path)
         for _ in range(_UP):
             if folder == root:
                 return
-            yield folder
             folder = os.path.dirname(folder)
+            yield folder
 
     def packages_of(self, path: str, module: str, found: str) -> list[str]:
         """The packages that Python imports before the module `found`, outermost first, as the file

@@ -460,3 +460,49 @@ def test_a_copy_whose_source_is_held_does_not_wait(name: str) -> None:
 def test_a_batch_that_goes_to_mps_already_is_left_as_it_is() -> None:
     text = COPIES.format('"mps" if torch.backends.mps.is_available() else "cpu"')
     assert fixed(text).text == text
+
+
+FLAG_IN_A_CLASS = """\
+import torch
+from torch import nn
+
+
+class Base:
+    def __init__(self):
+        print("made")
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+
+class Trainer(Base):
+    def __init__(self, cuda=True):
+        super().__init__()
+        self.cuda = cuda
+        self.create()
+
+    def create(self):
+        self.model = Layers()
+        if self.cuda:
+            self.model.cuda()
+
+
+trainer = Trainer(cuda={})
+"""
+
+
+def test_what_a_flag_of_the_machine_decides_in_a_class_is_not_moved_alone() -> None:
+    text = FLAG_IN_A_CLASS.format("torch.cuda.is_available()")
+    assert fixed(text).text == text
+
+
+def test_what_a_switch_of_the_users_decides_in_a_class_is_moved() -> None:
+    assert "self.model.to(device)" in fixed(FLAG_IN_A_CLASS.format("True")).text
+
+
+def test_no_arm_is_written_that_asks_what_the_arm_before_asked() -> None:
+    text = FLAG_IN_A_CLASS.format("torch.cuda.is_available()")
+    assert fixed(text, unsafe=True).text == text

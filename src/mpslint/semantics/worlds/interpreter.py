@@ -224,7 +224,12 @@ class Interpreter(Rebinding, Methods):
         for name in names:
             for node in self._callers.get(name, ()):
                 caller = self.functions.get(node)  # type: ignore[call-overload]
-                if caller is not None and caller is not function:
+                if caller is None or caller is function:
+                    continue
+                # `super().__init__()` runs what a class inherits, and of no class beside it.
+                own, other = function.cls, caller.cls
+                apart = own is not None and other is not None and not other.derives_from(own)
+                if name != "__init__" or not apart:
                     yield caller
 
     def _body(self, function: Function, end: int, end_tests: Tests) -> None:

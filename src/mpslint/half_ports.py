@@ -39,9 +39,6 @@ _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
 
-_SELECTION = "MPS103"
-"""The code of the rule about choices that leave MPS out."""
-
 
 class Left(NamedTuple):
     """Something that still asks for CUDA once all fixes are made."""
@@ -98,8 +95,6 @@ def keeps_out(finding: Finding) -> bool:
     alone is brought there by nothing safe, even where it is inferred."""
     if is_dtype(finding):
         return True
-    if finding.code == _SELECTION and finding.applicability is None:
-        return True  # Also one that is only told of by its use: a flag that a program hands on.
     if finding.confidence is not Confidence.CERTAIN:
         return False
     if finding.severity is Severity.BREAKS:

@@ -16,7 +16,7 @@ from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Before, Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
-from mpslint.left_behind import narrows
+from mpslint.left_behind import is_aid, narrows
 from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers
@@ -224,8 +224,10 @@ class Fixing:
         return any(is_opening(one, is_far=True) for one in made.applied)
 
     def opened(self, made: Made) -> list[Applied]:
-        """The fixes that bring tensors to MPS."""
-        return [one for one in made.applied if is_opening(one)]
+        """The fixes that bring tensors to MPS, and those that are worth something only beside such
+        fixes, or where nothing else ends the program."""
+        aids = (one for one in made.applied if is_aid(one.code, one.severity) and not one.follows)
+        return [*filter(is_opening, made.applied), *aids]
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:
         """Lets what the objections are about be unsafe; False where nothing is left to bar."""

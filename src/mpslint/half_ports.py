@@ -16,9 +16,10 @@ from mpslint.facts.priors import matches
 from mpslint.files import spoken_path
 from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
-from mpslint.left_behind import OPENING, Part, parts, programs
+from mpslint.left_behind import OPENING, Part, is_aid, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.ways import Name, Ways
 from mpslint.wrapped_runs import WrappedRuns
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
 _OWN = "is in what is for CUDA by its name"
+_UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
 _MAX_TEXT = 60
@@ -47,15 +49,25 @@ class Left(NamedTuple):
     line: str
     """The line, as people read it."""
     message: str
+    raises: bool = True
+    """A program ends there without CUDA."""
 
 
 class Opened(NamedTuple):
-    """A fix that brings tensors to MPS."""
+    """A fix that brings tensors to MPS, or one that is of use only where these come, or where the
+    program goes on."""
 
     key: tuple[str, int]
     row: int
     ran: bool
     """A Mac came there before, with its tensors on the CPU."""
+    brings: bool = True
+    """It brings tensors to MPS itself."""
+
+    def is_kept_out_by(self, left: Left) -> bool:
+        """Whether it is worth nothing beside this. What mends an error does so on the CPU, too, and
+        is lost on those alone who end there before or after."""
+        return self.brings or self.ran or left.raises
 
 
 class Ported(NamedTuple):
@@ -116,6 +128,7 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
             one.key,
             source.position(one.at)[0],
             one.severity < Severity.BREAKS,
+            not is_aid(one.code, one.severity),
         )
         for one in applied
     ]
@@ -123,7 +136,8 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
 
 
 def _left(finding: Finding, path: str, line: str) -> Left:
-    return Left(finding.row, path, line, finding.message)
+    raises = finding.severity is Severity.BREAKS and not is_dtype(finding)
+    return Left(finding.row, path, line, finding.message, raises)
 
 
 def _spoken(cell: int | None, row: int) -> str:
@@ -181,13 +195,17 @@ class HalfPorts:
             before, rest = len(open_), open_
             open_ = []
             for path, name, one in rest:
-                blocked = self._on_the_way(name, one)
+                blocked = self._on_the_way(name, one) if one.brings else None
                 if blocked is None:
                     open_.append((path, name, one))
                     continue
                 doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
                 here = blocked._replace(row=one.row)
                 self._left.setdefault(name, []).append(here)
+        for path, name, one in open_ if self._left else ():
+            blocked = None if one.brings else self._on_the_way(name, one)
+            if blocked is not None:
+                doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
         return doubted
 
     def _concerned(self) -> set[str]:
@@ -219,31 +237,29 @@ class HalfPorts:
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
     def _left_by_name(self, path: str) -> Iterator[Left]:
-        """What functions and classes move that are CUDA's own by their name, of which no rule
-        speaks."""
-        tree = self._tree(path) if _MOVE in self._text_of(path) else None
+        """What functions and classes move that are CUDA's own by their name, and all that a file
+        moves which never names torch: no rule speaks of these."""
+        text = self._text_of(path)
+        tree = self._tree(path) if _MOVE in text else None
+        is_read = names_torch(text)
         for own in statements(tree) if tree is not None else ():
-            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
-                for node in walk(own):
-                    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                        if node.func.attr == "cuda":
-                            text = ast.unparse(node)[:_MAX_TEXT]
-                            line = f"line {node.lineno}"
-                            yield Left(node.lineno, path, line, f"{text} {_OWN}")
+            if isinstance(own, (*FUNCTIONS, ast.ClassDef)):
+                if not is_read or matches("definitions", own.name):
+                    yield from _moves_in(own, path, _OWN if is_read else _UNREAD)
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
-        left = self._left_on(self._way_from(name))
+        left = self._left_on(self._way_from(name), one)
         if left is not None:
             return left
         # Its callers' tensors stay where they were, and would meet those on MPS.
-        beside = self._callers(name) if one.ran else frozenset()
+        beside = self._callers(name) if one.ran and one.brings else frozenset()
         found: list[Left | None] = []
         for program in self._programs_that_run(name):
             way = self._way_from(program)
             if not beside.isdisjoint(way):
-                return self._left_on(other for other in way if other in beside)
-            left = self._left_on(way)
+                return self._left_on((other for other in way if other in beside), one)
+            left = self._left_on(way, one)
             if left is None and not beside:
                 return None
             found.append(left)
@@ -253,8 +269,9 @@ class HalfPorts:
         """What is left in parts that lead to this one."""
         return frozenset(other for other in self._left if name in self._way_from(other))
 
-    def _left_on(self, way: Iterable[Name]) -> Left | None:
-        return next((left for other in way for left in self._left.get(other, ())), None)
+    def _left_on(self, way: Iterable[Name], one: Opened) -> Left | None:
+        every = (left for other in way for left in self._left.get(other, ()))
+        return next(filter(one.is_kept_out_by, every), None)
 
     def _way_from(self, name: Name) -> dict[Name, None]:
         """The parts that run where this one does, itself among them."""
@@ -319,6 +336,14 @@ class HalfPorts:
         """The part that has a row of the file as it was."""
         before = self._files[path].before
         return self._name(path, row) if before is None else _name_at(path, row, parts(before))
+
+
+def _moves_in(own: ast.stmt, path: str, why: str) -> Iterator[Left]:
+    for node in walk(own):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "cuda":
+                text = ast.unparse(node)[:_MAX_TEXT]
+                yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {why}")
 
 
 class _Parts(NamedTuple):

@@ -50,7 +50,7 @@ class Applied(NamedTuple):
 def with_companions(settings: Settings, path: str) -> Settings:
     """The settings of a file that will come to MPS: what is only likely to raise is in its way."""
     on = tuple(code for code in COMPANIONS if code in settings.enabled(path))
-    return settings._replace(extend_select=(*settings.extend_select, *on))
+    return settings._replace(extend_select=(*settings.extend_select, *on), beside_port=True)
 
 
 def is_opening(one: Applied, *, is_far: bool = False) -> bool:

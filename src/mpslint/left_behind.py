@@ -69,6 +69,12 @@ def narrows(code: str) -> bool:
     return code in _NARROWING
 
 
+def is_aid(code: str, severity: Severity) -> bool:
+    """Whether fixes of a finding bring no tensor to MPS, and do something for a program that comes
+    there, or that goes on without CUDA."""
+    return severity >= Severity.IGNORES and not (brings(code) or narrows(code))
+
+
 def lacks_kernel(finding: Finding) -> bool:
     """Whether a finding says that an operator raises for what is on MPS."""
     return finding.code.startswith(KERNELS) and finding.severity is Severity.BREAKS

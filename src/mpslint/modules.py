@@ -114,7 +114,7 @@ class Modules:
     ) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
-        folders: Iterable[str] = self.roots(path)
+        folders: Iterable[str] = dict.fromkeys((*self.roots(path), *self._above(path)))
         if dots:
             folder = os.path.dirname(path)
             for _ in range(dots - 1):
@@ -199,6 +199,14 @@ class Modules:
         if folder not in self._roots:
             self._roots[folder] = package_root(path)
         return list(dict.fromkeys([self._roots[folder], *self._of_project]))
+
+    def _above(self, path: str) -> Iterator[str]:
+        """The folders between a file and the project's own, the nearest first: a program may start
+        in one of them, and find there what its modules import."""
+        folder, top = os.path.dirname(self.roots(path)[0]), self._of_project[0]
+        while _is_below(folder, top) and folder != top:
+            yield folder
+            folder = os.path.dirname(folder)
 
     def _is_file(self, path: str) -> bool:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""

@@ -82,6 +82,8 @@ class Project(Neighbours):
             return False
         context = Context(source, source.parse(), self._settings)
         bindings = context.names.module.bindings.get(HELPER, [])
+        if any(b.qualified == f"{self.helper_name(context)}.{HELPER}" for b in bindings):
+            return True
         found = [self.definition(source.path, b.qualified) for b in bindings if b.qualified]
         return any(
             item is not None and item.context.source.path == self.helper_path for item in found

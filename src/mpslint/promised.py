@@ -18,7 +18,7 @@ from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, is_dtype, keeps_out, left_in
-from mpslint.left_behind import brings, narrows
+from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
 from mpslint.project import Project
@@ -46,11 +46,11 @@ def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> No
     for result in results:
         shared.setdefault(of[result.path], []).append(result)
     for settings, files in shared.items():
-        if not any(map(_is_opened, _all(files))):
+        if not any(_is_opened(one) or _is_aid(one) for one in _all(files)):
             continue
         project = Project(settings)
         _doubt_beside_doubted(files, project)
-        if any(map(_is_opened, _all(files))):
+        if any(_is_opened(one) or _is_aid(one) for one in _all(files)):
             _doubt_half_ports(files, settings, project)
 
 
@@ -66,6 +66,12 @@ def _is_opened(finding: Finding) -> bool:
         and brings(finding.code)
         and not finding.follows
     )
+
+
+def _is_aid(finding: Finding) -> bool:
+    """Whether a fix is worth something only where the rest of the program is fixed, too."""
+    is_safe = finding.applicability is Applicability.SAFE
+    return is_safe and not finding.follows and is_aid(finding.code, finding.severity)
 
 
 def _doubt_beside_doubted(files: Sequence[FileResult], project: Project) -> None:
@@ -185,9 +191,9 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
         return one.severity is not Severity.IGNORES or not opens or fixed.keeps(one)
 
     for number, one in enumerate(findings):
-        if _is_opened(one):
+        if _is_opened(one) or _is_aid(one):
             ran = one.severity < Severity.BREAKS
-            opened.append(Opened((one.code, number), fixed.row(one), ran))
+            opened.append(Opened((one.code, number), fixed.row(one), ran, not _is_aid(one)))
         elif not keeps_out(one) or one.applicability is Applicability.SAFE:
             continue
         elif one.applicability is not None or stays(one):

@@ -85,6 +85,8 @@ class Settings(NamedTuple):
     """The requirement that lets the oldest torch in, where `min_torch` is not set."""
     told: "Pin | None" = None
     """Where no requirement does, the oldest torch that the project is said to run on."""
+    beside_port: bool = False
+    """A fix of the same run has let tensors come to MPS: what they would meet there counts."""
 
     @property
     def oldest_torch(self) -> tuple[int, int]:

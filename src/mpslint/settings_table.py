@@ -21,7 +21,7 @@ DEVICES = ("mps", "cuda", "cpu")
 _LONGEST_GLOB = 1000
 EXTEND = "extend"
 """The one key that is no setting: it names the file whose settings hold below these."""
-NOT_A_KEY = ("root", "origin", "min_torch_is_set", "pin", "told")
+NOT_A_KEY = ("root", "origin", "min_torch_is_set", "pin", "told", "beside_port")
 """Settings that no key sets."""
 
 

@@ -385,7 +385,7 @@ def test_a_report_tells_apart_why_findings_are_left(cli: Cli, train: Path, proje
         "torch.cuda.synchronize()\n"
         "for _ in range(3): torch.cuda.empty_cache()  # noqa: MPS202\n"
         "torch.cuda.manual_seed(0)\n"
-        "print(torch.cuda.get_device_properties(0).total_memory)\n"
+        "def total(): return torch.cuda.get_device_properties(0).total_memory\n"
     )
     cli("fix", "--no-verify", "train.py", "--report", "report.json")
     (file,) = json.loads((project / "report.json").read_text())["files"]

@@ -110,6 +110,18 @@ def test_a_package_that_starts_at_the_top_shares_its_helper(
     assert "from device import get_device" in fix(project, *names)["tools/measure.py"]
 
 
+def test_a_helper_of_folders_that_are_no_packages_is_made_where_they_look_for_it(
+    project: Path,
+) -> None:
+    (project / "code" / "shared").mkdir(parents=True)
+    (project / "code" / "shared" / "sizes.py").write_text("SIZE = 2\n")
+    script = f"from shared.sizes import SIZE\n{SCRIPT}"
+    names = ("code/data/images.py", "code/nets/small.py", "code/train/run.py")
+    texts = fix(project, *names, text=script)
+    assert "def get_device()" in texts["code/device.py"]
+    assert all("from device import get_device" in texts[name] for name in names)
+
+
 def test_one_module_is_imported_by_one_name(project: Path) -> None:
     for name in ("src/__init__.py", "src/solver/__init__.py"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)

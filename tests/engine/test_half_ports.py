@@ -324,3 +324,65 @@ def test_kernels_that_a_function_can_do_without_keep_nothing_from_mps(
 ) -> None:
     (folder / "setup.py").write_text(SETUP)
     assert "march" in changed(folder, march=KERNEL.format(asked=asked))
+
+
+WAITING = """\
+import torch
+
+
+def wait():
+    torch.cuda.synchronize()
+"""
+TIMED = """\
+import torch
+
+from waiting import wait
+
+print(torch.nn.Linear(2, 2)(torch.ones(1, 2)))
+wait()
+"""
+
+
+def test_what_ends_a_program_without_cuda_is_mended_where_nothing_else_does(folder: Path) -> None:
+    assert "waiting" in changed(folder, waiting=WAITING, timed=TIMED)
+
+
+def test_what_ends_a_program_without_cuda_is_left_beside_what_ends_it_all_the_same(
+    folder: Path,
+) -> None:
+    assert "waiting" not in changed(folder, waiting=WAITING, timed=TIMED + ON_CUDA_ALONE)
+
+
+FACTORY = """\
+from net import Net
+
+
+def make():
+    return Net().cuda()
+"""
+MAKING = """\
+import torch
+
+from factory import make
+
+net = make()
+print(net(torch.ones(1, 2).cuda()))
+"""
+
+
+def test_what_a_file_moves_that_never_names_torch_keeps_its_program_from_mps(folder: Path) -> None:
+    (folder / "program.py").unlink()
+    assert changed(folder, factory=FACTORY, making=MAKING) == set()
+
+
+def test_a_module_is_found_from_the_folder_that_its_program_starts_in(folder: Path) -> None:
+    (folder / "program.py").unlink()
+    (folder / "net.py").unlink()
+    for name in ("train", "models"):
+        (folder / "code" / name).mkdir(parents=True)
+    own = folder / "code" / "models" / "net.py"
+    own.write_text(NET)
+    program = PROGRAM.replace("from net", "from models.net")
+    (folder / "code" / "train" / "run.py").write_text(program + ON_CUDA_ALONE)
+    changed(folder)
+    assert own.read_text() == NET

@@ -419,3 +419,90 @@ for images, extra in DataLoader([]):
 def test_a_copy_whose_source_is_let_go_waits_on_mps(name: str, written: str) -> None:
     text = fixed(BATCHES.format(name, "images"), unsafe=True).text
     assert f"{name} = images.to(device, non_blocking={written})" in text
+
+
+COPIES = """\
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device({})
+
+
+def run(model, shown):
+    for images, labels in DataLoader([]):
+        images = images.to(device, non_blocking=True)
+        seen = labels.to(device, non_blocking=True)
+    batch = {{key: torch.stack([row[key] for row in shown], dim=1) for key in shown[0]}}
+    batch = {{key: rows.to(device, non_blocking=True) for key, rows in batch.items()}}
+    held = {{key: rows.to(device, non_blocking=True) for key, rows in shown.items()}}
+    return model(images), seen, batch, held
+"""
+CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
+WAITING = 'non_blocking=device.type == "cuda"'
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        pytest.param(f"images = images.to(device, {WAITING})", id="a batch"),
+        pytest.param(f"key: rows.to(device, {WAITING})\n", id="each tensor that was just made"),
+    ],
+)
+def test_a_copy_that_a_selection_opens_waits_on_mps_where_its_source_is_let_go(copy: str) -> None:
+    assert copy in fixed(COPIES.format(CHOICE)).text
+
+
+@pytest.mark.parametrize("name", ["seen = labels", "held = {key: rows"])
+def test_a_copy_whose_source_is_held_does_not_wait(name: str) -> None:
+    assert f"{name}.to(device, non_blocking=True)" in fixed(COPIES.format(CHOICE)).text
+
+
+def test_a_batch_that_goes_to_mps_already_is_left_as_it_is() -> None:
+    text = COPIES.format('"mps" if torch.backends.mps.is_available() else "cpu"')
+    assert fixed(text).text == text
+
+
+FLAG_IN_A_CLASS = """\
+import torch
+from torch import nn
+
+
+class Base:
+    def __init__(self):
+        print("made")
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+
+class Trainer(Base):
+    def __init__(self, cuda=True):
+        super().__init__()
+        self.cuda = cuda
+        self.create()
+
+    def create(self):
+        self.model = Layers()
+        if self.cuda:
+            self.model.cuda()
+
+
+trainer = Trainer(cuda={})
+"""
+
+
+def test_what_a_flag_of_the_machine_decides_in_a_class_is_not_moved_alone() -> None:
+    text = FLAG_IN_A_CLASS.format("torch.cuda.is_available()")
+    assert fixed(text).text == text
+
+
+def test_what_a_switch_of_the_users_decides_in_a_class_is_moved() -> None:
+    assert "self.model.to(device)" in fixed(FLAG_IN_A_CLASS.format("True")).text
+
+
+def test_no_arm_is_written_that_asks_what_the_arm_before_asked() -> None:
+    text = FLAG_IN_A_CLASS.format("torch.cuda.is_available()")
+    assert fixed(text, unsafe=True).text == text

@@ -145,6 +145,8 @@ def _beside(context: Context, gate: ast.If, calls: list[ast.Call]) -> list[Edit]
     other = gate.body if inverted else gate.orelse
     if switches is None or not all(_only_talks(item) for item in other):
         return None
+    if not inverted and joined(switches) == source.segment(gate.test):
+        return None  # It asks for nothing else: an arm below it would never be reached.
     start = source.span(gate)[0]
     header = source.text[source.starts[gate.lineno - 1] : start].strip()
     if header or source.text[start : start + 2] != "if" or gate.body[0].lineno == gate.lineno:

@@ -12,6 +12,7 @@ from mpslint.patterns.selection import Reference, several_gpus, torch_name
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.let_go import makes_source, replaces_source
 from mpslint.semantics.ranks import rank_of
+from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
@@ -86,15 +87,17 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
     if holds_comment(source, name_end, end):
         return None
     arguments = [device.text]
+    own = gpu_of(call)
+    follows = own is not None and device.text == f"{source.segment(own)}.device"
     for position, argument in enumerate(call.args):
         if position == 0:
-            if not default_gpu(context, argument):
+            if not default_gpu(context, argument) and not follows:
                 return None
         else:
             arguments.append(_non_blocking(context, call, argument, device))
     for keyword in call.keywords:
         if keyword.arg == "device":
-            if not default_gpu(context, keyword.value):
+            if not default_gpu(context, keyword.value) and not follows:
                 return None
         elif keyword.arg == "non_blocking":
             arguments.append(_non_blocking(context, call, keyword.value, device))
@@ -127,6 +130,16 @@ def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Ref
     return f"non_blocking={device.type_text} == {mark}cuda{mark}"
 
 
+def gpu_of(call: ast.Call) -> ast.expr | None:
+    """The tensor whose GPU `.cuda(x.get_device())` goes to: wherever that lies, its device does."""
+    given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
+    asked = given[0] if given else None
+    if not isinstance(asked, ast.Call) or not isinstance(asked.func, ast.Attribute):
+        return None
+    is_asked = asked.func.attr == "get_device" and not (asked.args or asked.keywords)
+    return asked.func.value if is_asked and is_path(asked.func.value) else None
+
+
 def named_index(call: ast.Call) -> int | None:
     """The GPU that `.cuda(0)` names."""
     given = [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
@@ -145,7 +158,9 @@ def leaves_index(context: Context, function: ast.AST | None = None) -> bool:
             and not context.resolve(call.func)
             and not context.guards.has(call, "cuda", "no-mps")
             for given in [*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")]
-            if not default_gpu(context, given) and rank_of(context, call) is None
+            if not default_gpu(context, given)
+            and rank_of(context, call) is None
+            and gpu_of(call) is None
         }
     holders = context.memo[_INDEX]
     assert isinstance(holders, set)

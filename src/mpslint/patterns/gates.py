@@ -33,6 +33,7 @@ from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import FOREIGN_MOVER, PARTING, foreign_mover, parting_use
 from mpslint.semantics.partners import partner
+from mpslint.semantics.worlds.refused import is_behind_refusal
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -84,13 +85,21 @@ def parts_data(context: Context, test: ast.expr) -> str:
 
 def only_asked(context: Context) -> bool:
     """Whether every guarded move of the file is behind a switch of the user's (`--cuda`, a
-    parameter) that nothing compares with the machine.
+    parameter) that nothing compares with the machine, neither here nor where it is given.
 
     Then the gates may stay: who asks for the GPU gets the one there is, for all that is moved.
     """
-    facts = [context.guards.at(call) for call in _moves(context)]
-    guarded = [found & CUDA_SETTLED for found in facts if found & CUDA_SETTLED]
-    return bool(guarded) and all(found == {"asked-cuda"} for found in guarded)
+    facts = {call: context.guards.at(call) & CUDA_SETTLED for call in _moves(context)}
+    guarded = {call: found for call, found in facts.items() if found}
+    if not guarded or not all(found == {"asked-cuda"} for found in guarded.values()):
+        return False
+    # Somebody who is seen to call may pass on what the machine has: no Mac comes there then.
+    left = {
+        event.node
+        for event in context.worlds.moves_without_twin
+        if not event.on_mac and not is_behind_refusal(event)
+    }
+    return left.isdisjoint(guarded)
 
 
 def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:

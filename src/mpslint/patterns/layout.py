@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _BY_HAND = 110
 """So long may a line get by hand, where no tool of the project says how long."""
+_COMPREHENSIONS = (ast.DictComp, ast.ListComp, ast.SetComp)
 
 
 def folded(context: Context, call: ast.Call, edits: Iterable[Edit]) -> tuple[Edit, ...]:
@@ -39,6 +40,31 @@ def folded(context: Context, call: ast.Call, edits: Iterable[Edit]) -> tuple[Edi
         return tuple(every)
     outside = [e for e in every if e not in inside]
     return (*outside, replace_span(source, start, end, broken))
+
+
+def unrolled(context: Context, made: ast.expr, edit: Edit) -> Edit:
+    """An edit of what a comprehension makes, with the comprehension on several lines where it would
+    not fit its one: what it makes, and its loops."""
+    source = context.source
+    start, end = source.span(made)
+    row, _ = source.position(start)
+    text = source.text[start:end]
+    length = len(source.line(row).rstrip("\r\n")) - len(source.text[edit.start : edit.end])
+    fits = length + len(edit.text) <= line_limit(source)
+    if fits or "\n" in text or text[0] not in "[{" or not isinstance(made, _COMPREHENSIONS):
+        return edit
+    loops = source.span(made.generators[0].target)[0]
+    head = source.text[start + 1 : loops].rstrip()
+    if not head.endswith("for") or made.generators[0].is_async or edit.end > start + 1 + len(head):
+        return edit
+    at = edit.start - start - 1
+    new = head[:at] + edit.text + head[at + edit.end - edit.start :]
+    newline, indent = source.newline, source.indentation(row)
+    inner = newline + indent + indent_unit(source)
+    body = new.removesuffix("for").strip()
+    rest = "for " + source.text[loops : end - 1].strip()
+    wide = f"{text[0]}{inner}{body}{inner}{rest}{newline}{indent}{text[-1]}"
+    return replace_span(source, start, end, wide)
 
 
 def _broken(context: Context, text: str, indent: str) -> str | None:

@@ -11,6 +11,7 @@ from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import (
     BY_INDEX,
     OWN_CUDA,
+    gpu_of,
     leaves_index,
     named_index,
     overrides_cuda,
@@ -41,6 +42,8 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     followed = operand_gate(context, call)
     if followed is not None:
         return _level(follow_operand(context, followed, laid_out=False))
+    if beside_tensor(context, call) is not None:
+        return Applicability.SAFE
     if context.guards.at(call) & CUDA_SETTLED:
         level = gates_level(context)
         if level is not None or not only_asked(context):
@@ -54,6 +57,18 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
     return min(level, there) if there is not None else None
 
 
+def beside_tensor(context: Context, call: ast.Call) -> Fix | None:
+    """`x.to(y.device)` for `x.cuda(y.get_device())`: with the tensor it goes along everywhere."""
+    tensor = gpu_of(call)
+    if tensor is None or context.guards.at(call) & CUDA_SETTLED:
+        return None
+    device = Reference(f"{context.source.segment(tensor)}.device", False, ())
+    edits = rewrite_call(context, call, device)
+    if edits is None or overrides_cuda(context, call):
+        return None
+    return Fix("Move to where the tensor is", edits, Applicability.SAFE, follows=True)
+
+
 def _level(fix: Fix | None) -> Applicability | None:
     return fix.applicability if fix is not None else None
 
@@ -63,6 +78,9 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
     followed = operand_gate(context, call)
     if followed is not None:
         return follow_operand(context, followed)
+    beside = beside_tensor(context, call)
+    if beside is not None:
+        return beside
     if context.guards.at(call) & CUDA_SETTLED:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):

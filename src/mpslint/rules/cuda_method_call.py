@@ -57,7 +57,7 @@ from functools import partial
 from typing import cast
 
 from mpslint.model import Applicability, Finding, Label, Severity
-from mpslint.patterns.moves import move_level, move_with
+from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -126,7 +126,8 @@ def _finding(
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
     )
-    finding.follows = operand_gate(context, call) is not None
+    beside = operand_gate(context, call) or beside_tensor(context, call)
+    finding.follows = beside is not None
     return finding
 
 

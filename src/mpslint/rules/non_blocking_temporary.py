@@ -20,7 +20,8 @@ x = torch.randn(3).to(device, non_blocking=device.type == "cuda")
 ## What is not flagged
 Tensors that a name, a batch or a container still holds, pinned ones (`.pin_memory()`), a device
 that is CUDA or the CPU, code behind a test of the device's type, `non_blocking` that is computed.
-Code for several GPUs, of which a Mac has one.
+Code for several GPUs, of which a Mac has one. A batch that its own copy replaces
+(`x = x.to(device, non_blocking=True)`), but beside a fix that lets it come to MPS.
 
 ## Fix safety
 Safe: on CUDA the call is the same.
@@ -35,12 +36,16 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
+from mpslint.patterns.availability import cuda_available
+from mpslint.patterns.layout import folded, unrolled
 from mpslint.patterns.precision import device_test
+from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import device_argument, may_be_mps
+from mpslint.semantics.destinations import device_argument, may_be_mps, surely_device
+from mpslint.semantics.let_go import replaces_source
 from mpslint.semantics.several_gpus import for_several_gpus
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
@@ -70,7 +75,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if for_several_gpus(context, call):
             continue
-        if not _is_temporary(context, call.func.value) or not context.worlds.on_mps(call):
+        if not _lets_go(context, call) or not context.worlds.on_mps(call):
             continue
         level = Applicability.SAFE if is_path(device) else None
         yield context.finding(
@@ -79,8 +84,17 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             "on MPS the copy may read the temporary's memory after it is free",
             confidence=Confidence.INFERRED,
             applicability=level,
-            fix=partial(_fix, context, device, item.value) if level is not None else None,
+            fix=partial(_fix, context, device, item) if level is not None else None,
         )
+
+
+def _lets_go(context: Context, call: ast.Call) -> bool:
+    """Whether nobody holds what is copied. A batch that the copy replaces is told of only where a
+    fix has just let it come to MPS: such code runs on many a Mac, and seldom takes harm."""
+    assert isinstance(call.func, ast.Attribute)
+    if _is_temporary(context, call.func.value):
+        return True
+    return context.settings.beside_port and replaces_source(context, call)
 
 
 def _is_temporary(context: Context, node: ast.expr) -> bool:
@@ -102,9 +116,18 @@ def _pinned(node: ast.Call) -> bool:
     return any(item.arg == "pin_memory" for item in node.keywords)
 
 
-def _fix(context: Context, device: ast.expr, value: ast.Constant) -> Fix | None:
-    test = device_test(context, device, "cuda")
+def _fix(context: Context, device: ast.expr, flag: ast.keyword) -> Fix | None:
+    call, torch = context.index.parents[flag], torch_name(context, device)
+    assert isinstance(call, ast.Call)
+    if torch is not None and not surely_device(context, device) and replaces_source(context, call):
+        test: str | None = cuda_available(torch)  # What may be a str has no short test.
+    else:
+        test = device_test(context, device, "cuda")
     if test is None:
         return None
-    edit = replace(context.source, value, test)
-    return Fix("Copy without waiting on CUDA only", (edit,), Applicability.SAFE)
+    edit, around = replace(context.source, flag.value, test), context.index.parents[call]
+    if isinstance(around, ast.DictComp | ast.ListComp | ast.SetComp | ast.GeneratorExp):
+        edits: tuple[Edit, ...] = (unrolled(context, around, edit),)
+    else:
+        edits = folded(context, call, [edit])
+    return Fix("Copy without waiting on CUDA only", edits, Applicability.SAFE)

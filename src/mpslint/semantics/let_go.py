@@ -5,18 +5,31 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_COPYING = frozenset(
+    f"torch.{name}" for name in (*FACTORIES, *LIKE_FACTORIES, "stack", "cat", "concat", "clone")
+)
+"""Functions whose result is new memory."""
+_Comprehension = ast.DictComp | ast.ListComp | ast.GeneratorExp | ast.SetComp
+
 
 def replaces_source(context: Context, call: ast.Call) -> bool:
-    """Whether `x = x.cuda(...)` lets go of a tensor that a loop over a loader has just bound: of
-    anything else somebody may still know."""
+    """Whether a copy lets go of its source. `x = x.cuda(...)` does so with a tensor that a loop
+    over a loader has just bound, `xs = [x.cuda(...) for x in xs]` with those that the function has
+    just made: anything else somebody may still know."""
     assert isinstance(call.func, ast.Attribute)
     base, parent = call.func.value, context.index.parents[call]
+    if not isinstance(base, ast.Name):
+        return False
+    if isinstance(parent, _Comprehension):
+        return _replaces_each(context, base, parent)
     if isinstance(parent, ast.Tuple):  # `x, y = x.cuda(), y.cuda()`
         parent = context.index.parents[parent]
-    if not isinstance(base, ast.Name) or not isinstance(parent, ast.Assign):
+    if not isinstance(parent, ast.Assign):
         return False
     stored = {
         item.id
@@ -28,6 +41,39 @@ def replaces_source(context: Context, call: ast.Call) -> bool:
         base.id in batch.parts and context.index.within(call, batch.loop)
         for batch in context.batches.all
     )
+
+
+def _replaces_each(context: Context, base: ast.Name, made: _Comprehension) -> bool:
+    """`xs = {k: x.cuda(...) for k, x in xs.items()}`, where `xs` was made of new tensors."""
+    loop, around = made.generators[0], context.index.parents[made]
+    if isinstance(around, ast.Call) and [made] == around.args:  # `tuple(... for x in xs)`
+        around = context.index.parents[around]
+    if not isinstance(around, ast.Assign) or not isinstance(around.targets[0], ast.Name):
+        return False
+    if len(made.generators) > 1 or base.id not in _names(loop.target):
+        return False
+    source = loop.iter
+    if isinstance(source, ast.Call) and isinstance(source.func, ast.Attribute) and not source.args:
+        source = source.func.value
+    if not isinstance(source, ast.Name) or source.id != around.targets[0].id:
+        return False
+    bindings = context.flow.reaching(source)
+    return bool(bindings) and all(
+        binding.kind == "assign" and _makes_each(context, binding.value) for binding in bindings
+    )
+
+
+def _makes_each(context: Context, value: ast.expr | None) -> bool:
+    """A comprehension that makes all its tensors anew."""
+    if not isinstance(value, _Comprehension):
+        return False
+    made = value.value if isinstance(value, ast.DictComp) else value.elt
+    return isinstance(made, ast.Call) and context.resolve(made.func) in _COPYING
+
+
+def _names(target: ast.expr) -> set[str]:
+    items = target.elts if isinstance(target, ast.Tuple) else [target]
+    return {item.id for item in items if isinstance(item, ast.Name)}
 
 
 def makes_source(call: ast.Call) -> bool:

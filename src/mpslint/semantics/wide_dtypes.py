@@ -200,6 +200,8 @@ def array_origin(context: Context, base: ast.expr) -> ast.Call | None:
             if name is not None:
                 last = name.rsplit(".", 1)[-1]
                 return base if last in _FROM_ARRAYS and keyword(base, "dtype") is None else None
+            if isinstance(base.func, ast.Attribute) and base.func.attr == "double":
+                return None  # Whatever the array is, the cast makes it float64.
             base = base.func
         elif isinstance(base, ast.Attribute | ast.Subscript):
             base = base.value

@@ -381,7 +381,7 @@ def _imports_kernels(statement: ast.stmt) -> bool:
 
 def _may_be_base(cls: Class | None, other: Class | None) -> bool:
     """Whether `super().__init__()` in a class may be that of another."""
-    return cls is None or other is None or cls in other.parents
+    return cls is None or other is None or (cls is not other and other.derives_from(cls))
 
 
 def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tuple[int, Tests]:

@@ -133,6 +133,10 @@ class Class:
         self.module = False
         """Whether it is a module of torch's, as far as its bases say."""
 
+    def derives_from(self, other: Class) -> bool:
+        """Whether it is this class, or one of its bases is, as far as these are known."""
+        return self is other or any(one.derives_from(other) for one in self.parents)
+
     def attribute(self, name: str) -> Value | None:
         """What an attribute holds: all that is stored in it, joined."""
         if name not in self.cache or self.parents:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _GATHERERS = frozenset({"append", "extend", "update", "add"})
 """Methods of lists and of meters that keep what they are given and return nothing."""
 _CONVERSIONS = ("float", "int", "round")
+_JOINED = frozenset({"append", "concatenate", "hstack", "vstack", "cat"})
+"""Functions of NumPy and torch that put what they are given behind what is there."""
 _READS = ("item", "cpu", "tolist", "numpy", "to")
 _HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG})
 _NAMES_FOLLOWED = 2
@@ -73,8 +75,11 @@ def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bo
 def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
     """Whether `parent` is the number in another form, or reckoned from it."""
     if isinstance(parent, ast.Call):
-        builtin = isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS
-        return builtin and child in parent.args
+        if isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS:
+            return child in parent.args
+        joins = context.resolve(parent.func) or ""
+        module, _, name = joins.rpartition(".")
+        return module in ("numpy", "torch") and name in _JOINED and child in parent.args
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
     return isinstance(parent, ast.UnaryOp | ast.Tuple | ast.List) and not isinstance(
@@ -179,10 +184,10 @@ def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
         return False
     if not context.loops.every_step(node, loop):
         return False
-    return not _is_gathered(context, _whole(context, node), loop, _NAMES_FOLLOWED)
+    return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
 
 
-def _whole(context: Context, node: ast.expr) -> ast.expr:
+def whole(context: Context, node: ast.expr) -> ast.expr:
     """The chain of attributes and calls that `node` begins: `x.cpu().numpy()`."""
     while True:
         parent = context.index.parents[node]

@@ -7,8 +7,8 @@ program that uses one. In any loop that has a model or a loader, also one that o
 copies of a batch, or of a part of it, that this turn has moved to the device and nothing has
 changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), what is copied at
 each turn and read only under a switch that the loop does not change (`if args.save_logits:`), and
-what is copied at each turn only to be added up or kept for after the loop (`correct +=
-hits.cpu().sum()`, `scores.append(logits.argmax(1).cpu().numpy())`).
+what is copied at each turn only to be added up, or reduced before and kept for after the loop
+(`correct += hits.cpu().sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`).
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -47,7 +47,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.gathering import gathered, whole
+from mpslint.semantics.gathering import gathered, is_small, is_summed, whole
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
@@ -96,20 +96,24 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
         tensor = call.func.value
         if not is_device_tensor(context, tensor) and not _copied_for_numpy(context, call):
             continue
-        loop = gathered(context, whole(context, call))
+        chain = whole(context, call)
+        if not is_summed(context, chain) and not is_small(context, tensor):
+            continue  # Whole outputs may be too many for the device.
+        loop = gathered(context, chain)
         if loop is not None and not only_tests_run(context, call):
             by_loop.setdefault(loop, []).append(Step(call, tensor, loop))
     for turns, steps in by_loop.items():
         come = [step for run in first_of_runs(context, steps) for step in run]
-        if not come or come[0].node.lineno in told:
+        inside = range(turns.lineno, (turns.end_lineno or turns.lineno) + 1)  # type: ignore[attr-defined]
+        if not come or not told.isdisjoint(inside):
             continue
-        call = come[0].node
-        assert isinstance(call, ast.Call)
-        assert isinstance(call.func, ast.Attribute)
+        first = come[0].node
+        assert isinstance(first, ast.Call)
+        assert isinstance(first.func, ast.Attribute)
         more = " (the first of several copies)" if len(come) > 1 else ""
         yield context.finding_at(
             rule,
-            *context.name_token(call.func),
+            *context.name_token(first.func),
             f"copies to the host and waits {_at_each_turn(context, turns)}{more}, though nothing"
             " in it needs the copy: gather on the device, and copy once after the loop",
             confidence=Confidence.INFERRED,

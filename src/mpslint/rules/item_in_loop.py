@@ -10,7 +10,8 @@ unless somebody asks for more. What `backward()` is called on is a tensor, where
 it comes from, in a file that uses a device itself. Several reads with no device work between them
 are reported once, at the first, with the places of the others. So are the reads that no method
 tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a
-list, the size or the fill value of a factory, `torch.tensor([t, ...])`. A loop that each forward
+list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of a NumPy array
+(`errors[i] += t`). A loop that each forward
 pass of a module runs, in its `forward` or in what that calls in the project, counts like one that
 trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
 for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >

@@ -210,6 +210,9 @@ def _copied_for_numpy(context: Context, call: ast.Call) -> bool:
     that it is on a device. What the next step of an environment asks for cannot wait."""
     assert isinstance(call.func, ast.Attribute)
     attribute = context.index.parents[call]
+    if isinstance(attribute, ast.Attribute) and attribute.attr in ("data", "detach"):
+        after = context.index.parents[attribute]  # `x.cpu().data.numpy()`
+        attribute = context.index.parents[after] if isinstance(after, ast.Call) else after
     if call.func.attr != "cpu" or not isinstance(attribute, ast.Attribute):
         return False
     if attribute.attr not in ("numpy", "tolist") or context.guards.has(call, "cpu"):

@@ -11,7 +11,7 @@ Entry = tuple[
     str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int
 ]
 RULES: tuple[Entry, ...] = (
-    ('MPS101', 'hardcoded-cuda-device', 'hardcoded_cuda_device', 3, 3, True, True, (b'cuda', b'CUDA'), (), (), False, 'A device is written out as `"cuda"`.', 1),
+    ('MPS101', 'hardcoded-cuda-device', 'hardcoded_cuda_device', 3, 3, True, True, (b'cuda', b'CUDA', b'gpus'), (), (), False, 'A device is written out as `"cuda"`.', 1),
     ('MPS102', 'cuda-method-call', 'cuda_method_call', 3, 3, True, False, (b'.cuda',), (), (), False, '`.cuda()` only ever means CUDA.', 1),
     ('MPS103', 'device-chain-missing-mps', 'device_chain_missing_mps', 2, 3, True, False, (b'cuda',), (), (), False, 'A device selection knows only CUDA and the CPU.', 1),
     ('MPS104', 'unguarded-mps-device', 'unguarded_mps_device', 3, 2, False, False, (b'mps',), (), (), False, 'The `"mps"` device is used with no test for it.', 1),

@@ -220,7 +220,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     reads: dict[Loop, list[Step]] = {}
     for node, tensor in _numbers(context):
         around = context.passes.loop(node)
-        if around is None or training(context, node) is not None:
+        if around is None or (trains_on_device(context) and training(context, node) is not None):
             continue
         loop, function = around
         if not _says_so(node) and not context.passes.is_tensor(tensor, function):

@@ -76,8 +76,10 @@ def is_small(context: Context, tensor: ast.expr, names: int = _NAMES_FOLLOWED) -
 
 
 def is_summed(context: Context, node: ast.expr) -> bool:
-    """Whether a statement adds `node` to what is there: `total += node`."""
+    """Whether a statement adds `node` to a sum, not a list to a list: `total += node`."""
     statement = context.index.statement(node)
+    if isinstance(node, ast.Call) and last_name(node.func) == "tolist":
+        return False
     return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
 
 

@@ -56,7 +56,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.host_indices import host_indices
+from mpslint.semantics.host_indices import WORDS, host_indices
 from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
@@ -78,7 +78,7 @@ _OF_VALUES = ("tensor", "as_tensor")
     "MPS310",
     "host-made-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor(", b"numpy", b"torch."),
+    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor(", *(word.encode() for word in WORDS)),
     also=((b"def ", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )

@@ -25,23 +25,49 @@ _OF_A_SIZE = {"randint": 2, "choice": 1, "integers": 2}
 other arguments."""
 _ARRAYS = frozenset({"permutation", "arange", "argsort", "nonzero", "flatnonzero", "array"})
 _TENSORS = frozenset({"randperm", "arange", "randint", "LongTensor", "argsort", "multinomial"})
+WORDS = tuple(sorted({*_OF_A_SIZE, *_ARRAYS, *_TENSORS}))
+"""One of these stands in each file that makes such an index."""
 _KEEPING = frozenset({"astype", "long", "reshape", "view", "flatten", "clone", "int"})
 """Methods after which an array holds as many numbers as before."""
 
 
 def host_indices(context: Context) -> Iterator[Step]:
     """Places where a tensor that lies on a device is given an index of the host's."""
+    named = _names_of_such(context)
+    if named is None:
+        return
     for item in context.index.of(ast.Subscript):
-        if isinstance(item.slice, ast.Constant | ast.Slice) or not isinstance(item.ctx, ast.Load):
+        if not isinstance(item.ctx, ast.Load):
             continue
         parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
-        if not any(_is_of_host(context, part) for part in parts):
+        asked = [
+            part
+            for part in parts
+            if isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in named)
+        ]
+        if not any(_is_of_host(context, part) for part in asked):
             continue
         if not _lies_there(context, item.value):
             continue
         turns = _runs_often(context, item)
         if turns is not None:
             yield Step(item, item.value, turns)
+
+
+def _names_of_such(context: Context) -> set[str] | None:
+    """Names that are given what a function makes that can make such an index, or reckons from it;
+    None where the file calls none: most files are done with that."""
+    made = [call for word in WORDS for call in context.index.calls.get(word, ())]
+    if not made:
+        return None
+    statements = map(context.index.statement, made)
+    return {
+        target.id
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
 
 
 def _is_of_host(context: Context, index: ast.expr) -> bool:

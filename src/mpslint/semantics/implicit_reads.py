@@ -62,7 +62,8 @@ def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> 
     for call in _of_libraries(context):
         if runs_often(call):
             yield from _of_call(context.resolve(call.func) or "", call)
-    for statement in (*context.index.of(ast.AugAssign), *context.index.of(ast.Assign)):
+    arrays = b"numpy" in context.source.data
+    for statement in context.index.of(ast.AugAssign, ast.Assign) if arrays else ():
         given = _given_to_array(context, statement)
         if given is not None and runs_often(given):
             yield Read(given, given)

@@ -74,7 +74,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
-            labels=_next(context, test),
+            labels=(*_end(context, test), *_next(context, test)),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,
         )
@@ -87,6 +87,23 @@ def _stands_among_streams(context: Context, test: ast.expr) -> bool:
         context.index.within(call, owner) and not is_optional(context, call)
         for call in context.calls_of(*_OWN)
     )
+
+
+def _end(context: Context, test: ast.expr) -> tuple[Label, ...]:
+    """What ends the run, where the test only made a device that another test then refuses."""
+    for branch in context.index.of(ast.If):
+        if branch.lineno <= test.lineno or not isinstance(branch.body[-1], ast.Raise):
+            continue
+        asked = {item.id for item in ast.walk(branch.test) if isinstance(item, ast.Name)}
+        statement = context.index.statement(test)
+        if isinstance(statement, ast.Assign) and any(
+            binding.node is statement
+            for use in ast.walk(branch.test)
+            if isinstance(use, ast.Name) and use.id in asked
+            for binding in context.flow.reaching(use)
+        ):
+            return (context.label(branch.body[-1], "ends the run here"),)
+    return ()
 
 
 def _next(context: Context, test: ast.expr) -> tuple[Label, ...]:

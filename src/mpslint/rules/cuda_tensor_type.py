@@ -41,7 +41,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.gates import gates_level, open_gates
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
@@ -71,7 +71,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 node,
                 _chosen(branch.test),
                 severity=Severity.IGNORES,
-                labels=(context.label(branch.test, "the choice"),),
+                labels=(context.label(branch.test, "the choice"), *_used(context, node)),
                 applicability=partial(gates_level, context),
                 fix=partial(open_gates, context),
             )
@@ -182,6 +182,19 @@ def _unused(context: Context, node: ast.expr) -> bool:
         isinstance(use.ctx, ast.Load) and context.names.owner(name.id, use) is scope
         for use in context.index.names[name.id]
     )
+
+
+def _used(context: Context, node: ast.expr) -> tuple[Label, ...]:
+    """The places where the type that was chosen makes or converts tensors, a line each."""
+    statement = context.index.statement(node)
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    rows: dict[int, ast.Name] = {}
+    for name in (item for item in targets if isinstance(item, ast.Name)):
+        scope = context.names.scope_of(name)
+        for use in context.index.names[name.id]:
+            if isinstance(use.ctx, ast.Load) and context.names.owner(name.id, use) is scope:
+                rows.setdefault(use.lineno, use)
+    return tuple(context.label(use, "used here as well") for _, use in sorted(rows.items()))
 
 
 def _cpu_type(context: Context, node: ast.expr) -> bool:

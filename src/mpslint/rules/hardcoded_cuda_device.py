@@ -4,7 +4,8 @@
 Flags `"cuda"`, `"cuda:0"`, `f"cuda:{rank}"` and their like where a device is expected: `device=`
 in factories and calls, `.to(...)`, `torch.device(...)`, `torch.Generator(...)`, variables and
 attributes that hold a device, default values of parameters, options and fields; settings of that
-kind also in a file of the project that never names torch.
+kind also in a file of the project that never names torch. So is a number of GPUs that a trainer of
+Lightning's is given (`Trainer(gpus=1)`).
 
 ## Why is this bad?
 On a machine without CUDA the first tensor that is made there or moved there raises
@@ -62,6 +63,7 @@ from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Slot
 from mpslint.semantics.leftovers import is_never_default
+from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
 
@@ -70,7 +72,7 @@ from mpslint.semantics.worlds.events import Kind
     "MPS101",
     "hardcoded-cuda-device",
     severity=Severity.BREAKS,
-    triggers=(b"cuda", b"CUDA"),
+    triggers=(b"cuda", b"CUDA", b"gpus"),
     unnamed=True,
     fix=Applicability.SAFE,
 )
@@ -109,6 +111,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             uses[0].node,
             f"{name} is a CUDA device: raises AssertionError where there is no CUDA",
             labels=tuple(context.label(use.node, "used here as well") for use in uses[1:]),
+        )
+    for given in trainers_of_gpus(context):
+        yield context.finding(
+            rule,
+            given,
+            "`gpus` asks Lightning for GPUs of CUDA, and raises where there are none:"
+            ' `accelerator="auto"` takes what there is',
         )
     for behind in behind_cuda(context.worlds):
         yield _gated(context, rule, behind)

@@ -5,8 +5,10 @@ Flags copies of a device tensor to the host at every step of a loop that trains.
 for NumPy or a list (`x.cpu().numpy()`) is a tensor wherever it comes from, and on a device, in a
 program that uses one. In any loop that has a model or a loader, also one that only evaluates:
 copies of a batch, or of a part of it, that this turn has moved to the device and nothing has
-changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), and what is copied
-at each turn and read only under a switch that the loop does not change (`if args.save_logits:`).
+changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), what is copied at
+each turn and read only under a switch that the loop does not change (`if args.save_logits:`), and
+what is copied at each turn only to be added up, or reduced before and kept for after the loop
+(`correct += hits.cpu().sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`).
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -45,6 +47,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.gathering import gathered, is_small, is_summed, whole
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
@@ -79,7 +82,46 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _at_steps(context, rule):
         told.update({finding.row, *(label.row for label in finding.labels)})
         yield finding
-    yield from _needless(context, rule, told)
+    for finding in _needless(context, rule, told):
+        told.update({finding.row, *(label.row for label in finding.labels)})
+        yield finding
+    yield from _gathered(context, rule, told)
+
+
+def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
+    """One for each loop that copies at each turn what nothing in it asks for."""
+    by_loop: dict[ast.AST, list[Step]] = {}
+    for call in _that_copy(context):
+        assert isinstance(call.func, ast.Attribute)
+        tensor = call.func.value
+        if not is_device_tensor(context, tensor) and not _copied_for_numpy(context, call):
+            continue
+        chain = whole(context, call)
+        if not is_summed(context, chain) and not is_small(context, tensor):
+            continue  # Whole outputs may be too many for the device.
+        loop = gathered(context, chain)
+        if loop is not None and not only_tests_run(context, call):
+            by_loop.setdefault(loop, []).append(Step(call, tensor, loop))
+    for turns, steps in by_loop.items():
+        come = [step for run in first_of_runs(context, steps) for step in run]
+        inside = range(turns.lineno, (turns.end_lineno or turns.lineno) + 1)  # type: ignore[attr-defined]
+        if not come or not told.isdisjoint(inside):
+            continue
+        first = come[0].node
+        assert isinstance(first, ast.Call)
+        assert isinstance(first.func, ast.Attribute)
+        more = " (the first of several copies)" if len(come) > 1 else ""
+        yield context.finding_at(
+            rule,
+            *context.name_token(first.func),
+            f"copies to the host and waits {_at_each_turn(context, turns)}{more}, though nothing"
+            " in it needs the copy: gather on the device, and copy once after the loop",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this loop only gathers what it copies"),
+                *also_waiting(context, come),
+            ),
+        )
 
 
 def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -168,6 +210,9 @@ def _copied_for_numpy(context: Context, call: ast.Call) -> bool:
     that it is on a device. What the next step of an environment asks for cannot wait."""
     assert isinstance(call.func, ast.Attribute)
     attribute = context.index.parents[call]
+    if isinstance(attribute, ast.Attribute) and attribute.attr in ("data", "detach"):
+        after = context.index.parents[attribute]  # `x.cpu().data.numpy()`
+        attribute = context.index.parents[after] if isinstance(after, ast.Call) else after
     if call.func.attr != "cpu" or not isinstance(attribute, ast.Attribute):
         return False
     if attribute.attr not in ("numpy", "tolist") or context.guards.has(call, "cpu"):

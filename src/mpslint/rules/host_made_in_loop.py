@@ -5,7 +5,9 @@ Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factor
 alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
 also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
 what that calls in the project, and at every step of a loop that trains. So is
-`torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`. Several
+`torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`; and an
+index that is an array of NumPy's or a tensor on the CPU, where what it picks from lies on a device
+(`self.states[np.random.randint(0, n, size)]`), in a function that a step calls as well. Several
 of them with no device work between them are reported once, at the first, with the places of the
 others.
 
@@ -54,6 +56,7 @@ from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.host_indices import WORDS, host_indices
 from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
@@ -75,7 +78,7 @@ _OF_VALUES = ("tensor", "as_tensor")
     "MPS310",
     "host-made-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor("),
+    triggers=(b".to(", b".type_as(", b".copy_(", b"tensor(", *(word.encode() for word in WORDS)),
     also=((b"def ", b"backward", b".step"),),
     fix=Applicability.UNSAFE,
 )
@@ -90,6 +93,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         function = context.passes.around(move.call)
         if function is not None and not only_tests_run(context, move.call):
             found[move.call] = move, Step(move.call, move.call, function)
+    yield from _indices(context, rule)
     for steps in first_of_runs(context, [step for _, step in found.values()]):
         move, step = found[steps[0].node]
         in_forward = isinstance(step.turns, FUNCTIONS) and context.passes.around(move.call)
@@ -109,6 +113,26 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             ),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_fix, context, move) if fixable else None,
+        )
+
+
+def _indices(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Indices that are copied, one for each run of them."""
+    picked = [step for step in host_indices(context) if not only_tests_run(context, step.node)]
+    for steps in first_of_runs(context, picked):
+        node, _, turns = steps[0]
+        in_forward = isinstance(turns, FUNCTIONS) and context.passes.around(node)
+        when = "in every forward pass" if in_forward else at_each(context, turns)
+        yield context.finding(
+            rule,
+            node.slice,  # type: ignore[attr-defined]
+            f"this index is on the CPU and is copied, which waits for the device, {when}: make it"
+            " there, or copy it once",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, steps),
+            ),
         )
 
 

@@ -10,7 +10,8 @@ unless somebody asks for more. What `backward()` is called on is a tensor, where
 it comes from, in a file that uses a device itself. Several reads with no device work between them
 are reported once, at the first, with the places of the others. So are the reads that no method
 tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a
-list, the size or the fill value of a factory, `torch.tensor([t, ...])`. A loop that each forward
+list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of a NumPy array
+(`errors[i] += t`). A loop that each forward
 pass of a module runs, in its `forward` or in what that calls in the project, counts like one that
 trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
 for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >
@@ -219,7 +220,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     reads: dict[Loop, list[Step]] = {}
     for node, tensor in _numbers(context):
         around = context.passes.loop(node)
-        if around is None or training(context, node) is not None:
+        if around is None or (trains_on_device(context) and training(context, node) is not None):
             continue
         loop, function = around
         if not _says_so(node) and not context.passes.is_tensor(tensor, function):

@@ -1,7 +1,8 @@
 """`torch.distributions` checks its arguments with a read from the device at each construction.
 
 ## What it does
-Flags distributions that are made at every step of a training loop without `validate_args=False`.
+Flags distributions that are made at every step of a training loop or in every forward pass without
+`validate_args=False`, with the places where `log_prob` checks once more.
 
 Opt-in: the check finds real mistakes (a negative scale), and is worth its price while a program is
 young.
@@ -36,12 +37,15 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.steps import at_each, that_trains, training, trains_on_device
+from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = (
     "Bernoulli Beta Binomial Categorical Cauchy Chi2 ContinuousBernoulli Dirichlet Exponential "
@@ -63,24 +67,52 @@ _NAMES = (
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.index.calls.get("set_default_validate_args"):
         return
-    if not trains_on_device(context):
-        return
+    trains = trains_on_device(context)
     for name in _NAMES.split():
         qualified = f"torch.distributions.{name}"
         module = f"torch.distributions.{name.lower()}.{name}"
         for call in context.calls_of(qualified, module):
-            turns = training(context, call)
-            if turns is None or keyword(call, "validate_args") is not None:
+            if keyword(call, "validate_args") is not None or _is_of_numbers(context, call):
                 continue
+            turns = training(context, call) if trains else None
+            function = context.passes.around(call) if turns is None else None
+            if turns is None and function is None:
+                continue
+            if not context.worlds.reach(call) & MACS or only_tests_run(context, call):
+                continue
+            hot = (
+                that_trains(context, turns)
+                if turns is not None
+                else context.label(function or call, "this runs in every forward pass")
+            )
             yield context.finding(
                 rule,
                 call.func,
-                f"checks its arguments {at_each(context, turns)}",
+                "checks its arguments"
+                f" {at_each(context, turns) if turns is not None else 'in every forward pass'}",
                 confidence=Confidence.INFERRED,
-                labels=(that_trains(context, turns),),
+                labels=(hot, *_checked_again(context, call)),
                 applicability=Applicability.UNSAFE,
                 fix=partial(_fix, context, call),
             )
+
+
+def _is_of_numbers(context: Context, call: ast.Call) -> bool:
+    """`Normal(0, 1)`: what the host knows is checked there."""
+    given = [*call.args, *(item.value for item in call.keywords)]
+    return bool(given) and all(context.values.of(item).kind is Kind.NUMBER for item in given)
+
+
+def _checked_again(context: Context, call: ast.Call) -> tuple[Label, ...]:
+    """Where `log_prob` of the distribution checks what it is given."""
+    statement = context.index.statement(call)
+    return tuple(
+        context.label(asked.func, "checks what it is given as well")
+        for asked in context.index.calls.get("log_prob", ())
+        if isinstance(asked.func, ast.Attribute)
+        and isinstance(asked.func.value, ast.Name)
+        and any(binding.node is statement for binding in context.flow.reaching(asked.func.value))
+    )
 
 
 def _fix(context: Context, call: ast.Call) -> Fix | None:

@@ -15,6 +15,7 @@ from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.steps import is_device_tensor
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
 _GATHERERS = frozenset({"append", "extend", "update", "add"})
 """Methods of lists and of meters that keep what they are given and return nothing."""
 _CONVERSIONS = ("float", "int", "round")
+_JOINED = frozenset({"append", "concatenate", "hstack", "vstack", "cat"})
+"""Functions of NumPy and torch that put what they are given behind what is there."""
+_REDUCING = frozenset(
+    {"argmax", "argmin", "max", "min", "topk", "sum", "mean", "norm", "any", "all", "median"}
+)
 _READS = ("item", "cpu", "tolist", "numpy", "to")
 _HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG})
 _NAMES_FOLLOWED = 2
@@ -45,6 +51,38 @@ def gathered(context: Context, read: ast.expr) -> Loop | None:
     return loop
 
 
+def is_small(context: Context, tensor: ast.expr, names: int = _NAMES_FOLLOWED) -> bool:
+    """Whether a kernel has reduced what `tensor` is made of: what is kept of that takes little
+    memory, wherever it lies."""
+    while True:
+        if isinstance(tensor, ast.Compare):
+            return is_small(context, tensor.left, names)
+        if isinstance(tensor, ast.Call):
+            if last_name(tensor.func) in _REDUCING:
+                return True
+            if not isinstance(tensor.func, ast.Attribute):
+                return False
+            tensor = tensor.func.value
+        elif isinstance(tensor, ast.Attribute | ast.Subscript):
+            tensor = tensor.value
+        else:
+            break
+    if not isinstance(tensor, ast.Name) or not names:
+        return False
+    given = [binding.value for binding in context.flow.reaching(tensor)]
+    return bool(given) and all(
+        item is not None and is_small(context, item, names - 1) for item in given
+    )
+
+
+def is_summed(context: Context, node: ast.expr) -> bool:
+    """Whether a statement adds `node` to a sum, not a list to a list: `total += node`."""
+    statement = context.index.statement(node)
+    if isinstance(node, ast.Call) and last_name(node.func) == "tolist":
+        return False
+    return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
+
+
 def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bool:
     """Whether the value of `node` goes into a sum or a container, and nowhere else."""
     parents = context.index.parents
@@ -60,7 +98,8 @@ def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bo
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
         target = parent.targets[0]
         if isinstance(target, ast.Subscript):
-            return _is_only_kept(context, target.value, parent, loop)
+            known = _is_of_memory(context, target.value)
+            return known and _is_only_kept(context, target.value, parent, loop)
         if not isinstance(target, ast.Name):
             return False
         if any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(parent.value)):
@@ -70,11 +109,26 @@ def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bo
     return receiver is not None and _is_only_kept(context, receiver, parent, loop)
 
 
+def _is_of_memory(context: Context, container: ast.expr) -> bool:
+    """Whether a container is no file: what somebody else's function has made may be written to a
+    disk (`h5py`), so that it does not fill the memory."""
+    if not isinstance(container, ast.Name):
+        return True
+    if context.values.of(container).kind is not Kind.UNKNOWN:
+        return True
+    return not any(
+        isinstance(binding.value, ast.Call) for binding in context.flow.reaching(container)
+    )
+
+
 def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
     """Whether `parent` is the number in another form, or reckoned from it."""
     if isinstance(parent, ast.Call):
-        builtin = isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS
-        return builtin and child in parent.args
+        if isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS:
+            return child in parent.args
+        joins = context.resolve(parent.func) or ""
+        module, _, name = joins.rpartition(".")
+        return module in ("numpy", "torch") and name in _JOINED and child in parent.args
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
     return isinstance(parent, ast.UnaryOp | ast.Tuple | ast.List) and not isinstance(
@@ -179,10 +233,10 @@ def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
         return False
     if not context.loops.every_step(node, loop):
         return False
-    return not _is_gathered(context, _whole(context, node), loop, _NAMES_FOLLOWED)
+    return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
 
 
-def _whole(context: Context, node: ast.expr) -> ast.expr:
+def whole(context: Context, node: ast.expr) -> ast.expr:
     """The chain of attributes and calls that `node` begins: `x.cpu().numpy()`."""
     while True:
         parent = context.index.parents[node]

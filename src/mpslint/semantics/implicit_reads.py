@@ -1,8 +1,8 @@
 """Places where Python reads the number of a tensor without a method that says so.
 
 `range(t)`, `int(t)`, `math.sqrt(t)`, a bound of a slice, an index into a list, the size or the fill
-value of a factory, `max(t)` of Python's own, an `alpha`: each asks the tensor for its value, one
-number at a time, and waits for it as `.item()` does.
+value of a factory, `max(t)` of Python's own, an `alpha`, an element of a NumPy array that is given
+it: each asks the tensor for its value, one number at a time, and waits for it as `.item()` does.
 """
 
 from __future__ import annotations
@@ -62,6 +62,11 @@ def implicit_reads(context: Context, runs_often: Callable[[ast.expr], bool]) -> 
     for call in _of_libraries(context):
         if runs_often(call):
             yield from _of_call(context.resolve(call.func) or "", call)
+    arrays = b"numpy" in context.source.data
+    for statement in context.index.of(ast.AugAssign, ast.Assign) if arrays else ():
+        given = _given_to_array(context, statement)
+        if given is not None and runs_often(given):
+            yield Read(given, given)
     for item in context.index.of(ast.Subscript):
         asked = list(_asked_by(item))
         if asked and runs_often(item):
@@ -118,6 +123,19 @@ def _factor(call: ast.Call) -> ast.expr | None:
     if named is None and len(call.args) == 2 and call.func.attr.endswith("_"):
         return call.args[0]
     return named
+
+
+def _given_to_array(context: Context, statement: ast.stmt) -> ast.expr | None:
+    """`t` of `losses[i] += t` and `losses[i] = t`, where `losses` is an array of NumPy's."""
+    if not isinstance(statement, ast.Assign | ast.AugAssign):
+        return None
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if len(targets) != 1 or not isinstance(targets[0], ast.Subscript):
+        return None
+    if isinstance(statement.value, ast.Constant):
+        return None
+    array = targets[0].value
+    return statement.value if context.values.of(array).kind is Kind.NDARRAY else None
 
 
 def _is_builtin(context: Context, call: ast.Call, name: str) -> bool:

@@ -12,11 +12,15 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _REDUCED = frozenset({"mean", "sum"})
+_BY_ELEMENT = frozenset(
+    {"abs", "neg", "exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "square"}
+)
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
 _NAMES_FOLLOWED = 2
 """`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
@@ -44,11 +48,38 @@ def _instead(context: Context, item: ast.Subscript) -> str:
     statement = context.index.parents[item]
     if isinstance(item.ctx, ast.Store):
         if isinstance(statement, ast.Assign) and statement.targets == [item]:
-            given = statement.value
-            if isinstance(given, ast.Subscript) and _is_same(given.slice, item.slice):
+            if _is_selected(context, statement.value, item.slice) is True:
                 return "`torch.where` selects without a size"
         return ""
     return "a sum over all that the mask weighs needs no size" if _is_reduced(context, item) else ""
+
+
+def _is_selected(context: Context, given: ast.expr, mask: ast.expr) -> bool | None:
+    """Whether something is reckoned element by element from what this mask selects; None: of
+    numbers alone, which say nothing; False: from something else."""
+    if isinstance(given, ast.Subscript):
+        return _is_same(given.slice, mask)
+    if isinstance(given, ast.UnaryOp):
+        return _is_selected(context, given.operand, mask)
+    if isinstance(given, ast.BinOp) and not isinstance(given.op, ast.MatMult):
+        parts = [_is_selected(context, side, mask) for side in (given.left, given.right)]
+    elif isinstance(given, ast.Call) and _works_by_element(context, given):
+        parts = [_is_selected(context, item, mask) for item in given.args]
+        if isinstance(given.func, ast.Attribute) and context.resolve(given.func) is None:
+            parts.append(_is_selected(context, given.func.value, mask))
+    else:
+        kind = context.values.of(given).kind
+        of_object = isinstance(given, ast.Attribute) and kind is Kind.UNKNOWN
+        return None if kind is Kind.NUMBER or of_object else False
+    return False if False in parts else (True if True in parts else None)
+
+
+def _works_by_element(context: Context, call: ast.Call) -> bool:
+    name = context.resolve(call.func)
+    if name is not None and not name.startswith("torch."):
+        return False
+    last = last_name(call.func) or ""
+    return last in _BY_ELEMENT and not call.keywords
 
 
 def _is_same(one: ast.expr, other: ast.expr) -> bool:

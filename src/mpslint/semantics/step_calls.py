@@ -70,7 +70,8 @@ def _is_step(context: Context, function: FunctionNode) -> bool:
 
 
 def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Call]:
-    """Calls of `function` that can be of no other: by its name, or by way of `self`."""
+    """Calls of `function` that can be of no other: by its name, by way of `self`, or of an object
+    that this file makes of its class under a name."""
     index = context.index
     klass = index.parents[function]
     if isinstance(klass, ast.ClassDef):
@@ -78,8 +79,11 @@ def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Cal
             use
             for use in index.attributes.get(function.name, ())
             if isinstance(use.value, ast.Name)
-            and use.value.id == "self"
-            and index.within(use, klass)
+            and (
+                index.within(use, klass)
+                if use.value.id == "self"
+                else _is_made_of(context, use.value, klass)
+            )
         ]
     else:
         scope = context.names.scope_of(function)
@@ -92,3 +96,16 @@ def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Cal
         call = index.parents[use]
         if isinstance(call, ast.Call) and call.func is use and not index.within(use, function):
             yield call
+
+
+def _is_made_of(context: Context, name: ast.Name, klass: ast.ClassDef) -> bool:
+    """Whether all that `name` can hold is an object that the file makes of `klass`."""
+    bindings = context.flow.reaching(name)
+    return bool(bindings) and all(
+        binding.kind == "assign"
+        and isinstance(binding.value, ast.Call)
+        and isinstance(binding.value.func, ast.Name)
+        and [one.node for one in context.names.bindings(klass.name, binding.value.func)] == [klass]
+        and binding.value.func.id == klass.name
+        for binding in bindings
+    )

@@ -15,6 +15,7 @@ from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
+from mpslint.semantics.trainer_steps import STEP, has_trainer_step, is_trained, is_trainer_step
 from mpslint.semantics.value import Kind
 from mpslint.semantics.worlds.machines import MACS
 
@@ -61,7 +62,7 @@ class Step(NamedTuple):
     turns: Turns
 
 
-TRAINING_WORDS = ((b"backward", b".step"),)
+TRAINING_WORDS = ((b"backward", b".step", STEP.encode()),)
 """What stands in every file of which `trains_on_device` and `training` hold: one word of
 each group, as `Loops` looks for them."""
 
@@ -69,6 +70,8 @@ each group, as `Loops` looks for them."""
 def trains_on_device(context: Context) -> bool:
     """Whether this file can train on a device at all: cheap, to be asked first."""
     calls = context.index.calls
+    if has_trainer_step(context):
+        return True
     if "backward" not in calls and "step" not in calls:
         return False
     return context.placement.file_uses_devices or trains_what_it_is_given(context)
@@ -165,9 +168,11 @@ def also_waiting(context: Context, steps: list[Step]) -> tuple[Label, ...]:
 def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function around `node`, if a call of it is a step of training."""
     function = context.index.function(node)
-    if function is not None and is_step_of_optimizer(context, function):
+    if function is None:
+        return None
+    if is_step_of_optimizer(context, function) or is_trainer_step(context, function):
         return function
-    if function is None or not trains_once(context, function):
+    if not trains_once(context, function):
         return None
     if function.name.startswith("test"):  # pytest and unittest call these, once
         return None
@@ -249,7 +254,10 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
             uses = trains_what_it_is_given(context)
         if not uses:  # Its parameters are where the model is.
             function = context.index.function(node)
-            uses = function is not None and is_step_of_optimizer(context, function)
+            klass = context.index.enclosing(node, ast.ClassDef)
+            uses = (function is not None and is_step_of_optimizer(context, function)) or (
+                isinstance(klass, ast.ClassDef) and is_trained(context, klass)
+            )
         on_host = context.guards.has(node, "cpu") or _numpy_takes_what_comes(context, node)
         return uses and not on_host
     return context.placement.on_accelerator(node)

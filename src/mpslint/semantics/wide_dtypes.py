@@ -24,6 +24,7 @@ _CAST_METHODS = {"double": "float64", "cdouble": "complex128"}
 _PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", "reshape", "view")
 _MOVED = frozenset({"cuda"})
 """What `.cuda()` gives: on MPS once that asks for the machine's own device."""
+_PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
 _FROM_ARRAYS = ("from_numpy", "tensor", "as_tensor", "asarray")
 
 
@@ -140,7 +141,32 @@ def _on_mps(context: Context, base: ast.expr, at: ast.AST) -> bool:
         return False
     if value.devices is not None:
         return "mps" in value.devices or value.devices == _MOVED
-    return value.kind is not Kind.MODULE and _from_forward(context, base)
+    return value.kind is not Kind.MODULE and (
+        _from_forward(context, base) or _is_parameter(context, base)
+    )
+
+
+def _is_parameter(context: Context, base: ast.expr) -> bool:
+    """Whether a method of a module reads one of its parameters, which lie where the module was
+    moved: `self.weight`, where some method says `self.weight = nn.Parameter(...)`."""
+    if not isinstance(base, ast.Attribute) or not isinstance(base.value, ast.Name):
+        return False
+    function = context.index.function(base)
+    klass = context.index.parents[function] if function is not None else None
+    if function is None or function.name == "__init__" or not isinstance(klass, ast.ClassDef):
+        return False
+    if base.value.id != "self" or not context.values.is_module_class(klass):
+        return False
+    made = [
+        parent.value
+        for use in context.index.attributes.get(base.attr, ())
+        if isinstance(use.ctx, ast.Store) and context.index.within(use, klass)
+        for parent in (context.index.parents[use],)
+        if isinstance(parent, ast.Assign)
+    ]
+    return bool(made) and all(
+        isinstance(one, ast.Call) and context.resolve(one.func) in _PARAMETERS for one in made
+    )
 
 
 def _from_forward(context: Context, base: ast.expr) -> bool:

@@ -1,0 +1,122 @@
+"""Indices of the host that pick from a tensor of a device, at each step or in each forward pass.
+
+`self.states[np.random.randint(0, n, size)]`: where the tensor lies on a device, the index is made a
+tensor and copied there before anything is picked, and the copy waits for what is queued.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.step_calls import called_by_name, calls_a_step
+from mpslint.semantics.steps import Step, is_device_tensor, training
+from mpslint.semantics.value import Kind
+from mpslint.semantics.value_syntax import keyword
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.steps import Turns
+
+_OF_A_SIZE = {"randint": 2, "choice": 1, "integers": 2}
+"""Functions of `numpy.random` that draw one number, or as many as they are asked for behind so many
+other arguments."""
+_ARRAYS = frozenset({"permutation", "arange", "argsort", "nonzero", "flatnonzero", "array"})
+_TENSORS = frozenset({"randperm", "arange", "randint", "LongTensor", "argsort", "multinomial"})
+WORDS = tuple(sorted({*_OF_A_SIZE, *_ARRAYS, *_TENSORS}))
+"""One of these stands in each file that makes such an index."""
+_KEEPING = frozenset({"astype", "long", "reshape", "view", "flatten", "clone", "int"})
+"""Methods after which an array holds as many numbers as before."""
+
+
+def host_indices(context: Context) -> Iterator[Step]:
+    """Places where a tensor that lies on a device is given an index of the host's."""
+    named = _names_of_such(context)
+    if named is None:
+        return
+    for item in context.index.of(ast.Subscript):
+        if not isinstance(item.ctx, ast.Load):
+            continue
+        parts = item.slice.elts if isinstance(item.slice, ast.Tuple) else [item.slice]
+        asked = [
+            part
+            for part in parts
+            if isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in named)
+        ]
+        if not any(_is_of_host(context, part) for part in asked):
+            continue
+        if not _lies_there(context, item.value):
+            continue
+        turns = _runs_often(context, item)
+        if turns is not None:
+            yield Step(item, item.value, turns)
+
+
+def _names_of_such(context: Context) -> set[str] | None:
+    """Names that are given what a function makes that can make such an index, or reckons from it;
+    None where the file calls none: most files are done with that."""
+    made = [call for word in WORDS for call in context.index.calls.get(word, ())]
+    if not made:
+        return None
+    statements = map(context.index.statement, made)
+    return {
+        target.id
+        for statement in statements
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _is_of_host(context: Context, index: ast.expr) -> bool:
+    """Whether an index is an array of NumPy's, or a tensor on the CPU, with more than one number
+    for all that is known: one number is no array, and is handed over as it is."""
+    made = index
+    if isinstance(index, ast.Name):
+        bindings = context.flow.reaching(index)
+        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
+            return False
+        made = bindings[0].value
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+        if context.resolve(made.func) is not None or made.func.attr not in _KEEPING:
+            break
+        made = made.func.value
+    if isinstance(made, ast.Subscript) and isinstance(made.slice, ast.Slice):
+        made = made.value
+    if not isinstance(made, ast.Call) or not _has_many(context, made):
+        return False
+    value = context.values.of(index)
+    return value.kind is Kind.NDARRAY or (value.kind is Kind.TENSOR and value.on_cpu)
+
+
+def _has_many(context: Context, call: ast.Call) -> bool:
+    """Whether a function of NumPy's or torch's makes an array of several numbers."""
+    module, _, name = (context.resolve(call.func) or "").rpartition(".")
+    if module == "numpy.random" and name in _OF_A_SIZE:
+        return keyword(call, "size") is not None or len(call.args) > _OF_A_SIZE[name]
+    return (module in ("numpy", "numpy.random") and name in _ARRAYS) or (
+        module == "torch" and name in _TENSORS
+    )
+
+
+def _lies_there(context: Context, tensor: ast.expr) -> bool:
+    value = context.values.of(tensor).as_tensor  # No module takes an array for an index.
+    if value.kind is not Kind.TENSOR or has_host_copy(tensor):
+        return False
+    return context.placement.on_accelerator(tensor) or is_device_tensor(context, tensor)
+
+
+def _runs_often(context: Context, node: ast.expr) -> Turns | None:
+    """The forward pass, the step, or the loop that calls a step, which always comes to `node`."""
+    turns = context.passes.around(node) or training(context, node)
+    function = context.index.function(node)
+    if turns is not None or function is None or not context.loops.every_step(node, function):
+        return turns
+    for site in called_by_name(context, function):
+        loop = context.loops.innermost(site)
+        if loop is not None and calls_a_step(context, loop):
+            if context.loops.every_step(site, loop):
+                return loop
+    return None

@@ -117,6 +117,5 @@ def test_of_another_snapshot_another_copy_is_made(copies: Copies, tmp_path: Path
     place = tmp_path / "project"
     copies.fresh(str(place))
     (tmp_path / "pristine" / "made.txt").write_text("by the set-up command")
-    copies.forget()
     copies.fresh(str(place))
     assert contents(place) == contents(tmp_path / "pristine")

@@ -31,11 +31,17 @@ class Copies:
         """Place -> the files of its copy, as they were before anything ran there."""
         self._idle: list[str] = []
         self._kept = 0
+        self._source: _States = {}
         self._lock = threading.Lock()
 
     def fresh(self, place: str) -> bool:
         """Lay a whole copy at a place; False where what is there cannot be removed."""
+        source = dict(_states(self._pristine))
         with self._lock:
+            if source != self._source:  # the set-up command made another one: no copy is of use
+                self._source = source
+                self._known.clear()
+                self._idle.clear()
             if place not in self._known and self._idle and not os.path.lexists(place):
                 spare = self._idle.pop()
                 os.rename(spare, place)
@@ -62,12 +68,6 @@ class Copies:
             os.rename(place, spare)
             self._known[spare] = self._known.pop(place)
             self._idle.append(spare)
-
-    def forget(self) -> None:
-        """The snapshot is another one: no copy is of use."""
-        with self._lock:
-            self._known.clear()
-            self._idle.clear()
 
     def _put_right(self, place: str, known: _States) -> bool:
         """Whether the copy is again what it was; not where folders are no longer the same."""

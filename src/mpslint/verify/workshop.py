@@ -132,7 +132,6 @@ class Workshop:
         argv = ["/bin/sh", "-c", command]
         ended = self._sandboxed(argv, self.request.timeout, address_space=0)
         self._remove(self._in("pristine"))
-        self.copies.forget()
         project, pristine = self._in(self.room, "project"), self._in("pristine")
         shutil.copytree(project, pristine, symlinks=True, ignore=snapshot.special_files)
         return ended

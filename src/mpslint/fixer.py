@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.blame import Barred, blamed, doubted
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
-from mpslint.judging import Objection, Text, left_behind, objections
+from mpslint.judging import Before, Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
 from mpslint.left_behind import narrows
 from mpslint.linter import counts, lint
@@ -105,7 +105,7 @@ class Fixing:
         self._hidden = hidden
         self._pause = pause
         self.barred: Barred = {}
-        self._before: Text | None = None
+        self._before: Before | None = None
         self._found: Counter[Place] | None = None
 
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
@@ -182,7 +182,7 @@ class Fixing:
                 return Made(current, tuple(applied), left, tuple(passes), number, None, misfits)
             if self._before is None:
                 bare = [finding.without_fix() for finding in findings]
-                self._before = Text(current, bare, self.elsewhere)
+                self._before = Before(Text(current, bare, self.elsewhere))
             applied += [
                 _applied(self._source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
@@ -208,7 +208,7 @@ class Fixing:
             return []
         if self._before is None:
             findings = self._linted(self._source, ())
-            self._before = Text(self._source, findings, self.elsewhere)
+            self._before = Before(Text(self._source, findings, self.elsewhere))
         after = Text(made.source, made.findings, around)
         found = objections(self._before, after, made.passes, self._settings)
         if any(map(is_opening, made.applied)):

@@ -14,7 +14,7 @@ from mpslint.edits import first_origin, origin
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.harm import harms, misplaced, told_cuda
+from mpslint.semantics.worlds.harm import Told, harms, misplaced, told_cuda
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from mpslint.model import Edit, Finding
     from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.worlds.events import Kind
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -56,6 +57,47 @@ class Text(NamedTuple):
             for found in self.findings
             if found.severity is Severity.BREAKS
         }
+
+
+class Before:
+    """A text as it was, and what its analysis said: worked out once, however often what fixes make
+    of it is compared with it."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.source = text.source
+        self._said: dict[Settings, _Said] = {}
+
+    def said(self, settings: Settings) -> _Said:
+        found = self._said.get(settings)
+        if found is None:
+            context = self.text.context(settings)
+            found = self._said[settings] = _Said.of(context)
+            context.worlds.release()
+        return found
+
+
+class _Said(NamedTuple):
+    """What an analysis says of a text, without its tree."""
+
+    on_cuda: Told
+    placed: dict[int, int]
+    """Line -> the worlds that ask for a device there that they lack."""
+    raising: frozenset[tuple[Kind, int]]
+    """What raises on a Mac that has its tensors on the GPU: kind and line."""
+
+    @classmethod
+    def of(cls, context: Context) -> _Said:
+        placed: dict[int, int] = {}
+        for place in misplaced(context.worlds):
+            line = context.index.statement(place.node).lineno
+            placed[line] = placed.get(line, 0) | place.worlds
+        raising = frozenset(
+            (harm.kind, context.index.statement(harm.node).lineno)
+            for harm in harms(context.worlds)
+            if harm.on_mac
+        )
+        return cls(told_cuda(context.worlds, context.index), placed, raising)
 
 
 class Objection(NamedTuple):
@@ -101,23 +143,22 @@ class Trace:
 
 
 def objections(
-    before: Text,
+    before: Before,
     after: Text,
     passes: Sequence[tuple[Edit, ...]],
     settings: Settings,
 ) -> list[Objection]:
     """What the fixed text does that it must not, worst first."""
     trace = Trace(before.source, passes)
-    was, now = before.context(settings), after.context(settings)
-    found = [*_lost_on_cuda(was, now), *_misplaced(was, now, trace)]
+    was, now = before.said(settings), after.context(settings)
+    found = [*_lost_on_cuda(was.on_cuda, now), *_misplaced(was.placed, now, trace)]
     if "mps" in settings.device_order:
         found += [
-            *_raising(was, now, trace),
-            *_reported(before, after, trace),
+            *_raising(was.raising, now, trace),
+            *_reported(before.text, after, trace),
             *_dead(now, trace),
         ]
-    for context in (was, now):
-        context.worlds.release()
+    now.worlds.release()
     return found
 
 
@@ -162,12 +203,7 @@ def left_behind(
     return found
 
 
-def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
-    known = {
-        (harm.kind, was.index.statement(harm.node).lineno)
-        for harm in harms(was.worlds)
-        if harm.on_mac
-    }
+def _raising(known: frozenset[tuple[Kind, int]], now: Context, trace: Trace) -> Iterator[Objection]:
     for harm in harms(now.worlds):
         start = now.source.span(harm.node)[0]
         row = trace.row(start)
@@ -182,12 +218,8 @@ def _raising(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
         )
 
 
-def _misplaced(was: Context, now: Context, trace: Trace) -> Iterator[Objection]:
+def _misplaced(known: dict[int, int], now: Context, trace: Trace) -> Iterator[Objection]:
     """What asks for a device that a machine lacks, and asked nothing of that machine before."""
-    known: dict[int, int] = {}
-    for place in misplaced(was.worlds):
-        line = was.index.statement(place.node).lineno
-        known[line] = known.get(line, 0) | place.worlds
     for place in misplaced(now.worlds):
         start = now.source.span(place.node)[0]
         line = trace.row(now.source.span(now.index.statement(place.node))[0])
@@ -231,9 +263,9 @@ def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
             )
 
 
-def _lost_on_cuda(was: Context, now: Context) -> Iterator[Objection]:
+def _lost_on_cuda(before: Told, now: Context) -> Iterator[Objection]:
     """What a machine with CUDA was told and is not any more, or the other way round."""
-    before, after = told_cuda(was.worlds, was.index), told_cuda(now.worlds, now.index)
+    after = told_cuda(now.worlds, now.index)
     for owner in sorted(before.keys() & after.keys()):
         was_told, is_told = before[owner], after[owner]
         for effect in sorted({*was_told, *is_told}):

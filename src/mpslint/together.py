@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from mpslint.fixer import Hidden
     from mpslint.model import Finding
     from mpslint.project import Project
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -40,6 +41,24 @@ class Job(NamedTuple):
     data: bytes
     settings: Settings
     hidden: Hidden = frozenset()
+
+
+class _Unopposed(NamedTuple):
+    """What was judged when nothing spoke against it."""
+
+    fixing: Fixing
+    elsewhere: Elsewhere | None
+    made: Made
+    asked: Mapping[str, bytes | None]
+    """The files that were looked into, and what they had become."""
+
+    def holds(self, fixing: Fixing, made: Made, texts: Mapping[str, bytes]) -> bool:
+        return (
+            self.fixing is fixing
+            and self.elsewhere is fixing.elsewhere
+            and self.made is made
+            and all(texts.get(path) == text for path, text in self.asked.items())
+        )
 
 
 class Together:
@@ -57,6 +76,7 @@ class Together:
         self._watched: set[str] = set()
         self._starting: list[Job] = []
         self._untouched: dict[str, Sequence[Finding]] = {}
+        self._unopposed: dict[str, _Unopposed] = {}
         self._halves: set[str] = set()
         """Reasons that hold for the fixes on one way, and not for all of their files."""
 
@@ -163,8 +183,7 @@ class Together:
 
             def judge(path: str = path, job: Job = job) -> None:
                 project, made = around[job.settings], self._made[path]
-                project.consulted()
-                against = self._fixing[path].judged(made, project, touched=True)
+                against = self._against(path, project)
                 if not against:
                     foreseen = dict.fromkeys(
                         one.reason
@@ -188,6 +207,21 @@ class Together:
         for path in again:
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
         return bool(again)
+
+    def _against(self, path: str, project: Project) -> list[Objection]:
+        """What speaks against the fixes of a file among the others as they become. Where nothing
+        did, and none of the files that this rests on is another since, nothing does."""
+        fixing, made = self._fixing[path], self._made[path]
+        texts = self._texts()
+        known = self._unopposed.get(path)
+        if known is not None and known.holds(fixing, made, texts):
+            return []
+        project.consulted()
+        against = fixing.judged(made, project, touched=True)
+        if not against:
+            asked = {one.path: texts.get(one.path) for one in project.consulted()}
+            self._unopposed[path] = _Unopposed(fixing, fixing.elsewhere, made, asked)
+        return against
 
     def _leave_what_never_asks(self) -> None:
         """Leaves files on the CPU that would go to MPS in programs of which another file does so
@@ -298,13 +332,16 @@ class Together:
 
     def _around(self) -> dict[Settings, Project]:
         """The projects with all files as they become."""
-        texts = {
-            os.path.abspath(path): made.source.text.encode()
+        texts, used = self._texts(), {job.settings for job in self._jobs.values()}
+        return {settings: self._project_of(settings, texts) for settings in used}
+
+    def _texts(self) -> dict[str, bytes]:
+        """The modules that become others, by absolute path."""
+        return {
+            os.path.abspath(path): made.source.data
             for path, made in self._made.items()
             if made.applied and path.endswith(".py")
         }
-        used = {job.settings for job in self._jobs.values()}
-        return {settings: self._project_of(settings, texts) for settings in used}
 
     def _guarded(self, path: str, step: Callable[[], None]) -> None:
         if path in self._failed:

@@ -94,3 +94,10 @@ def test_twice_the_fixes_are_twice_the_work(name: str) -> None:
     )
     assert once > 10_000
     assert twice < 2.2 * once
+
+
+def test_parts_of_a_sum_in_a_loop_are_not_tried_in_every_order() -> None:
+    head = "def f(m, loader):\n  loss = 0\n  for b in loader:\n    k = m(b.cuda())\n"
+    part = "    if k.n{n}:\n      loss += k.a{n}()\n      print(loss.cpu().numpy())\n"
+    five, ten = (calls(head + "".join(part.format(n=n) for n in range(count))) for count in (5, 10))
+    assert ten < five * 4

@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from mpslint.semantics.values import Values
 
 
+_TURNS = 3
+"""A device that comes in with the last statement of a loop is at its first one in the second turn,
+and behind it in the third."""
+_MOST_SUMS = 32
+"""Of so many that build on one another each is compared with each, three times. Real losses are
+put together from up to a dozen."""
+
+
 class BoundValues:
     """Values of names by the way they are bound."""
 
@@ -37,6 +45,9 @@ class BoundValues:
         self._flow = flow
         self._gradients = Gradients(index, names, flow)
         self._returns = Returns(index, names)
+        self._augments: dict[ast.AugAssign, Value] = {}
+        self._augmenting: set[ast.AugAssign] = set()
+        self._reaching: dict[ast.AugAssign, list[Binding]] = {}
 
     def bound(self, binding: Binding, name: ast.Name) -> Value:
         value = self._given(binding, name)
@@ -64,22 +75,77 @@ class BoundValues:
     def _augmented(self, binding: Binding) -> Value:
         statement = binding.node
         assert isinstance(statement, ast.AugAssign)
-        if statement in self._values.busy:
+        if statement in self._augmenting:
             return UNKNOWN
-        self._values.busy.add(statement)
+        known = self._augments.get(statement)
+        if known is not None:
+            return known
+        group = self._augments_before(binding)
+        if len(group) > _MOST_SUMS:
+            return UNKNOWN
+        within = bool(self._augmenting)
+        self._augmenting.update(group)
         try:
-            return self._after_augment(statement, binding)
+            found = self._sums(group)
         finally:
-            self._values.busy.discard(statement)
+            self._augmenting.difference_update(group)
+        # What a cycle or the depth of the question has cut short may be wrong for another one.
+        for one, value in found.items():
+            if value is not UNKNOWN and not within:
+                self._augments[one] = value
+        return found[statement]
 
-    def _after_augment(self, statement: ast.AugAssign, binding: Binding) -> Value:
-        right = self._values.of(statement.value)
-        left = UNKNOWN
-        if isinstance(statement.target, ast.Name):
-            before = self._flow.reaching_name(statement.target.id, statement)
-            others = [self.bound(b, statement.target) for b in before if b is not binding]
-            left = join(others or [UNKNOWN])
-        return arithmetic(left, right)
+    def _augments_before(self, binding: Binding) -> dict[ast.AugAssign, list[Binding]]:
+        """The augmented assignments that one builds on, itself among them, in the order of the
+        source, each with the bindings of its name that reach it."""
+        group: dict[ast.AugAssign, list[Binding]] = {}
+        waiting = [binding]
+        while waiting and len(group) <= _MOST_SUMS:
+            one = waiting.pop()
+            statement = one.node
+            if statement in group:
+                continue
+            assert isinstance(statement, ast.AugAssign)
+            group[statement] = self._before(one)
+            waiting += [other for other in group[statement] if other.kind == "augment"]
+        return dict(sorted(group.items(), key=lambda item: (item[0].lineno, item[0].col_offset)))
+
+    def _before(self, binding: Binding) -> list[Binding]:
+        """The other bindings of its name that reach an augmented assignment."""
+        statement = binding.node
+        assert isinstance(statement, ast.AugAssign)
+        known = self._reaching.get(statement)
+        if known is None:
+            reaching: tuple[Binding, ...] = ()
+            if isinstance(statement.target, ast.Name):
+                reaching = self._flow.reaching_name(statement.target.id, statement)
+            known = [other for other in reaching if other is not binding]
+            self._reaching[statement] = known
+        return known
+
+    def _sums(self, group: dict[ast.AugAssign, list[Binding]]) -> dict[ast.AugAssign, Value]:
+        """The values after augmented assignments that build on one another. In a loop each may be
+        reached from each, so they are worked out together, turn by turn."""
+        start: dict[ast.AugAssign, list[Value]] = {}
+        added: dict[ast.AugAssign, Value] = {}
+        for statement, before in group.items():
+            others = [b for b in before if b.node not in group]
+            start[statement] = (
+                [self.bound(b, statement.target) for b in others]
+                if isinstance(statement.target, ast.Name)
+                else []
+            )
+            added[statement] = self._values.of(statement.value)
+        found: dict[ast.AugAssign, Value] = {}
+        for _ in range(_TURNS):
+            last = dict(found)
+            for statement, before in group.items():
+                sums = [found[b.node] for b in before if b.node in found]
+                left = join([*start[statement], *sums] or [UNKNOWN])
+                found[statement] = arithmetic(left, added[statement])
+            if found == last:
+                break
+        return found
 
     def _unpacked(self, binding: Binding, name: ast.Name) -> Value:
         value = binding.value

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -42,8 +44,14 @@ def ports_of(name: str, half: str = "") -> list[Path]:
 
 
 def judge(port: Path) -> Row:
-    request = Request(str(port), original=str(port.parent / "original.py"), negative_control=False)
-    return Row(f"{port.parent.name}/{port.stem}", port.stem.partition("_")[0], verify(request))
+    """In a copy of the program's folder: a project of its own, and not all of this repository."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve() / port.parent.name
+        shutil.copytree(port.parent, folder, ignore=shutil.ignore_patterns("__pycache__"))
+        original = str(folder / "original.py")
+        request = Request(str(folder / port.name), original=original, negative_control=False)
+        report = verify(request)
+    return Row(f"{port.parent.name}/{port.stem}", port.stem.partition("_")[0], report)
 
 
 def main() -> int:

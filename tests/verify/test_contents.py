@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import pickle
 import struct
@@ -34,6 +35,18 @@ def png(shade: int) -> bytes:
     lines = b"".join(b"\1" + bytes([shade, 0, 0, 0]) for _ in range(4))
     header = struct.pack(">IIBBBBB", 4, 4, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines))
+
+
+def test_an_array_of_another_width_is_named_with_both_sizes() -> None:
+    def archive(kind: str) -> bytes:
+        file = io.BytesIO()
+        numpy.savez(file, samples=numpy.zeros(3), table=numpy.zeros(2, kind))
+        return file.getvalue()
+
+    told = differ(archive("f8"), archive("f4"))
+    assert (
+        told == "out holds tensors of other sizes than the original's (table.npy: 8 bytes for 16)"
+    )
 
 
 def state(bias: float) -> dict[str, Any]:

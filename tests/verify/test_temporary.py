@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -50,6 +53,22 @@ def test_a_signal_ends_the_process_after_it_cleaned_up(tmp_path: Path, name: str
     process.communicate(timeout=60)
     assert process.returncode == -getattr(signal, name)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_is_not_taken_for_a_dead_process_s_while_it_is_being_locked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    sweep, lock = temporary._sweep, fcntl.flock
+
+    def another_sweeps_before_the_lock_is_held(handle: IO[bytes], how: int) -> None:
+        if how == fcntl.LOCK_EX:
+            sweep()
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", another_sweeps_before_the_lock_is_held)
+    with temporary.folder() as folder:
+        assert os.path.isdir(folder)
 
 
 def test_what_a_killed_process_left_is_removed_by_the_next_one(tmp_path: Path) -> None:

@@ -201,9 +201,12 @@ def _unwrapped(paths: Collection[str]) -> set[str]:
 def _other_tensors(
     path: str, one: Mapping[str, Part], two: Mapping[str, Part], tolerance: float
 ) -> str | None:
-    if {name: part.size for name, part in one.items()} != {
-        name: part.size for name, part in two.items()
-    }:
+    sizes = {name: (two[name].size if name in two else 0, part.size) for name, part in one.items()}
+    if other := next((name for name, (here, there) in sizes.items() if here != there), None):
+        here, there = sizes[other]
+        which = f" ({other}: {here} bytes for {there})" if here else ""
+        return f"{path} holds tensors of other sizes than the original's{which}"
+    if len(two) > len(one):
         return f"{path} holds tensors of other sizes than the original's"
     for name, part in one.items():
         same = part.digest == two[name].digest

@@ -48,8 +48,11 @@ def launched(
     with ThreadPoolExecutor(width) as pool:
         started = [pool.submit(launch, room, one) for room, one in zip(rooms, what, strict=True)]
         try:
-            return [one.result() for one in started]
+            done = [one.result() for one in started]
         except BaseException:
             workshop.stop.set()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+    for room in rooms:
+        room.clear()
+    return done

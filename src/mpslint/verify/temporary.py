@@ -26,11 +26,20 @@ def folder() -> Iterator[str]:
     _sweep()
     base = os.path.realpath(tempfile.mkdtemp(prefix=_PREFIX))
     try:
-        with open(os.path.join(base, _LOCK), "wb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with _locked(base):
             yield base
     finally:
         remove(base)
+
+
+@contextlib.contextmanager
+def _locked(base: str) -> Iterator[None]:
+    """Locked before it can be seen: another process takes a free lock for that of a dead one."""
+    made = os.path.join(base, _LOCK + ".made")
+    with open(made, "wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        os.rename(made, os.path.join(base, _LOCK))
+        yield
 
 
 def remove(path: str) -> bool:

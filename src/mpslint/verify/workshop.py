@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from mpslint.verify import environment, isolation, places, saved, snapshot, temporary
+from mpslint.verify.copies import Copies
 from mpslint.verify.harness import channel
 from mpslint.verify.interpreter import Interpreter
 from mpslint.verify.launch import Launch
@@ -67,6 +68,7 @@ class Workshop:
             stack.callback(self._forget_server)
             taken = snapshot.take(self.root, self.script, self.request.args, self._in("pristine"))
             self.left_out = taken.left_out
+            self.copies = Copies(self._in("pristine"), self._in("spares"))
             self._cleaning_up = stack.pop_all()
         return self
 
@@ -87,6 +89,7 @@ class Workshop:
 
     def clear(self) -> None:
         """Forget the last launch's files."""
+        self.copies.spare(self._in(self.room, "project"))
         self._remove(self._in(self.room))
 
     def _in(self, *names: str) -> str:
@@ -213,10 +216,14 @@ class Workshop:
         self._fresh(files)
 
     def _fresh(self, files: Files) -> None:
-        self._remove(self._in(self.room))
+        os.makedirs(self._in(self.room), exist_ok=True)
+        for name in os.listdir(self._in(self.room)):
+            if name != "project":
+                self._remove(self._in(self.room, name))
         for name in ("home", "tmp", "out"):
             os.makedirs(self._in(self.room, name))
-        shutil.copytree(self._in("pristine"), self._in(self.room, "project"), symlinks=True)
+        if not self.copies.fresh(self._in(self.room, "project")):
+            raise _cannot_be_removed(self._in(self.room, "project"))
         for path, data in files.items():
             self._lay(path, data)
 
@@ -243,7 +250,7 @@ class Workshop:
 
     def _remove(self, path: str) -> None:
         if not temporary.remove(path):
-            raise BadRequest(f"{path}: what the last run left there cannot be removed")
+            raise _cannot_be_removed(path)
 
     def _inside_argument(self, argument: str) -> str:
         """Absolute paths into the project mean the copy."""
@@ -323,6 +330,10 @@ class Workshop:
         )
         mapped: dict[str, Any] = json.loads(json.dumps(report).replace(inside, outside))
         return mapped
+
+
+def _cannot_be_removed(path: str) -> BadRequest:
+    return BadRequest(f"{path}: what the last run left there cannot be removed")
 
 
 def _users_python_path(request: Request) -> list[str]:

@@ -69,14 +69,15 @@ def folder() -> Iterator[Path]:
 
 
 def _can_become_another_user() -> bool:
-    """Whether another user can start a Python here, and read what it is to run. In a machine whose
-    folders only root may enter he can do neither."""
+    """Whether another user can start a Python here, read what it is to run, and open what is open
+    to everybody. On a machine whose folders only root may enter he can do nothing."""
     if os.geteuid() != 0 or not PYTHONS:
         return False
-    reads = "import os, sys; sys.exit(not os.access(sys.argv[1], os.R_OK))"
+    opens = "import sys; [open(name, 'rb').close() for name in sys.argv[1:]]"
+    names = (str(SOURCE / "mpslint" / "__init__.py"), "/dev/null", "/proc/self/stat")
     try:
         done = subprocess.run(
-            [PYTHONS[0], "-S", "-c", reads, str(SOURCE / "mpslint" / "__init__.py")],
+            [PYTHONS[0], "-S", "-c", opens, *names],
             user=NOBODY,
             group=NOBODY,
             extra_groups=[],

@@ -51,6 +51,8 @@ class Left(NamedTuple):
     message: str
     raises: bool = True
     """A program ends there without CUDA."""
+    code: str = ""
+    """Of the finding that tells of it, where one does."""
 
 
 class Opened(NamedTuple):
@@ -66,8 +68,11 @@ class Opened(NamedTuple):
 
     def is_kept_out_by(self, left: Left) -> bool:
         """Whether it is worth nothing beside this. What mends an error does so on the CPU, too, and
-        is lost on those alone who end there before or after."""
-        return self.brings or self.ran or left.raises
+        is lost on those alone who end there before or after: not beside one of its own kind, say
+        in a place where no statement fits, which whoever asks for the fix will mend as well."""
+        if self.brings:
+            return True
+        return left.code != self.key[0] and (self.ran or left.raises)
 
 
 class Ported(NamedTuple):
@@ -137,7 +142,7 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
 
 def _left(finding: Finding, path: str, line: str) -> Left:
     raises = finding.severity is Severity.BREAKS and not is_dtype(finding)
-    return Left(finding.row, path, line, finding.message, raises)
+    return Left(finding.row, path, line, finding.message, raises, finding.code)
 
 
 def _spoken(cell: int | None, row: int) -> str:

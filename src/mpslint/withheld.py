@@ -38,6 +38,14 @@ def may_open(finding: Finding) -> bool:
     return finding.applicability is Applicability.SAFE and brings(finding.code)
 
 
+def may_be_left(finding: Finding) -> bool:
+    """Whether a safe fix may be left out for what stays beside it."""
+    from mpslint.left_behind import is_aid
+
+    is_safe = finding.applicability is Applicability.SAFE
+    return may_open(finding) or (is_safe and is_aid(finding.code, finding.severity))
+
+
 def _within_project(
     result: FileResult, settings: Settings, known: dict[Settings, Project]
 ) -> FileResult:

@@ -393,3 +393,30 @@ def test_a_module_is_found_from_the_folder_that_its_program_starts_in(folder: Pa
     (folder / "code" / "train" / "run.py").write_text(program + ON_CUDA_ALONE)
     changed(folder)
     assert own.read_text() == NET
+
+
+TWO_WAITS = """\
+import torch
+
+
+def wait(verbose):
+    torch.cuda.synchronize()
+    if verbose: torch.cuda.synchronize()
+
+
+wait(False)
+"""
+
+
+def test_one_of_its_own_kind_that_has_no_fix_keeps_no_guard_back(folder: Path) -> None:
+    assert changed(folder, waiting=TWO_WAITS) == {"net", "program", "waiting"}
+
+
+def test_check_promises_no_guard_in_a_program_that_ends_without_cuda(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mpslint.cli.check import run as check
+
+    (folder / "alone.py").write_text("import torch\n\ntorch.cuda.synchronize()\n" + ON_CUDA_ALONE)
+    check(["--isolated", "--no-cache", str(folder / "alone.py")])
+    assert "[*]" not in capsys.readouterr().out

@@ -20,7 +20,7 @@ def check_files(
     stderr, where that is a terminal."""
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
-    from mpslint.withheld import as_fixed, may_open
+    from mpslint.withheld import as_fixed, may_be_left
 
     shown = Progress() if sys.stderr.isatty() else None
     try:
@@ -33,7 +33,7 @@ def check_files(
             progress=shown,
         )
         results = list(as_fixed(results, files))
-        if not to_fix and any(may_open(one) for result in results for one in result.findings):
+        if not to_fix and any(may_be_left(one) for result in results for one in result.findings):
             from mpslint.promised import as_promised
 
             as_promised(results, files)

@@ -95,6 +95,8 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    starts_groups: bool
+    """Whether the text speaks of starting process groups."""
     ranked: set[Symbol]
     """Tests of numbers under which process groups are started."""
     handed: dict[ast.Call, tuple[int, list[Value], Env]]

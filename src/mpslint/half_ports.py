@@ -16,11 +16,13 @@ from mpslint.facts.priors import matches
 from mpslint.files import spoken_path
 from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
-from mpslint.left_behind import OPENING, Part, is_aid, parts, programs
+from mpslint.left_behind import OPENING, Part, is_aid, lacks_kernel, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
+from mpslint.semantics.parallel_batches import WRAPPING
+from mpslint.semantics.wrapped_models import moved_by_wrapper
 from mpslint.ways import Name, Ways
 from mpslint.wrapped_runs import WrappedRuns
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
+_WRAPS = "leaves its model on the CPU where there is no CUDA, and nothing else moves it"
 _OWN = "is in what is for CUDA by its name"
 _UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
@@ -53,6 +56,8 @@ class Left(NamedTuple):
     """A program ends there without CUDA."""
     code: str = ""
     """Of the finding that tells of it, where one does."""
+    lacks_kernel: bool = False
+    """A program ends there once it comes to MPS, and ran on the CPU."""
 
 
 class Opened(NamedTuple):
@@ -69,7 +74,11 @@ class Opened(NamedTuple):
     def is_kept_out_by(self, left: Left) -> bool:
         """Whether it is worth nothing beside this. What mends an error does so on the CPU, too, and
         is lost on those alone who end there before or after: not beside one of its own kind, say
-        in a place where no statement fits, which whoever asks for the fix will mend as well."""
+        in a place where no statement fits, which whoever asks for the fix will mend as well. An
+        operator that MPS lacks costs nothing where no Mac came before, and others may never call
+        it."""
+        if left.lacks_kernel and not (self.ran and self.brings):
+            return False
         if self.brings:
             return True
         return left.code != self.key[0] and (self.ran or left.raises)
@@ -95,10 +104,15 @@ def is_dtype(finding: Finding) -> bool:
     return finding.code in _DTYPES
 
 
+def raises_there_alone(finding: Finding) -> bool:
+    """Whether it tells of what raises only once a tensor is on MPS."""
+    return is_dtype(finding) or lacks_kernel(finding)
+
+
 def keeps_out(finding: Finding) -> bool:
     """Whether a finding that is left keeps a Mac, or its GPU, out, for sure. What raises on MPS
     alone is brought there by nothing safe, even where it is inferred."""
-    if is_dtype(finding):
+    if raises_there_alone(finding):
         return True
     if finding.confidence is not Confidence.CERTAIN:
         return False
@@ -141,8 +155,10 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
 
 
 def _left(finding: Finding, path: str, line: str) -> Left:
-    raises = finding.severity is Severity.BREAKS and not is_dtype(finding)
-    return Left(finding.row, path, line, finding.message, raises, finding.code)
+    raises = finding.severity is Severity.BREAKS and not raises_there_alone(finding)
+    return Left(
+        finding.row, path, line, finding.message, raises, finding.code, lacks_kernel(finding)
+    )
 
 
 def _spoken(cell: int | None, row: int) -> str:
@@ -231,10 +247,14 @@ class HalfPorts:
         return found
 
     def _left_to_wrapper(self, path: str) -> Iterator[Left]:
-        """What only `DataParallel` has moved, where the program has one."""
+        """What only `DataParallel` has moved, where the program has one, and what it wraps."""
         for call in self._wrapped.left_in(path):
             line = f"line {call.lineno}"
             yield Left(call.lineno, path, line, f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPPED}")
+        tree = self._tree(path) if WRAPPING in self._text_of(path) else None
+        for call in moved_by_wrapper(tree) if tree is not None else ():
+            text = f"{ast.unparse(call)[:_MAX_TEXT]} {_WRAPS}"
+            yield Left(call.lineno, path, f"line {call.lineno}", text, raises=False)
 
     def _left_to_kernels(self, path: str) -> Iterator[Left]:
         """The kernels that its functions ask for when they are called."""
@@ -263,16 +283,31 @@ class HalfPorts:
             return left
         # Its callers' tensors stay where they were, and would meet those on MPS.
         beside = self._callers(name) if one.ran and one.brings else frozenset()
+        may_end = one.ran and one.brings and self._lacks_kernels
         found: list[Left | None] = []
         for program in self._programs_that_run(name):
             way = self._way_from(program)
             if not beside.isdisjoint(way):
                 return self._left_on((other for other in way if other in beside), one)
+            ending = self._ending_on_mps(way) if may_end else None
+            if ending is not None:
+                return ending  # It ran on the CPU, whatever others gain.
             left = self._left_on(way, one)
-            if left is None and not beside:
+            if left is None and not beside and not may_end:
                 return None
             found.append(left)
         return found[0] if found and None not in found else None
+
+    @property
+    def _lacks_kernels(self) -> bool:
+        return any(one.lacks_kernel for left in self._left.values() for one in left)
+
+    def _ending_on_mps(self, way: Iterable[Name]) -> Left | None:
+        """Where a program ends that went on as long as its tensors were on the CPU."""
+        every = [left for other in way for left in self._left.get(other, ())]
+        if any(left.raises for left in every):
+            return None
+        return next((left for left in every if left.lacks_kernel), None)
 
     def _callers(self, name: Name) -> frozenset[Name]:
         """What is left in parts that lead to this one."""

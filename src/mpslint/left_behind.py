@@ -14,6 +14,7 @@ from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.semantics.index import FUNCTIONS, below, children
+from mpslint.semantics.lacking_kernels import lacking_kernels
 from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
 from mpslint.semantics.worlds.events import Kind
@@ -55,6 +56,7 @@ STAYS = "is moved only where CUDA is"
 UNEVEN = "raises on MPS unless the size of what it is given is a multiple"
 WIDE = "would be float64 on MPS"
 BY_NAME = "asks for a type by its name, which raises on MPS"
+KERNEL = "has no MPS kernel in a torch that is supported"
 DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
@@ -153,6 +155,9 @@ def places(context: Context) -> Iterator[Place]:
     for call in typed_by_name(context):
         if worlds.reach(call) & MACS:
             yield _place(context, call, BY_NAME)._replace(is_sent=True)
+    for call, _ in lacking_kernels(context):
+        if worlds.on_mps(call):
+            yield _place(context, call, KERNEL)._replace(is_sent=True)
 
 
 def _place(context: Context, node: ast.AST, why: str, *, is_mended: bool = False) -> Place:

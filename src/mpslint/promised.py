@@ -17,7 +17,7 @@ from mpslint.beside import Beside
 from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixing import plan
-from mpslint.half_ports import HalfPorts, Opened, Ported, is_dtype, keeps_out, left_in
+from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in, raises_there_alone
 from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
@@ -187,7 +187,7 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
     opens = any(map(_is_opened, findings))
 
     def stays(one: Finding) -> bool:
-        if is_dtype(one):
+        if raises_there_alone(one):
             return True
         if (one.cell, one.row) in asked:
             return False

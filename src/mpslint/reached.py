@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import wide_words
 from mpslint.left_behind import MADE_OF_NUMBERS, SPEAKING, Part, Place, parts, places, run_by, used
+from mpslint.semantics.lacking_kernels import speaking_of_kernels
 
 if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
@@ -47,7 +48,7 @@ class Reached:
 
     def _speaks(self, path: str) -> bool:
         text = self._modules.text(path) or b""
-        if any(word in text for word in (*SPEAKING, *wide_words())):
+        if any(word in text for word in (*SPEAKING, *wide_words(), *speaking_of_kernels())):
             return True
         return all(word in text for word in MADE_OF_NUMBERS)
 

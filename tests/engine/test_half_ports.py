@@ -420,3 +420,136 @@ def test_check_promises_no_guard_in_a_program_that_ends_without_cuda(
     (folder / "alone.py").write_text("import torch\n\ntorch.cuda.synchronize()\n" + ON_CUDA_ALONE)
     check(["--isolated", "--no-cache", str(folder / "alone.py")])
     assert "[*]" not in capsys.readouterr().out
+
+
+BASE = """\
+import torch
+
+
+class Base:
+    def __init__(self):
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+TRAINED = """\
+import torch
+from base import Base
+from torch import nn
+
+
+class Trainer(Base):
+    def train(self, x):
+        criterion = nn.CTCLoss()
+        x = x.to(self.device)
+        return criterion(x, x, (1,), (1,))
+
+
+Trainer().train(torch.ones(1, 2))
+"""
+
+
+def test_a_choice_stays_where_what_inherits_it_comes_to_an_operator_without_a_kernel(
+    folder: Path,
+) -> None:
+    assert changed(folder, base=BASE, trained=TRAINED) == {"net", "program"}
+
+
+def test_a_choice_is_opened_where_what_inherits_it_has_all_kernels(folder: Path) -> None:
+    found = changed(folder, base=BASE, trained=TRAINED.replace("CTCLoss", "MSELoss"))
+    assert found == {"net", "program", "base"}
+
+
+CHOSEN = """\
+import torch
+
+
+def chosen():
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+LOSS = """\
+from torch import nn
+
+
+def loss(x):
+    return nn.CTCLoss()(x, x, (1,), (1,))
+"""
+LOST = """\
+import torch
+from chosen import chosen
+from loss import loss
+
+print(loss(torch.ones(1, 2).to(chosen())))
+"""
+WON = """\
+import torch
+from chosen import chosen
+
+print(torch.ones(1, 2).to(chosen()))
+"""
+
+
+def test_what_never_ran_on_a_mac_may_come_to_an_operator_without_a_kernel(folder: Path) -> None:
+    moved = LOST.replace("to(chosen())", "cuda()")
+    assert "lost" in changed(folder, chosen=CHOSEN, loss=LOSS, lost=moved)
+
+
+def test_a_program_that_ran_on_the_cpu_is_not_ended_for_another_that_gains(folder: Path) -> None:
+    assert changed(folder, chosen=CHOSEN, loss=LOSS, lost=LOST, won=WON) == {"net", "program"}
+
+
+def test_a_program_that_ended_without_cuda_loses_nothing_by_a_kernel(folder: Path) -> None:
+    ended = LOSS.replace("return", f"{ON_CUDA_ALONE}    return")
+    found = changed(folder, chosen=CHOSEN, loss=f"import torch\n{ended}", lost=LOST, won=WON)
+    assert found == {"net", "program", "chosen"}
+
+
+MADE_AND_WRAPPED = """\
+import torch
+from torch import nn
+
+
+class Generator(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+generator = nn.DataParallel(Generator(), device_ids=[0])
+optimizer = torch.optim.Adam(generator.parameters())
+print(generator(torch.ones(1, 2).cuda()))
+torch.save([generator], "generator.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "ported"),
+    [
+        pytest.param(MADE_AND_WRAPPED, False, id="by the wrapper alone"),
+        pytest.param(
+            MADE_AND_WRAPPED.replace("nn.DataParallel(Generator(), device_ids=[0])", "Generator()"),
+            True,
+            id="not wrapped",
+        ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace("device_ids=[0])", "device_ids=[0]).cuda()"),
+            True,
+            id="moved as well",
+        ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace("optimizer =", "generator.cuda()\noptimizer ="),
+            True,
+            id="moved later",
+        ),
+        pytest.param(
+            MADE_AND_WRAPPED.replace("optimizer =", "put(generator)\noptimizer ="),
+            True,
+            id="handed to somebody",
+        ),
+    ],
+)
+def test_inputs_stay_where_only_data_parallel_moves_the_model(
+    folder: Path, wrapped: str, ported: bool
+) -> None:
+    assert ("wrapped" in changed(folder, wrapped=wrapped)) is ported

@@ -102,6 +102,36 @@ class Net(nn.Module):
 """
 
 
+KERNEL_ON_THE_CPU_ALONE = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.criterion = nn.CTCLoss()
+
+    def forward(self, x):
+        return self.criterion(x, x, (1,), (1,))
+"""
+FITTED = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return fitted(x)
+
+
+def fitted(x):
+    try:
+        found = torch.linalg.lstsq(x, x).solution
+    except:
+        print("lstsq failed")
+    return found
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "program.py").write_text(PROGRAM)
@@ -136,6 +166,8 @@ def reason(folder: Path) -> str:
         pytest.param(CAST_TO_FLOAT64, "line 7: x.type(torch.float64)", id="a cast"),
         pytest.param(UNEVEN_POOL, "line 7: functional.adaptive_avg_pool1d(", id="an uneven pool"),
         pytest.param(TYPED_BY_NAME, "line 7: torch.ones(2).type(", id="a type by its name"),
+        pytest.param(KERNEL_ON_THE_CPU_ALONE, "line 7: nn.CTCLoss()", id="a criterion"),
+        pytest.param(FITTED, "line 11: torch.linalg.lstsq(x, x)", id="a result that is missed"),
     ],
 )
 def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_mps(
@@ -155,6 +187,27 @@ def test_a_type_that_is_only_printed_or_is_a_dtype_speaks_against_nothing(folder
         "return", "print(x.type())\n        return"
     )
     (folder / "parts.py").write_text(text)
+    assert fixed(folder).applied
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(KERNEL_ON_THE_CPU_ALONE.replace("CTC", "MSE"), id="a kernel that MPS has"),
+        pytest.param(FITTED.replace('print("lstsq failed")', "found = x"), id="another result"),
+        pytest.param(FITTED.replace('print("lstsq failed")', "return x"), id="another way out"),
+        pytest.param(FITTED.replace("(x, x)", "(x.cpu(), x.cpu())"), id="a copy on the CPU"),
+        pytest.param(FITTED.replace("    return fitted(x)", "    return x"), id="not called"),
+        pytest.param(
+            'import os\n\nos.environ["PYTORCH_ENABLE_MPS_FALLBACK"] = "1"\n' + FITTED,
+            id="the fallback",
+        ),
+    ],
+)
+def test_a_kernel_that_mps_lacks_speaks_against_nothing_where_no_program_ends_for_it(
+    folder: Path, module: str
+) -> None:
+    (folder / "parts.py").write_text(module)
     assert fixed(folder).applied
 
 

@@ -9,6 +9,7 @@ from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data
+from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
@@ -41,6 +42,7 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     parting = parts_data(context, chain.test)
     styled = _in_style(context, chain)
     if styled is not None:
+        styled = (*styled, *casts_put_first(context))
         return doubtful(Fix("Select the device as the project does", styled, level), parting)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
@@ -48,7 +50,8 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    return doubtful(Fix(_MESSAGE, (*edits, *opened_refusals(context)), level), parting)
+    along = (*opened_refusals(context), *casts_put_first(context))
+    return doubtful(Fix(_MESSAGE, (*edits, *along), level), parting)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:

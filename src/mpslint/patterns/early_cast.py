@@ -10,17 +10,20 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.patterns.text import replace_span
+from mpslint.semantics.handed_out import hands_out_wide
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
 
-_NARROW = frozenset({"float32", "float16", "bfloat16"})
+_NARROW = frozenset({"float32", "float16", "bfloat16", "complex64"})
 _BY_NAME = {"float": "float32", "half": "float16", "bfloat16": "bfloat16"}
 _OF_ARRAYS = frozenset(
     {"torch.from_numpy", "torch.tensor", "torch.as_tensor", "torch.asarray", "torch.Tensor"}
 )
+_OF_ANY = frozenset({"torch.as_tensor", "torch.asarray"})
+"""Those of them that are chosen for arrays, of which no copy is made."""
 _DEPTH = 4
 
 
@@ -70,7 +73,10 @@ def may_be_wide(context: Context, base: ast.expr) -> bool:
     """Whether a tensor is made of NumPy's arrays, and nobody says that they are not float64."""
     dtype = context.dtypes.tensor(base)
     if dtype is not None:
-        return dtype == "float64"
+        return dtype in ("float64", "complex128")
+    if isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant):
+        if isinstance(base.slice.value, str) and isinstance(base.value, ast.Name):
+            return hands_out_wide(context, base.slice.value)
     return any(_is_open(context, call) for call in _makers(context, base, _DEPTH))
 
 
@@ -80,7 +86,8 @@ def _is_open(context: Context, call: ast.Call) -> bool:
     if context.dtypes.tensor(call) not in (None, "float64"):
         return False
     given = call.args[0]
-    is_array = context.resolve(call.func) == "torch.from_numpy"
+    name = context.resolve(call.func)
+    is_array = name == "torch.from_numpy" or (name in _OF_ANY and isinstance(given, ast.Name))
     known = context.dtypes.array(given)
     return known == "float64" or (is_array and known is None)
 

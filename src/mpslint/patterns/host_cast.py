@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.text import holds_comment, insert, replace_span
+from mpslint.semantics.destinations import device_argument
+from mpslint.semantics.value_syntax import is_path
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -31,7 +33,11 @@ def cast_on_host(
     if cast is host:
         if dtype is None or len(cast.args) + len(cast.keywords) != 2:
             return None
-        text = f".cpu().to({source.segment(dtype)})"
+        device = device_argument(context, cast)
+        # A name of the device says where the rest goes as well.
+        named = device is not None and is_path(device)
+        copied = f".to({source.segment(device)})" if device is not None and named else ".cpu()"
+        text = f"{copied}.to({source.segment(dtype)})"
         edits: tuple[Edit, ...] = (replace_span(source, base_end, cast_end, text),)
         return Fix(_MESSAGE, edits, Applicability.SAFE)
     first = context.name_token(cast.func)[0]

@@ -86,7 +86,7 @@ def _read_operand(context: Context, test: ast.expr) -> Fix | None:
     if named != ["cuda", "cpu"] or "\n" in text or holds_comment(context.source, start, end):
         return None
     if context.source.text[:start].rstrip(" \t\r\n").endswith("("):
-        outer = _in_own_parentheses(context, node)
+        outer = in_own_parentheses(context, node)
         start, end = outer if outer is not None else (start, end)
     edit = replace_span(context.source, start, end, f"{text}.device")
     return Fix(f"Use the device of {text}", (edit,), Applicability.SAFE, follows=True)
@@ -100,7 +100,7 @@ def _device(context: Context, node: ast.expr) -> object:
     return given.value if isinstance(given, ast.Constant) else None
 
 
-def _in_own_parentheses(context: Context, node: ast.expr) -> tuple[int, int] | None:
+def in_own_parentheses(context: Context, node: ast.expr) -> tuple[int, int] | None:
     """The span with the parentheses around a value that is assigned."""
     statement = context.index.parents[node]
     if not isinstance(statement, ast.Assign) or statement.value is not node:

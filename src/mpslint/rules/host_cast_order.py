@@ -19,7 +19,7 @@ total = loss.cpu().to(torch.float64)
 
 ## What is not flagged
 Tensors that are on the CPU for certain, casts to dtypes that MPS has, code that runs on CUDA only,
-modules that are changed in place.
+modules that are changed in place, what an object sends to its own device that is the CPU.
 
 ## Fix safety
 Safe: the same copy is made, and the cast is exact on either side.
@@ -85,6 +85,8 @@ def _cast(
     value = context.values.of(function.value)
     if value.on_cpu or value.kind in (Kind.NDARRAY, Kind.MODULE):
         return
+    if not value.may_be_on_accelerator and _is_of_object(device):
+        return  # All that the object makes is where it is itself: on the CPU.
     if isinstance(context.index.parents[host], ast.Expr):
         return  # Only a module is changed in place.
     if not context.worlds.on_mps(call):
@@ -98,6 +100,15 @@ def _cast(
         confidence=Confidence.CERTAIN if value.may_be_on_accelerator else Confidence.INFERRED,
         applicability=Applicability.SAFE,
         fix=partial(cast_on_host, context, call, host, dtype),
+    )
+
+
+def _is_of_object(device: ast.expr | None) -> bool:
+    """`self.device`"""
+    return (
+        isinstance(device, ast.Attribute)
+        and isinstance(device.value, ast.Name)
+        and device.value.id == "self"
     )
 
 

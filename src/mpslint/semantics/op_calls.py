@@ -6,13 +6,15 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.missed_results import is_missed_later
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _CREATORS = {"torch.logspace", "torch.tril_indices", "torch.triu_indices", "torch.sparse.spdiags"}
-OFF_MPS = ("cuda", "no-mps", "cpu", "caught")
+_OFF_MPS_UNCAUGHT = ("cuda", "no-mps", "cpu")
+OFF_MPS = (*_OFF_MPS_UNCAUGHT, "caught")
 _USUAL = (2, 13)
 FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 
@@ -30,8 +32,15 @@ def op_calls(
         return
     for call in context.calls_of(*present):
         name = context.resolve(call.func) or ""
-        if not context.guards.has(call, *OFF_MPS) and may_run_on_mps(context, call, name):
+        if _is_reached(context, call) and may_run_on_mps(context, call, name):
             yield call, name
+
+
+def _is_reached(context: Context, call: ast.Call) -> bool:
+    """Whether MPS may come there, and a program that does ends: at the call, or at its result."""
+    if not context.guards.has(call, *OFF_MPS):
+        return True
+    return is_missed_later(context, call) and not context.guards.has(call, *_OFF_MPS_UNCAUGHT)
 
 
 def oldest_release(context: Context) -> tuple[int, int]:

@@ -87,6 +87,8 @@ def _look(context: Context, node: ast.expr, seen: frozenset[ast.AST], depth: int
         return _of_name(context, node, seen, depth)
     if isinstance(node, ast.Attribute):
         if node.attr in ("data", "grad") and context.resolve(node) is None:
+            if node.attr == "data" and _is_reduced_tensor(context, node.value):
+                return True
             return _look(context, node.value, seen, depth + 1)
         return _number(context, node)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
@@ -100,6 +102,18 @@ def _look(context: Context, node: ast.expr, seen: frozenset[ast.AST], depth: int
     if isinstance(node, ast.Call):
         return _of_call(context, node, seen, depth)
     return _number(context, node)
+
+
+def _is_reduced_tensor(context: Context, node: ast.expr) -> bool:
+    """`(guess == label).sum()`, whose `data` somebody reads: of what reduces so, only tensors have
+    any that takes an index."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    if node.func.attr not in _OF_EVERYTHING or node.args or node.keywords:
+        return False
+    if context.resolve(node.func) is not None or not context.names.imports("torch"):
+        return False
+    return context.values.of(node.func.value).kind in (Kind.UNKNOWN, Kind.TENSOR)
 
 
 def _joined(parts: list[bool | None]) -> bool | None:

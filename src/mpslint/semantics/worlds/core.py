@@ -96,6 +96,8 @@ class Core:
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
     ranked: set[Symbol]
+    rank_starts: bool
+    """Whether some test of a number starts a process group."""
     """Tests of numbers under which process groups are started."""
     handed: dict[ast.Call, tuple[int, list[Value], Env]]
     """What calls of imported names give: the worlds, the arguments."""

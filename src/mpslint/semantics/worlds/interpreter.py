@@ -18,6 +18,7 @@ from mpslint.semantics.worlds.handed import Site, decides, kept_parameters, name
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
+from mpslint.semantics.worlds.ranked_tests import starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
@@ -73,7 +74,7 @@ class Interpreter(Rebinding, Methods):
         self.reach = {}
         self.caught = set()
         self.handed = {}
-        self.ranked = set()
+        self.ranked, self.rank_starts = set(), starts_by_rank(tree, text)
         self.starred = []
         self.each = {}
         self.slots = {}

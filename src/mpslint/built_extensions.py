@@ -33,10 +33,18 @@ class BuiltExtensions:
         self._modules = modules
         self._projects = projects
         self._elsewhere: dict[tuple[str, ...], frozenset[str]] = {}
+        self._known: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
+        """By the folder of the file that names a module, and its name."""
 
     def is_for_cuda(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a module that is no file of the project, as the file at the absolute `path` names
         it, is compiled for CUDA alone; and the scripts that were looked at, or for."""
+        key = os.path.dirname(path), module
+        if key not in self._known:
+            self._known[key] = self._asked(path, module)
+        return self._known[key]
+
+    def _asked(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
         name = module.rpartition(".")[2]
         if not name or is_foreign(module):
             return False, ()

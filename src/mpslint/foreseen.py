@@ -31,10 +31,13 @@ _LACKING = "which has neither torch.device nor .to(), and no devices by name"
 _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.")
 """Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
 `.cuda()`, and no `.to()`."""
+_WITHOUT_ITEM = "whose tensors have no item()"
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
+_WRITING_ITEM = "MPS415"
+"""The code whose fix writes `.item()`, which came with the same torch."""
 
 
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
@@ -72,9 +75,13 @@ def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Find
         return
     place = settings.told or settings.pin
     by = "min-torch" if place is None else place.place
+    told = f"{by} tells of torch {_spelled(settings.oldest_started)}"
     for one in findings:
-        if one.applicability is Applicability.SAFE and one.code.startswith(_WRITING_DEVICES):
-            one.doubt(f"{by} tells of torch {_spelled(settings.oldest_started)}, {_LACKING}")
+        if one.applicability is Applicability.SAFE:
+            if one.code.startswith(_WRITING_DEVICES):
+                one.doubt(f"{told}, {_LACKING}")
+            elif one.code == _WRITING_ITEM:
+                one.doubt(f"{told}, {_WITHOUT_ITEM}")
 
 
 def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:

@@ -173,6 +173,10 @@ class HalfPorts:
         self._ways: dict[Name, dict[Name, None]] = {}
         self._used: dict[Name, frozenset[str]] = {}
 
+    def release(self) -> None:
+        """Lets go of all that is known, whose parts know each other, once it has been told."""
+        vars(self).clear()
+
     def found(self) -> dict[str, dict[tuple[str, int], str]]:
         """By file the fixes that had better not be made, each with what is left on its way."""
         doubted: dict[str, dict[tuple[str, int], str]] = {}

@@ -138,6 +138,13 @@ class ImportedRuns:
             if gone is not None:
                 gone.release()
 
+    def release(self) -> None:
+        """Takes apart the runs that are kept."""
+        for known in self._settled.values():
+            if known is not None:
+                known.release()
+        self._settled.clear()
+
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that the run of a module rests on."""
         return self._leads_to(path).files

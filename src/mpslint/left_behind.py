@@ -32,6 +32,8 @@ _NARROWING = frozenset(
     {"MPS104", "MPS105", "MPS106", "MPS107", "MPS108", "MPS109", "MPS113", "MPS116", "MPS117"}
 )
 """Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
+_ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415"})
+"""Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
 KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
@@ -72,7 +74,9 @@ def narrows(code: str) -> bool:
 def is_aid(code: str, severity: Severity) -> bool:
     """Whether fixes of a finding bring no tensor to MPS, and do something for a program that comes
     there, or that goes on without CUDA."""
-    return severity >= Severity.IGNORES and not (brings(code) or narrows(code))
+    return severity >= Severity.IGNORES and not (
+        brings(code) or narrows(code) or code in _ON_EVERY_MACHINE
+    )
 
 
 def lacks_kernel(finding: Finding) -> bool:

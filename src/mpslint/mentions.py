@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint.installed import is_left_out
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
-from mpslint.taken_by_text import is_found_from_inside, takes_by_text
+from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Mentions:
         self._elsewhere = elsewhere
         self._projects = projects
         self._published = Published(modules)
+        self._taken = TakenByText(modules)
 
     def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
@@ -53,7 +54,7 @@ class Mentions:
             data = self._modules.text(other) or b""
             if other == path:
                 continue
-            if not method and takes_by_text(self._modules, other, path, name):
+            if not method and self._taken.takes(other, path, name):
                 return True, (other,)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
@@ -108,7 +109,7 @@ class Mentions:
                 if not other.endswith(PROSE) and word.search(data):
                     return True, (other,)
                 continue
-            if takes_by_text(self._modules, other, path, name):
+            if self._taken.takes(other, path, name):
                 return True, (other,)
             if word.search(data) or b"*" in data:
                 context = self._modules.context(other, self._elsewhere)
@@ -174,7 +175,7 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return None, files
         for other in users:
-            if other != path and takes_by_text(self._modules, other, path, given.name):
+            if other != path and self._taken.takes(other, path, given.name):
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
             if context is None or _has_text(context, given.name):

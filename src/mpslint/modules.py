@@ -76,6 +76,7 @@ class Modules:
         self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
         self._added: dict[str, tuple[str, ...]] = {}
         self._roots: dict[str, str] = {}
+        self._around_folders: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._scripts: dict[str, bool] = {}
         self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
@@ -114,17 +115,17 @@ class Modules:
     ) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
-        folders: Iterable[str] = dict.fromkeys((*self.roots(path), *self._above(path)))
+        own = os.path.dirname(path)
+        folders: Iterable[str]
         if dots:
-            folder = os.path.dirname(path)
             for _ in range(dots - 1):
-                folder = os.path.dirname(folder)
-            folders = [folder]
-        elif self.is_script_of_package(path):
-            folders = [os.path.dirname(path), *folders]
-        if not dots:
-            inside = self._inside_package(path) if len(parts) > 1 else ()
-            folders = dict.fromkeys((*folders, *added, *inside))
+                own = os.path.dirname(own)
+            folders = [own]
+        else:
+            first = (own,) if self.is_script_of_package(path) else ()
+            around, inside = self._folders_around(path)
+            last = inside if len(parts) > 1 else ()
+            folders = dict.fromkeys((*first, *around, *added, *last))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -135,6 +136,15 @@ class Modules:
                 if candidate in self._virtual or self._is_file(candidate):
                     return candidate, tuple(looked)
         return None, tuple(looked)
+
+    def _folders_around(self, path: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The folders from which any file beside this one imports, and those in which only
+        packages are looked for."""
+        folder = os.path.dirname(path)
+        if folder not in self._around_folders:
+            around = (*self.roots(path), *self._above(path))
+            self._around_folders[folder] = around, tuple(self._inside_package(path))
+        return self._around_folders[folder]
 
     def _inside_package(self, path: str) -> Iterator[str]:
         """The folders of a package above that of a file: who starts a program in one of them has

@@ -107,6 +107,12 @@ class Neighbours:
         """Whether so much is known that a run over many projects had better begin anew."""
         return self.modules.looked_at > _MOST_LOOKED_AT
 
+    def release(self) -> None:
+        """Lets go of all that is known, whose parts know each other: nobody asks any more, and the
+        collector of cycles need not look for it among all else."""
+        self._runs.release()
+        vars(self).clear()
+
     def context(self, path: str) -> Context | None:
         """The meaning of the file at the absolute `path`; None where it cannot be read."""
         return self.modules.context(path, self._distant)

@@ -31,6 +31,9 @@ class OutOfReach:
 
     is_full = False
 
+    def release(self) -> None:
+        """It knows nothing that would have to be let go of."""
+
     def consulted(self) -> tuple[Consulted, ...]:
         return ()
 

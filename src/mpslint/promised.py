@@ -52,6 +52,7 @@ def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> No
         _doubt_beside_doubted(files, project)
         if any(_is_opened(one) or _is_aid(one) for one in _all(files)):
             _doubt_half_ports(files, settings, project)
+        project.release()
 
 
 def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
@@ -117,14 +118,16 @@ def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: 
         for path, file in by_path.items()
         if file.findings or b".cuda(" in text_of(path)
     }
-    found = HalfPorts(
+    ports = HalfPorts(
         asked,
         project.modules.tree,
         text_of,
         FarImports(by_path, text_of, led_to).led_to,
         by_path,
         project.imports_on,
-    ).found()
+    )
+    found = ports.found()
+    ports.release()
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
             by_path[path].findings[number].doubt(reason)

@@ -203,8 +203,15 @@ def _run(pending: Sequence[_Pending], plan: Plan, cache: bool) -> Iterator[Done]
         from mpslint.pool import Processes, check_elsewhere
 
         return check_elsewhere(work, Processes(workers), with_fixes=plan.with_fixes)
+    return _checked_here(work, digest=cache, with_fixes=plan.with_fixes)
+
+
+def _checked_here(work: Iterable[Job], *, digest: bool, with_fixes: bool) -> Iterator[Done]:
     around: Around = {}
-    return (check_job(job, digest=cache, with_fixes=plan.with_fixes, around=around) for job in work)
+    for job in work:
+        yield check_job(job, digest=digest, with_fixes=with_fixes, around=around)
+    for known in around.values():
+        known.release()
 
 
 def _cores() -> int:
@@ -240,7 +247,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
             return Done(content, None, asked=True)
         result = result._replace(consulted=neighbours.consulted())
         if neighbours.is_full:
-            del around[settings]
+            around.pop(settings).release()
     return Done(content, result)
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.index import statements, walk
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -29,63 +31,121 @@ _INIT = "__init__.py"
 """Without one of these words the expression, which is tried at each word of a text, finds none."""
 
 
-def takes_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
-    """Whether the module at `other` takes names from texts, and `name` of the file at `path` may be
-    one of them: it has that by its name, by a star, or has the module itself, or its package."""
+class _Lookups(NamedTuple):
+    """How a module takes names from texts."""
+
+    in_scope: bool
+    """Whether in a way that reaches the names of the file itself."""
+    plain: tuple[str, ...]
+    """The modules that it imports whole."""
+    parts: tuple[tuple[str, str, tuple[str, ...]], ...]
+    """Those that it imports names of, each with what stands between the two, and the names."""
+
+
+class TakenByText:
+    """Asked of the same modules for each function of a project: what their texts say is found out
+    once."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._lookups: dict[str, _Lookups | bool] = {}
+        self._imported: dict[str, tuple[str | None, ...] | bool] = {}
+
+    def takes(self, other: str, path: str, name: str) -> bool:
+        """Whether the module at `other` takes names from texts, and `name` of the file at `path`
+        may be one of them: it has that by its name, by a star, or has the module itself, or its
+        package."""
+        if other not in self._imported:
+            self._imported[other] = _importing_texts(self._modules, other)
+        texts = self._imported[other]
+        if texts is not False:
+            return texts is True or self._imports(texts, other, path)
+        if other not in self._lookups:
+            self._lookups[other] = _lookups_of(self._modules, other)
+        known = self._lookups[other]
+        return known if isinstance(known, bool) else self._looks_up(known, other, path, name)
+
+    def _looks_up(self, known: _Lookups, other: str, path: str, name: str) -> bool:
+        modules = self._modules
+
+        def is_meant(module: str) -> bool:
+            found = modules.find(other, module)[0]
+            if found == _package(path):
+                data = modules.text(other) or b""
+                return _names(data, _stem(path)) or _hands_on(modules, found, path)
+            return found == path or is_found_from_inside(other, module, path)
+
+        if any(map(is_meant, known.plain)):
+            return True
+        for module, dot, names in known.parts:
+            for one in names:
+                if one in ("*", name) and is_meant(module):
+                    # A package hands on modules by a star, a module its functions.
+                    if known.in_scope or modules.find(other, module)[0] != path:
+                        return True
+                if one != "*" and is_meant(f"{module}{dot}{one}"):
+                    return True
+        return False
+
+    def _imports(self, texts: tuple[str | None, ...], other: str, path: str) -> bool:
+        """Whether a module that imports others by texts may get at the file at `path` so: a text
+        that is written out is that module or its package, another one may be any that the file
+        speaks of."""
+        modules = self._modules
+        for text in texts:
+            if text is None:
+                if other == _package(path):
+                    return True
+                data = modules.text(other) or b""
+                return any(_names(data, word) for word in (_stem(path), _stem(_package(path))))
+            found = modules.find(other, text)[0]
+            if found == path or is_found_from_inside(other, text, path):
+                return True
+            if found == _package(path) and _hands_on(modules, found, path):
+                return True
+        return False
+
+
+def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
+    """False: it takes nothing from texts; True: it may take whatever there is."""
     data = modules.text(other) or b""
-    if _has(data, _IMPORTING) and _IMPORTED_BY_TEXT.search(data):
-        return _imports_by_text(modules, other, path, name)
     if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
         return False
     tree = modules.tree(other)
     if tree is None:
         return True
-    in_scope = _IN_OWN_SCOPE.search(data) is not None
-
-    def is_meant(module: str) -> bool:
-        found = modules.find(other, module)[0]
-        if found == _package(path):
-            return _names(data, _stem(path)) or _hands_on(modules, found, path)
-        return found == path or is_found_from_inside(other, module, path)
-
-    for item in ast.walk(tree):
-        if isinstance(item, ast.Import) and any(is_meant(alias.name) for alias in item.names):
-            return True
-        if isinstance(item, ast.ImportFrom):
+    plain: list[str] = []
+    parts: list[tuple[str, str, tuple[str, ...]]] = []
+    for item in statements(tree):
+        if isinstance(item, ast.Import):
+            plain += [alias.name for alias in item.names]
+        elif isinstance(item, ast.ImportFrom):
             module = "." * item.level + (item.module or "")
             dot = "" if module.endswith(".") else "."
-            for alias in item.names:
-                if alias.name in ("*", name) and is_meant(module):
-                    # A package hands on modules by a star, a module its functions.
-                    if in_scope or modules.find(other, module)[0] != path:
-                        return True
-                if alias.name != "*" and is_meant(f"{module}{dot}{alias.name}"):
-                    return True
-    return False
+            parts.append((module, dot, tuple(alias.name for alias in item.names)))
+    return _Lookups(_IN_OWN_SCOPE.search(data) is not None, tuple(plain), tuple(parts))
 
 
-def _imports_by_text(modules: Modules, other: str, path: str, name: str) -> bool:
-    """Whether a module that imports others by texts may get at `name` of the file at `path` so: a
-    text that is written out is that module or its package, another one may be any that the file
-    speaks of."""
+def _importing_texts(modules: Modules, other: str) -> tuple[str | None, ...] | bool:
+    """The texts by which a module imports others, None for one that is not written out. False: it
+    imports none so; True: it cannot be read."""
+    data = modules.text(other) or b""
+    if not _has(data, _IMPORTING) or not _IMPORTED_BY_TEXT.search(data):
+        return False
     tree = modules.tree(other)
     if tree is None:
         return True
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or not ast.unparse(call.func).endswith(_IMPORTERS):
-            continue
-        text = call.args[0] if call.args else None
-        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
-            if other == _package(path):
-                return True
-            data = modules.text(other) or b""
-            return any(_names(data, word) for word in (_stem(path), _stem(_package(path))))
-        found = modules.find(other, text.value)[0]
-        if found == path or is_found_from_inside(other, text.value, path):
-            return True
-        if found == _package(path) and _hands_on(modules, found, path):
-            return True
-    return False
+    texts: list[str | None] = []
+    for call in walk(tree):
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(_IMPORTERS):
+            texts.append(_written_out(call.args[0] if call.args else None))
+    return tuple(texts)
+
+
+def _written_out(node: ast.expr | None) -> str | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    return None
 
 
 def _hands_on(modules: Modules, package: str, path: str) -> bool:

@@ -55,6 +55,13 @@ def test_what_raises_in_the_same_program_keeps_all_of_it_from_mps(folder: Path) 
     assert changed(folder, program=PROGRAM + ON_CUDA_ALONE) == set()
 
 
+def test_what_raises_on_every_machine_is_mended_whatever_keeps_a_mac_out(folder: Path) -> None:
+    number = (
+        "loss = torch.nn.MSELoss()(net(torch.ones(1, 2)), torch.ones(1, 2))\nprint(loss.data[0])\n"
+    )
+    assert changed(folder, program=PROGRAM + ON_CUDA_ALONE + number) == {"program"}
+
+
 def test_a_fix_on_the_way_of_another_program_is_made_for_that(folder: Path) -> None:
     found = changed(folder, other=PROGRAM + ON_CUDA_ALONE)
     assert found == {"net", "program"}

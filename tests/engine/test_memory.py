@@ -15,6 +15,7 @@ from conftest import FIXTURES
 from mpslint import collector
 from mpslint.discovery import Target
 from mpslint.linter import lint
+from mpslint.promised import as_promised
 from mpslint.rules.registry import all_rules
 from mpslint.runner import check_all
 from mpslint.settings import Settings
@@ -43,6 +44,26 @@ def test_no_tree_outlives_the_check_of_its_file() -> None:
     for path in FILES:
         lint(SourceFile(str(path), path.read_bytes()), ALL)
     assert trees() == before
+
+
+@pytest.mark.usefixtures("no_collector")
+def test_no_tree_of_a_project_outlives_its_check(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(
+        "import torch\n\nDEVICE = torch.device('cuda' if torch.cuda.is_available() else 'cpu')\n"
+        "\n\ndef made():\n    return torch.nn.Linear(2, 2).cuda()\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import torch\nfrom nets import DEVICE, made\n\n"
+        "net = made()\nprint(net(torch.zeros(2).to(DEVICE)))\n"
+    )
+    settings = Settings(root=str(tmp_path))
+    targets = [Target(str(path), settings, False) for path in sorted(tmp_path.iterdir())]
+    before = trees()
+    results = check_all(targets, jobs=1, cache=False, with_fixes=False)
+    assert trees() == before
+    as_promised(results, targets)
+    assert trees() == before
+    assert sum(len(one.findings) for one in results) > 1
 
 
 def trees() -> int:

@@ -218,3 +218,14 @@ def test_a_torch_without_devices_counts_where_no_other_is_named(project: Path) -
     assert told is not None
     assert told.oldest == (0, 3)
     assert fixed(project) == CHOICE
+
+
+def test_before_torch_0_4_an_index_of_a_number_is_not_rewritten(project: Path) -> None:
+    (project / "README.md").write_text("PyTorch 0.3\n")
+    text = "import torch\n\nloss = torch.nn.MSELoss()(model(x), y)\nprint(loss.data[0])\n"
+    source = SourceFile(str(project / "train.py"), text.encode())
+    (left,) = fix_source(source, SettingsFinder().for_folder(str(project))).remaining
+    assert (left.code, left.reason.partition(", ")[2]) == (
+        "MPS415",
+        "whose tensors have no item()",
+    )

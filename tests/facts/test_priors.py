@@ -149,6 +149,21 @@ def test_what_is_heard_inside_is_not_heard_outside() -> None:
     assert {row.match for row in outer} == {"actor"}
 
 
+def test_a_package_is_heard_of_though_it_was_asked_about_before() -> None:
+    assert priors.package_worlds("apex") == "cuda"
+    with priors.heard() as heard:
+        assert priors.package_worlds("apex") == "cuda"
+    assert {row.match for row in heard} == {"apex"}
+
+
+def test_a_package_without_its_row_is_any_other_though_it_was_asked_about_before() -> None:
+    assert priors.package_worlds("apex") == "cuda"
+    (row,) = (row for row in priors.rows("packages") if row.match == "apex")
+    with priors.without(row):
+        assert priors.package_worlds("apex") is None
+    assert priors.package_worlds("apex") == "cuda"
+
+
 def test_the_file_is_spelled_as_the_measuring_tool_writes_it() -> None:
     """One line a row, so that a change of one row is a change of one line."""
     text = (PACKAGE / "facts" / priors.FILE).read_text(encoding="utf-8")

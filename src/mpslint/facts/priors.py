@@ -157,6 +157,7 @@ def _forget(section: str) -> None:
     _rows.pop(section, None)
     _patterns.pop(section, None)
     _matching.cache_clear()
+    _known_worlds.cache_clear()
     package_names.cache_clear()
 
 
@@ -165,6 +166,11 @@ def _forget(section: str) -> None:
 
 def package_worlds(module: str) -> str | None:
     """The machines that can have a package: `cuda`; None: any."""
+    # Who hears which rows decide has to be told of them each time.
+    return _known_worlds(module) if _hearing is None else _package_worlds(module)
+
+
+def _package_worlds(module: str) -> str | None:
     if module.startswith("."):
         last = module.rpartition(".")[2]  # `from ._ext import f`, `from . import _C`
         row = find("own-kernels", last) if last.startswith("_") else None
@@ -178,6 +184,9 @@ def package_worlds(module: str) -> str | None:
         if last.startswith("_"):
             row = row or find("own-kernels", last)  # `importlib.import_module("mmcv._ext")`
     return row.says if row is not None else None
+
+
+_known_worlds = lru_cache(4096)(_package_worlds)
 
 
 @cache

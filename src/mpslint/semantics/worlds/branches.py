@@ -42,7 +42,7 @@ _EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kin
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
-        if isinstance(node.test, ast.Compare) and starts_group(node.body):
+        if self.starts_groups and isinstance(node.test, ast.Compare) and starts_group(node.body):
             asked = answered(node.test, one(self.eval(node.test.left), self.frame.mask))
             if asked is not None:
                 self.ranked.add(asked[0])

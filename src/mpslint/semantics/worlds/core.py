@@ -95,6 +95,8 @@ class Core:
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
     read_attributes: frozenset[str]
+    starts_groups: bool
+    """Whether the text speaks of starting process groups."""
     ranked: set[Symbol]
     rank_starts: bool
     """Whether some test of a number starts a process group."""

@@ -7,9 +7,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from mpslint.semantics.index import statements
+from mpslint.semantics.index import statements, walk
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED
+from mpslint.semantics.worlds.relevance import matters
 from mpslint.semantics.worlds.state import Class, Env, Function
 from mpslint.semantics.worlds.values import (
     BOT,
@@ -30,7 +31,8 @@ from mpslint.semantics.worlds.values import (
 Site = tuple[int, Tests, Env]
 """One call: the worlds, what keeps others away, the arguments by parameter."""
 _FOREIGN = frozenset({"torch", "numpy", "os", "sys"})
-_WORD = "cuda"
+OWN_WORD = "cuda"
+"""What stands in the name of all that is CUDA's own."""
 
 
 class Handed(NamedTuple):
@@ -88,21 +90,21 @@ def _told(atom: Atom) -> Atom:
     return atom if atom is BOT or is_flag or atom.kind == DEVICE else UNK
 
 
-def decides(function: Function) -> bool:
+def decides(function: Function, lines: list[int]) -> bool:
     """Whether a parameter decides where CUDA's own is done: a test reads it, or the attribute of
-    the object under which a constructor keeps it."""
+    the object under which a constructor keeps it. `lines`: those that have the word for that, of
+    which most functions have none."""
+    scope: ast.AST = function.node if function.cls is None else function.cls.node
+    if not matters(scope, lines):
+        return False
     parameters = {item.arg for item in _parameters(function.node)}
     if not parameters:
         return False
-    scope: ast.AST = function.node
-    kept: set[str] = set()
-    if function.cls is not None:
-        scope = function.cls.node
-        kept = kept_parameters(function)
+    kept = kept_parameters(function) if function.cls is not None else set[str]()
     return any(
         _reads(item.test, parameters, kept) and _names_cuda(item)
-        for item in ast.walk(scope)
-        if isinstance(item, ast.If | ast.IfExp)
+        for item in walk(scope)
+        if isinstance(item, ast.If | ast.IfExp) and matters(item, lines)
     )
 
 
@@ -129,7 +131,7 @@ def _reads(test: ast.expr, parameters: set[str], kept: set[str]) -> bool:
     return any(
         (isinstance(item, ast.Name) and item.id in parameters)
         or (isinstance(item, ast.Attribute) and item.attr in kept)
-        for item in ast.walk(test)
+        for item in walk(test)
     )
 
 
@@ -139,12 +141,12 @@ def _names_cuda(choice: ast.If | ast.IfExp) -> bool:
         arms += [*choice.body, *choice.orelse]
     else:
         arms += [choice.body, choice.orelse]
-    return any(_says_cuda(item) for arm in arms for item in ast.walk(arm))
+    return any(_says_cuda(item) for arm in arms for item in walk(arm))
 
 
 def _says_cuda(item: ast.AST) -> bool:
     if isinstance(item, ast.Attribute):
-        return _WORD in item.attr
+        return OWN_WORD in item.attr
     if isinstance(item, ast.Name):
-        return _WORD in item.id
-    return isinstance(item, ast.Constant) and isinstance(item.value, str) and _WORD in item.value
+        return OWN_WORD in item.id
+    return isinstance(item, ast.Constant) and isinstance(item.value, str) and OWN_WORD in item.value

@@ -9,16 +9,22 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator
-from functools import cache
+from functools import cache, cached_property
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_STEPS, Project
-from mpslint.semantics.worlds.handed import Site, decides, kept_parameters, name_for_others
+from mpslint.semantics.worlds.handed import (
+    OWN_WORD,
+    Site,
+    decides,
+    kept_parameters,
+    name_for_others,
+)
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
-from mpslint.semantics.worlds.ranked_tests import starts_by_rank
+from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
@@ -74,7 +80,9 @@ class Interpreter(Rebinding, Methods):
         self.reach = {}
         self.caught = set()
         self.handed = {}
-        self.ranked, self.rank_starts = set(), starts_by_rank(tree, text)
+        self.ranked = set()
+        self.starts_groups = STARTS.encode() in text
+        self.rank_starts = self.starts_groups and starts_by_rank(tree)
         self.starred = []
         self.each = {}
         self.slots = {}
@@ -122,6 +130,13 @@ class Interpreter(Rebinding, Methods):
                 names.append(f".{ATTRIBUTE}")
             self._lines = lines.speaking(names)
         return matters(node, self._lines)
+
+    @cached_property
+    def _for_cuda(self) -> list[int]:
+        """The lines that have the word by which CUDA's own is named."""
+        if OWN_WORD.encode() not in self._text:
+            return []
+        return (self._text_lines or Lines(self._text)).having(OWN_WORD)
 
     def _own_kernels(self) -> Iterator[str]:
         """Modules that functions import, packages and the project's own, where only some machines
@@ -248,7 +263,7 @@ class Interpreter(Rebinding, Methods):
         if function.escaped:
             return self.parameters(function, ())
         name = name_for_others(function, self.classes.values())
-        if self.project is None or name is None or not decides(function):
+        if self.project is None or name is None or not decides(function, self._for_cuda):
             return self.parameters(function, sites)
         others = self.project.given(name)
         if others is None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import ast
 
+from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
 
-_STARTS = "init_process_group"
+STARTS = "init_process_group"
 _COMPARED = "compared"
 _CONTRARY = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.NotEq: ast.Eq}
 
@@ -15,18 +16,18 @@ _CONTRARY = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.NotEq: ast.Eq}
 def starts_group(body: list[ast.stmt]) -> bool:
     """Whether an arm starts a process group itself."""
     return any(
-        (isinstance(item, ast.Attribute) and item.attr == _STARTS)
-        or (isinstance(item, ast.Name) and item.id == _STARTS)
+        (isinstance(item, ast.Attribute) and item.attr == STARTS)
+        or (isinstance(item, ast.Name) and item.id == STARTS)
         for statement in body
-        for item in ast.walk(statement)
+        for item in walk(statement)
     )
 
 
-def starts_by_rank(tree: ast.Module, text: bytes) -> bool:
+def starts_by_rank(tree: ast.Module) -> bool:
     """Whether a file starts a process group under the test of a number."""
-    return _STARTS.encode() in text and any(
+    return any(
         isinstance(item, ast.If) and isinstance(item.test, ast.Compare) and starts_group(item.body)
-        for item in ast.walk(tree)
+        for item in walk(tree)
     )
 
 

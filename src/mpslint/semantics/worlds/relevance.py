@@ -66,6 +66,10 @@ class Lines:
         more = self._having(name.lower().encode() for name in names)
         return sorted(self._by_words | more)
 
+    def having(self, word: str) -> list[int]:
+        """The numbers of those that have a word, in order, however it is spelled."""
+        return sorted(self._having((word.lower().encode(),)))
+
     def _having(self, words: Iterable[bytes]) -> set[int]:
         lower, starts, size = self._lower, self._starts, len(self._lower)
         find, count = lower.find, len(starts)

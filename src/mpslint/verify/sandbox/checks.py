@@ -62,8 +62,12 @@ def signals_are_forbidden(process: int, space: str) -> bool:
     namespace, in which alone its number means anything.
     """
     try:
-        if space and os.readlink("/proc/self/ns/pid") != space:
-            return True
+        own = os.readlink("/proc/self/ns/pid") if space else ""
+    except OSError:
+        own = ""
+    if own != space and own:
+        return True
+    try:
         os.kill(process, 0)
     except OSError:
         return True

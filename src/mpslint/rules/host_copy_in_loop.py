@@ -8,7 +8,9 @@ copies of a batch, or of a part of it, that this turn has moved to the device an
 changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), what is copied at
 each turn and read only under a switch that the loop does not change (`if args.save_logits:`), and
 what is copied at each turn only to be added up, or reduced before and kept for after the loop
-(`correct += hits.cpu().sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`).
+(`correct += hits.cpu().sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`). Whole outputs of
+batches are told where a turn copies several only to keep them, or joins one to all before
+(`found = torch.cat((found, output.cpu()))`): the memory of a Mac is the same on both sides.
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -30,7 +32,8 @@ predictions = torch.cat(predictions).cpu()
 
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops that need what they copy, or make it only when they are asked to (`if args.save:`); what goes
+loops that need what they copy, or make it only when they are asked to (`if args.save:`), that keep
+one whole output of each batch, draw what they keep, free memory or take the time; what goes
 to the next `step(...)` of an environment, where it comes from out of sight; `.to("cpu",
 non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
 that wait on purpose at every step.
@@ -46,8 +49,10 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.batch_outputs import is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
-from mpslint.semantics.gathering import gathered, is_small, is_summed, whole
+from mpslint.semantics.gathering import gathered, is_small, is_summed
+from mpslint.semantics.loops import Loop
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
@@ -65,7 +70,7 @@ from mpslint.semantics.steps import (
 )
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.value_syntax import keyword, last_name
 
 _METHODS = ("cpu", "to", "tolist", "numpy")
 
@@ -90,21 +95,30 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
     """One for each loop that copies at each turn what nothing in it asks for."""
-    by_loop: dict[ast.AST, list[Step]] = {}
+    by_loop: dict[Loop, list[Step]] = {}
+    whole_outputs: dict[Loop, list[Step]] = {}
     for call in _that_copy(context):
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
-        if not is_device_tensor(context, tensor) and not _copied_for_numpy(context, call):
+        joined = is_joined(context, call)
+        if not (joined or is_device_tensor(context, tensor) or _copied_for_numpy(context, call)):
             continue
         chain = whole(context, call)
-        if not is_summed(context, chain) and not is_small(context, tensor):
-            continue  # Whole outputs may be too many for the device.
-        loop = gathered(context, chain)
-        if loop is not None and not only_tests_run(context, call):
-            by_loop.setdefault(loop, []).append(Step(call, tensor, loop))
+        loop = gathered(context, chain, tensor)
+        if loop is None or only_tests_run(context, call):
+            continue
+        step = Step(call, tensor, loop)
+        if is_summed(context, chain) or is_small(context, tensor):
+            by_loop.setdefault(loop, []).append(step)
+        elif not _is_list(chain) and keeps_batches(context, loop, chain):
+            whole_outputs.setdefault(loop, []).append(step)
+    for loop, steps in whole_outputs.items():
+        # One copy of the whole output is how an evaluation is written that asks for memory.
+        if loop in by_loop or len(steps) > 1 or is_joined(context, steps[0].node):
+            by_loop.setdefault(loop, []).extend(steps)
     for turns, steps in by_loop.items():
         come = [step for run in first_of_runs(context, steps) for step in run]
-        inside = range(turns.lineno, (turns.end_lineno or turns.lineno) + 1)  # type: ignore[attr-defined]
+        inside = range(turns.lineno, (turns.end_lineno or turns.lineno) + 1)
         if not come or not told.isdisjoint(inside):
             continue
         first = come[0].node
@@ -122,6 +136,11 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
                 *also_waiting(context, come),
             ),
         )
+
+
+def _is_list(chain: ast.expr) -> bool:
+    """Whether a chain of calls ends in a list: `x.cpu().tolist()`."""
+    return isinstance(chain, ast.Call) and last_name(chain.func) == "tolist"
 
 
 def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:

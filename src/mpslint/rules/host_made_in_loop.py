@@ -7,9 +7,9 @@ also by a name that nothing else reads, or with numbers added) in the `forward` 
 what that calls in the project, and at every step of a loop that trains. So is
 `torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`; and an
 index that is an array of NumPy's or a tensor on the CPU, where what it picks from lies on a device
-(`self.states[np.random.randint(0, n, size)]`), in a function that a step calls as well. Several
-of them with no device work between them are reported once, at the first, with the places of the
-others.
+(`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a function that a
+step calls as well. Several of them with no device work between them are reported once, at the
+first, with the places of the others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.batch_outputs import is_handed_back_in, whole
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
@@ -35,14 +36,17 @@ _NAMES_FOLLOWED = 2
 _BUSY = "gathering.busy"
 
 
-def gathered(context: Context, read: ast.expr) -> Loop | None:
+def gathered(context: Context, read: ast.expr, tensor: ast.expr | None = None) -> Loop | None:
     """The loop that works on a device without training, and reads `read` at each turn for nothing
-    but a sum, a mean or a list; None where there is no such loop."""
+    but a sum, a mean or a list; None where there is no such loop. One that calls for `tensor` what
+    works on the device out of sight is one, too."""
     loops = context.loops
     loop = loops.innermost(read)
     while loop is not None and loops.kind(loop) is LoopKind.NONE:
+        if tensor is not None and is_handed_back_in(context, tensor, loop):
+            break
         loop = loops.innermost(loop)
-    if loop is None or loops.kind(loop) not in (LoopKind.EVAL, LoopKind.DEVICE):
+    if loop is None or loops.kind(loop) is LoopKind.TRAIN:
         return None
     if not loops.every_step(read, loop) or loops.waits_anyway(loop):
         return None
@@ -126,6 +130,8 @@ def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
     if isinstance(parent, ast.Call):
         if isinstance(parent.func, ast.Name) and parent.func.id in _CONVERSIONS:
             return child in parent.args
+        if child in parent.args and context.values.of(parent).loss:
+            return True  # A loss can be reckoned where the scores are.
         joins = context.resolve(parent.func) or ""
         module, _, name = joins.rpartition(".")
         return module in ("numpy", "torch") and name in _JOINED and child in parent.args
@@ -234,16 +240,3 @@ def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
     if not context.loops.every_step(node, loop):
         return False
     return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
-
-
-def whole(context: Context, node: ast.expr) -> ast.expr:
-    """The chain of attributes and calls that `node` begins: `x.cpu().numpy()`."""
-    while True:
-        parent = context.index.parents[node]
-        chained = isinstance(parent, ast.Attribute) or (
-            isinstance(parent, ast.Call) and parent.func is node
-        )
-        if not chained:
-            return node
-        assert isinstance(parent, ast.expr)
-        node = parent

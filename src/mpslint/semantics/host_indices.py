@@ -27,6 +27,8 @@ _ARRAYS = frozenset({"permutation", "arange", "argsort", "nonzero", "flatnonzero
 _TENSORS = frozenset({"randperm", "arange", "randint", "LongTensor", "argsort", "multinomial"})
 WORDS = tuple(sorted({*_OF_A_SIZE, *_ARRAYS, *_TENSORS}))
 """One of these stands in each file that makes such an index."""
+_PARTS_FOLLOWED = 1
+"""`order = np.arange(n)`, `chosen = order[start:end]`: more is not seen in real code."""
 _KEEPING = frozenset({"astype", "long", "reshape", "view", "flatten", "clone", "int"})
 """Methods after which an array holds as many numbers as before."""
 
@@ -55,40 +57,64 @@ def host_indices(context: Context) -> Iterator[Step]:
 
 
 def _names_of_such(context: Context) -> set[str] | None:
-    """Names that are given what a function makes that can make such an index, or reckons from it;
-    None where the file calls none: most files are done with that."""
+    """Names that are given what a function makes that can make such an index, or reckons from it,
+    or a part of that; None where the file calls none: most files are done with that."""
     made = [call for word in WORDS for call in context.index.calls.get(word, ())]
     if not made:
         return None
-    statements = map(context.index.statement, made)
-    return {
-        target.id
-        for statement in statements
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
+    names = {name for call in made for name in _given(context.index.statement(call))}
+    whole = names
+    for _ in range(_PARTS_FOLLOWED):
+        uses = [use for name in sorted(whole) for use in context.index.names.get(name, ())]
+        sliced = [
+            part
+            for use in uses
+            if isinstance(part := context.index.parents[use], ast.Subscript) and part.value is use
+        ]
+        whole = {n for part in sliced for n in _given(context.index.statement(part))} - names
+        names = names | whole
+    return names
+
+
+def _given(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement gives a value."""
+    for target in statement.targets if isinstance(statement, ast.Assign) else ():
+        if isinstance(target, ast.Name):
+            yield target.id
 
 
 def _is_of_host(context: Context, index: ast.expr) -> bool:
     """Whether an index is an array of NumPy's, or a tensor on the CPU, with more than one number
     for all that is known: one number is no array, and is handed over as it is."""
-    made = index
-    if isinstance(index, ast.Name):
-        bindings = context.flow.reaching(index)
-        if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
-            return False
-        made = bindings[0].value
-    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
-        if context.resolve(made.func) is not None or made.func.attr not in _KEEPING:
-            break
-        made = made.func.value
-    if isinstance(made, ast.Subscript) and isinstance(made.slice, ast.Slice):
-        made = made.value
-    if not isinstance(made, ast.Call) or not _has_many(context, made):
+    made = _made(context, index, 1 + _PARTS_FOLLOWED)
+    if made is None or not _has_many(context, made):
         return False
-    value = context.values.of(index)
-    return value.kind is Kind.NDARRAY or (value.kind is Kind.TENSOR and value.on_cpu)
+    for one in (index, made):  # A part of an array is not known to be one, but no number either.
+        value = context.values.of(one)
+        if value.kind is not Kind.UNKNOWN:
+            return value.kind is Kind.NDARRAY or (value.kind is Kind.TENSOR and value.on_cpu)
+    return False
+
+
+def _made(context: Context, index: ast.expr, names: int) -> ast.Call | None:
+    """The call that makes what `index` is, or what it is a part of."""
+    while True:
+        if isinstance(index, ast.Call):
+            func = index.func
+            if not isinstance(func, ast.Attribute) or func.attr not in _KEEPING:
+                return index
+            if context.resolve(func) is not None:
+                return index
+            index = func.value
+        elif isinstance(index, ast.Subscript) and isinstance(index.slice, ast.Slice):
+            index = index.value
+        elif isinstance(index, ast.Name) and names:
+            bindings = context.flow.reaching(index)
+            if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
+                return None
+            index, names = bindings[0].value, names - 1
+        else:
+            return None
 
 
 def _has_many(context: Context, call: ast.Call) -> bool:

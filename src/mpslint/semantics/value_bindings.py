@@ -53,6 +53,9 @@ class BoundValues:
         value = self._given(binding, name)
         if value.kind is Kind.UNKNOWN and self._gradients.goes_back(binding):
             return Value(Kind.TENSOR, value.devices, loss=True, computed=True, by_use=True)
+        if value.kind is Kind.TENSOR and value.devices is None and not value.computed:
+            if not value.loss and self._gradients.goes_back(binding):  # An annotation says no more.
+                return value._replace(loss=True, computed=True, by_use=True)
         return value
 
     def _given(self, binding: Binding, name: ast.Name) -> Value:

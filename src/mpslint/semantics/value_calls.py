@@ -270,6 +270,10 @@ class CallValues:
             return STRING if method not in ("startswith", "endswith") else FLAG
         if base.kind is Kind.UNKNOWN and method in TENSOR_ONLY:
             return Value(Kind.TENSOR, base.devices, computed=True)
+        if method == "step" and base.kind in (Kind.OPTIMIZER, Kind.UNKNOWN):
+            loss = self._of_closure(node, function, base)
+            if loss is not None:
+                return loss
         if method in REDUCTIONS and not node.keywords:
             tensor = base.as_tensor
             if tensor.kind is Kind.TENSOR:
@@ -279,6 +283,16 @@ class CallValues:
             if base.devices is not None:
                 return base.as_tensor
         return self._own_method(node, function)
+
+    def _of_closure(self, node: ast.Call, function: ast.Attribute, base: Value) -> Value | None:
+        """The loss that `optimizer.step(closure)` returns, as its closure does."""
+        known = base.kind is Kind.OPTIMIZER
+        if not known and not matches("optimizer-names", last_name(function.value)):
+            return None
+        found = [self._values.of(item) for item in self._returns.of_closure(node)]
+        if not found or any(value.kind is not Kind.TENSOR for value in found):
+            return None
+        return join(found)._replace(loss=True, computed=True)
 
     def _to(self, node: ast.Call, base: Value) -> Value:
         target = keyword(node, "device")

@@ -36,6 +36,26 @@ class Returns:
         )
         return parts if exact and len(parts) == len(returns) else []
 
+    def of_closure(self, call: ast.Call) -> list[ast.expr]:
+        """What the functions hand back that may be given to `optimizer.step(closure)`: the step
+        returns that as it is. None where one of them is out of sight."""
+        given = [*call.args, *(item.value for item in call.keywords if item.arg == "closure")]
+        if len(given) != 1:
+            return []
+        if isinstance(given[0], ast.Lambda):
+            return [given[0].body]
+        if not isinstance(given[0], ast.Name):
+            return []
+        found = []
+        for binding in self._names.bindings(given[0].id, given[0]):
+            if not isinstance(binding.node, FUNCTIONS):
+                return []
+            returned = self.of(binding.node)
+            if not returned:
+                return []
+            found += returned
+        return found
+
     def method_of_self(self, function: ast.Attribute) -> FunctionNode | None:
         """The method of the same class that `self.name` is."""
         if not (isinstance(function.value, ast.Name) and function.value.id == "self"):

@@ -104,6 +104,7 @@ def lint(
     from mpslint.semantics.context import Context
     from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
+    from mpslint.semantics.never_chosen import is_never_chosen
 
     index = None
     if tree is None:
@@ -119,6 +120,7 @@ def lint(
         if not is_leftover(context, one.row)
         and not is_idle_device(context, one.row)
         and not is_moot(context, one)
+        and not is_never_chosen(context, one.row)
     ]
     if not findings and judge is None:
         return []

@@ -138,6 +138,23 @@ class Mentions:
         calls, files = self.calls(path, given, self._elsewhere)
         return bool(calls) and all(given.by(call) for _, call in calls or ()), files
 
+    def leaves_out(self, path: str, given: Given, kept: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether somebody in the project calls what is asked about, and all who do leave the
+        parameter to its default; and the files that this rests on. Who installs the project may
+        give it, and who sets the attribute that keeps it (`kept`) gives it as well."""
+        if not given.name.startswith("_"):
+            published, told = self.is_published(path)
+            if published:
+                return False, told
+        whole = self._projects.of(path)
+        if kept and whole is not None:
+            stored = re.compile(rb"\.%s\s*(?::[^=\n]*)?=(?!=)" % re.escape(_bytes(kept)))
+            for other in whole.modules:
+                if other != path and stored.search(self._modules.text(other) or b""):
+                    return False, (other,)
+        calls, files = self.calls(path, given, self._elsewhere)
+        return bool(calls) and all(given.left_out_by(call) for _, call in calls or ()), files
+
     def calls(
         self, path: str, given: Given, elsewhere: Elsewhere
     ) -> tuple[list[tuple[Context, ast.Call]] | None, tuple[str, ...]]:

@@ -266,6 +266,16 @@ class Neighbours:
 
         return self._answer(path, ("gives", path, given), ask, False)
 
+    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            nobody_gives, files = self._mentions.leaves_out(path, given, kept)
+            self._note(files)
+            return nobody_gives
+
+        return self._answer(path, ("leaves out", path, given, kept), ask, False)
+
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = self._absolute(path), False
         for module in modules:

@@ -103,6 +103,10 @@ class OutOfReach:
         self.asked = True
         return True
 
+    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+        self.asked = True
+        return False
+
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
         return False
@@ -199,6 +203,9 @@ class Distant:
 
     def takes(self, path: str, name: str) -> bool:
         return True
+
+    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+        return False
 
     def gives(self, path: str, given: Given) -> bool:
         return False

@@ -15,7 +15,8 @@ _HEADS = ("README", "LICENSE", "requirements", "environment.y")
 """What the names of files begin with that stand at the head of a project."""
 PROSE = (".md", ".rst", ".txt")
 _DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
-_SETUP = "setup.py"
+_SETUP = "setup"
+"""What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
 _MOST_FILES = 400
@@ -81,8 +82,9 @@ class Projects:
                     found = sorted(entries, key=lambda entry: entry.name)
             except OSError:
                 continue
-            if any(entry.name == _SETUP and entry.is_file() for entry in found):
-                yield os.path.join(folder, _SETUP)
+            for entry in found:
+                if entry.name.startswith(_SETUP) and entry.name.endswith(".py") and entry.is_file():
+                    yield entry.path
             if depth < _DEEP:
                 todo += [
                     (entry.path, depth + 1)

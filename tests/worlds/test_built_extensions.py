@@ -255,3 +255,24 @@ def test_what_needs_a_part_of_torch_that_is_gone_runs_on_no_torch_with_mps(
     (kernels.parent / "__init__.py").write_text("from knn import kernels\n")
     (project / "use.py").write_text("import torch\nimport knn\n\nprint(torch.ones(2).cuda())\n")
     assert _codes(cli) == codes
+
+
+def _told_of_script(cli: Cli, project: Path, maker: str) -> list[str]:
+    (project / "setup_cuda.py").write_text(
+        "from setuptools import setup\nfrom torch.utils import cpp_extension\n\n"
+        f"setup(ext_modules=[cpp_extension.{maker}('quant_kernel', ['quant.cpp'])])\n"
+    )
+    (project / "README.md").write_text("# Quantised\n")
+    (project / "bench.py").write_text(
+        "import torch\nimport quant_kernel\n\nquant_kernel.multiply(torch.ones(3).cuda())\n"
+    )
+    ran = cli("check", "--output-format", "json", "bench.py")
+    return [item["code"] for item in json.loads(ran.out)]
+
+
+def test_a_setup_script_of_its_own_for_cuda_builds_for_cuda(cli: Cli, project: Path) -> None:
+    assert _told_of_script(cli, project, "CUDAExtension") == []
+
+
+def test_a_setup_script_of_its_own_for_all_builds_for_all(cli: Cli, project: Path) -> None:
+    assert _told_of_script(cli, project, "CppExtension") == ["MPS102"]

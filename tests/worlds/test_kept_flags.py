@@ -121,6 +121,42 @@ def test_a_number_under_which_a_process_group_starts_is_asked_once(
     assert sum("synchronize" in message for _, message in told) == found
 
 
+_PROGRAM = """
+
+if __name__ == "__main__":
+    import options
+
+    args = options.parse()
+    assert args.only_eval {word} args.save
+    train(args.net, local_rank=args.local_rank)
+"""
+
+
+@pytest.mark.parametrize(("second", "found"), [(">= 0", 0), (">= 1", 1)])
+@pytest.mark.parametrize("word", ["and", "or"])
+def test_other_flags_do_not_keep_the_test_of_a_rank_from_being_known(
+    cli: Cli, project: Path, word: str, second: str, found: int
+) -> None:
+    program = _RANK.format(first=">= 0", second=second) + _PROGRAM.format(word=word)
+    told = _found(cli, project, program)
+    assert sum("synchronize" in message for _, message in told) == found
+
+
+@pytest.mark.parametrize(("second", "found"), [(">= 0", 0), (">= 1", 1)])
+def test_a_rank_that_callers_of_several_files_give_is_one_number_in_a_run(
+    cli: Cli, project: Path, second: str, found: int
+) -> None:
+    (project / "search.py").write_text(
+        "import torch\nimport train\n\n\ndef search(net):\n    if torch.cuda.is_available():\n"
+        "        train.train(net)\n\n\nsearch(1)\n"
+    )
+    program = _RANK.format(first=">= 0", second=second) + _PROGRAM.format(word="or")
+    (project / "train.py").write_text(program)
+    ran = cli("check", "--output-format", "json", "train.py")
+    told = [item["message"] for item in json.loads(ran.out)]
+    assert sum("synchronize" in message for message in told) == found
+
+
 def test_half_a_question_that_sends_no_mac_away_chooses_no_device(cli: Cli, project: Path) -> None:
     program = (
         "import torch\n\n\ndef moved(x, on):\n    if not x.is_cuda and on:\n        x = x.cuda()\n"

@@ -66,3 +66,42 @@ def test_the_trial_of_a_module_that_only_cuda_uses_is_for_cuda(cli: Cli, project
 
 def test_the_trial_of_a_module_that_others_use_is_for_all(cli: Cli, project: Path) -> None:
     assert _tried(cli, project, "import utils\n") == ["MPS101"]
+
+
+_MONITOR = (
+    "import torch\n\n\nclass Monitor:\n    def __init__(self):\n"
+    "        self.name = torch.cuda.get_device_name(0)\n\n\n"
+    "def build_monitor():\n    return Monitor()\n"
+)
+_HELPER = (
+    "import torch\n\n\ndef start(timeout):\n"
+    "    torch.distributed.init_process_group('{backend}', timeout=timeout)\n"
+)
+
+
+def _built(cli: Cli, project: Path, *, backend: str = "nccl", user: str = "") -> list[str]:
+    parts = project / "parts"
+    parts.mkdir()
+    (parts / "monitor.py").write_text(_MONITOR)
+    (parts / "helper.py").write_text(_HELPER.format(backend=backend))
+    (project / "train.py").write_text(
+        "from parts.helper import start\nfrom parts.monitor import build_monitor\n\n\n"
+        "def main():\n    start(9)\n    print('nccl')\n    return build_monitor()\n\n\nmain()\n"
+    )
+    if user:
+        (project / "other.py").write_text(user)
+    ran = cli("check", "--output-format", "json", "parts/monitor.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+def test_a_class_that_only_a_function_makes_runs_where_that_runs(cli: Cli, project: Path) -> None:
+    assert _built(cli, project) == []
+
+
+def test_a_class_whose_maker_a_mac_calls_is_for_all(cli: Cli, project: Path) -> None:
+    assert _built(cli, project, backend="gloo") == ["MPS206"]
+
+
+def test_a_class_that_others_make_as_well_is_for_all(cli: Cli, project: Path) -> None:
+    user = "from parts.monitor import Monitor\n\nprint(Monitor().name)\n"
+    assert _built(cli, project, user=user) == ["MPS206"]

@@ -27,7 +27,8 @@ is tried (unless its result is read behind the `try`, and no handler gives it an
 pooling to a single cell (`AdaptiveAvgPool3d(1)` is a mean), factories without `device=`, and
 variants that depend on an argument's value (`norm(p="nuc")`). Tests. What torch_scatter makes of
 torch's own operators (`scatter_add`, `scatter_mean`), and operators of packages in code that makes
-data, no model. Methods
+data, no model. What transforms of a data set do with its samples (`data.vectors = ...; return data`
+in `__call__`), and functions that only they use. Methods
 such as `.take` and `.mode` that other libraries have too. With the default `min-torch`, only ops
 that torch 2.13 lacks: what torch has had for longer is flagged where a project sets `min-torch` to
 an older release.

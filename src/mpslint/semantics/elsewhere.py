@@ -61,6 +61,14 @@ class Given(NamedTuple):
         plain = not any(isinstance(item, ast.Starred) for item in before)
         return self.place is not None and len(call.args) > self.place and plain
 
+    def left_out_by(self, call: ast.Call) -> bool:
+        """Whether a call leaves it out for certain."""
+        if any(keyword.arg in (self.parameter, None) for keyword in call.keywords):
+            return False
+        if any(isinstance(item, ast.Starred) for item in call.args):
+            return False
+        return self.place is None or len(call.args) <= self.place
+
 
 class Elsewhere(Protocol):
     """The rest of the project. A name is given as the file at `path` imports it: qualified, with
@@ -123,6 +131,10 @@ class Elsewhere(Protocol):
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""
+
+    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+        """Whether somebody in the project calls what is asked about, and all who do leave the
+        parameter to its default; `kept`: the attribute that holds it, which nobody else sets."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in

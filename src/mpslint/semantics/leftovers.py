@@ -34,17 +34,17 @@ _BY_TEXT = ("globals", "locals", "vars", "eval", "exec", "Fire")
 """What takes functions of its own file by their names."""
 
 
-class _Defined(NamedTuple):
+class Defined(NamedTuple):
     node: FunctionNode | ast.ClassDef
     owner: ast.ClassDef | None
 
 
 def is_leftover(context: Context, row: int) -> bool:
     """Whether a line stands in a function or in a class that nothing uses."""
-    return any(_is_known_unused(context, defined) for defined in _around(context, row))
+    return any(_is_known_unused(context, defined) for defined in definitions_around(context, row))
 
 
-def _is_known_unused(context: Context, defined: _Defined) -> bool:
+def _is_known_unused(context: Context, defined: Defined) -> bool:
     if context.elsewhere is None:
         return False
     known = context.memo.setdefault("leftovers", {})
@@ -65,42 +65,46 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     node = context.index.parents.get(arguments) if arguments is not None else None
     if not isinstance(arguments, ast.arguments) or not isinstance(whole, ast.expr):
         return False
-    if not isinstance(node, FUNCTIONS):
-        return False
-    owner = context.index.parents[node]
-    method = isinstance(owner, ast.ClassDef)
-    if context.elsewhere is None or not (method or isinstance(owner, ast.Module)):
-        return False
-    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
-        return False
-    if node.name in _HOOKS:
+    if not isinstance(node, FUNCTIONS) or context.elsewhere is None:
         return False
     positional = [*arguments.posonlyargs, *arguments.args]
     named = dict(zip(arguments.kw_defaults, arguments.kwonlyargs, strict=True))
     given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
-    parameter = named.get(whole) or given[whole]
+    asked = asked_for(context, node, named.get(whole) or given[whole])
+    return asked is not None and context.elsewhere.gives(context.source.path, asked)
+
+
+def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given | None:
+    """A parameter as it is asked of who calls its function; None where calls may be unseen."""
+    owner = context.index.parents[node]
+    method = isinstance(owner, ast.ClassDef)
+    if not (method or isinstance(owner, ast.Module)):
+        return None
+    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
+        return None
+    if node.name in _HOOKS:
+        return None
+    positional = [*node.args.posonlyargs, *node.args.args]
     place = positional.index(parameter) - method if parameter in positional else None
     if isinstance(owner, ast.ClassDef) and node.name == "__init__":
-        asked = Given(owner.name, parameter.arg, place, method=False)
-    else:
-        asked = Given(node.name, parameter.arg, place, method=method)
-    return context.elsewhere.gives(context.source.path, asked)
+        return Given(owner.name, parameter.arg, place, method=False)
+    return Given(node.name, parameter.arg, place, method=method)
 
 
-def _around(context: Context, row: int) -> Iterator[_Defined]:
+def definitions_around(context: Context, row: int) -> Iterator[Defined]:
     """The class and the method, or the function of the module, that a line stands in."""
     owner: ast.ClassDef | None = None
     while True:
         found = context.index.standing_at(row, owner or context.tree)
         if isinstance(found, FUNCTIONS):
-            yield _Defined(found, owner)
+            yield Defined(found, owner)
         if not isinstance(found, ast.ClassDef) or owner is not None:
             return
-        yield _Defined(found, None)
+        yield Defined(found, None)
         owner = found
 
 
-def _is_unused(context: Context, defined: _Defined) -> bool:
+def _is_unused(context: Context, defined: Defined) -> bool:
     node, owner = defined
     path = context.source.path
     if is_notebook(path) or os.path.basename(path) in _ENTRIES:
@@ -119,7 +123,7 @@ def _is_unused(context: Context, defined: _Defined) -> bool:
     return _is_left_among_used(context, defined)
 
 
-def _is_left_among_used(context: Context, defined: _Defined) -> bool:
+def _is_left_among_used(context: Context, defined: Defined) -> bool:
     """Whether something else of the file is used: its class, or another function. A file of which
     nothing is used is new, or for somebody who is not seen; one of a package is neither."""
     node, owner = defined
@@ -205,7 +209,7 @@ def _takes_by_text(context: Context) -> bool:
     )
 
 
-def _is_mentioned(context: Context, defined: _Defined) -> bool:
+def _is_mentioned(context: Context, defined: Defined) -> bool:
     """Whether the file has the name anywhere but in the function itself, and in functions that
     nothing uses either."""
     node, owner = defined

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
-from mpslint.semantics.index import FUNCTIONS, SCOPE_NODES, Index
+from mpslint.semantics.cells import cells_of, imported_in
+from mpslint.semantics.index import FUNCTIONS, SCOPE_NODES, FunctionNode, Index
 
 _MODULE_LOADERS = {
     "pytest.importorskip",
@@ -286,6 +288,8 @@ class Names:
         if len(bindings) != 1 or (scope, node.id) in self._busy:
             return None
         (binding,) = bindings
+        if binding.kind == "parameter" and scope.node in self._cells:
+            return imported_in(self._cells).get(node.id)
         if binding.kind in ("assign", "annotate", "walrus") and binding.value is not None:
             self._busy.add((scope, node.id))
             try:
@@ -294,6 +298,10 @@ class Names:
             finally:
                 self._busy.discard((scope, node.id))
         return None
+
+    @cached_property
+    def _cells(self) -> list[FunctionNode]:
+        return cells_of(self._index.tree)
 
     def _resolve_loader(self, node: ast.Call) -> str | None:
         """The module that `importorskip("torch")` and its like return."""

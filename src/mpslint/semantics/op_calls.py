@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.missed_results import is_missed_later
+from mpslint.semantics.sample_transforms import only_transforms_run
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
         value = context.values.of(argument)
         if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
-    return True
+    return not only_transforms_run(context, call)
 
 
 def falls_back(context: Context) -> bool:

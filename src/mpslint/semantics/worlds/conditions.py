@@ -21,7 +21,7 @@ from mpslint.semantics.worlds.machines import (
 )
 from mpslint.semantics.worlds.operators import logical_and
 from mpslint.semantics.worlds.placing import Placing
-from mpslint.semantics.worlds.ranked_tests import answered
+from mpslint.semantics.worlds.ranked_tests import answered, is_of_rank
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -137,10 +137,18 @@ class Conditions(Placing):
             return None if on is None else ALL & ~on
         slot = self.slots.get(symbol)
         if slot is None:
-            if len(self.slots) >= SWITCHES:
+            if len(self.slots) >= SWITCHES - self._kept_free(symbol):
                 return None
             slot = self.slots[symbol] = len(self.slots)
         return SWITCH[slot]
+
+    def _kept_free(self, symbol: Symbol) -> int:
+        """How many switches are left for others: one for the test under which the file starts a
+        process group, which says more than any flag. A run that only tells what a call gives does
+        not take it: there a parameter is not yet what its callers have asked about."""
+        if is_of_rank(symbol):
+            return 0 if self.recording else 1
+        return 1 if self.rank_starts and not any(map(is_of_rank, self.slots)) else 0
 
     def picked(self, m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
         """As `pick`. A switch that is told apart, and meets an answer of the machine in the same

@@ -98,6 +98,8 @@ class Core:
     starts_groups: bool
     """Whether the text speaks of starting process groups."""
     ranked: set[Symbol]
+    rank_starts: bool
+    """Whether some test of a number starts a process group."""
     """Tests of numbers under which process groups are started."""
     handed: dict[ast.Call, tuple[int, list[Value], Env]]
     """What calls of imported names give: the worlds, the arguments."""

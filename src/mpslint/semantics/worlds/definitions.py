@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from functools import cached_property
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
+from mpslint.semantics.cells import cells_of, imported_in
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
@@ -35,6 +37,7 @@ class Definitions(Parametrized):
     automatic: list[Function]
     """Fixtures that every test uses."""
     outer_of_class: list[Env]
+    tree: ast.Module
 
     def s_FunctionDef(self, node: FunctionNode) -> None:
         frame = self.frame
@@ -66,6 +69,8 @@ class Definitions(Parametrized):
                 function.static = True
         if node.decorator_list:
             function.mask &= self._through_decorators(node, function)
+            if node in self._cells:
+                function.cases = self._handed_by_cells(node)
         if in_class:
             assert frame.cls is not None
             frame.cls.methods[node.name] = function
@@ -86,6 +91,19 @@ class Definitions(Parametrized):
         frame.env[node.name] = Atom(FUNCTION, function)
 
     s_AsyncFunctionDef = s_FunctionDef
+
+    @cached_property
+    def _cells(self) -> list[FunctionNode]:
+        return cells_of(self.tree)
+
+    def _handed_by_cells(self, cell: FunctionNode) -> Env:
+        """The packages that a cell of a notebook has from others."""
+        imported = imported_in(self._cells)
+        return {
+            item.arg: Atom(NAME, imported[item.arg])
+            for item in cell.args.args
+            if item.arg in imported
+        }
 
     def _is_of_a_group(self, parameter: ast.arg) -> bool:
         """`model: FSDP`: who gives it has a process for each GPU."""

@@ -152,10 +152,28 @@ class Worlds:
                 known = self._used_by(function.callers)
                 if known != ALL and self._project.entered(name):
                     known = ALL  # Others use it as well.
+            elif cls is not None and (makers := self._makers(cls.node)):
+                known = self._used_by(makers)
+                if known != ALL and self._project.entered(name):
+                    known = ALL  # Others make objects of it as well.
             else:
                 known = ALL
             self._entered[function] = known
         return known
+
+    def _makers(self, cls: ast.ClassDef) -> list[Function]:
+        """The functions that make objects of a class, where the file does nothing else with it."""
+        found: list[Function] = []
+        for use in self._index.names.get(cls.name, ()):
+            call = self._index.parents.get(use)
+            if not isinstance(call, ast.Call) or call.func is not use:
+                return []
+            around = self._index.function(use)
+            function = self.run.functions.get(around) if around is not None else None
+            if function is None:
+                return []
+            found.append(function)
+        return found
 
     def _used_by(self, callers: Collection[object]) -> int:
         """The worlds in which somebody calls one of these; all, where that is the file itself."""

@@ -24,7 +24,7 @@ from mpslint.semantics.worlds.handed import (
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
-from mpslint.semantics.worlds.ranked_tests import STARTS
+from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
@@ -82,6 +82,7 @@ class Interpreter(Rebinding, Methods):
         self.handed = {}
         self.ranked = set()
         self.starts_groups = STARTS.encode() in text
+        self.rank_starts = self.starts_groups and starts_by_rank(tree)
         self.starred = []
         self.each = {}
         self.slots = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from functools import partial
 
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.joining import join
@@ -18,6 +19,7 @@ from mpslint.semantics.worlds.values import (
     INSTANCE,
     UNKNOWN,
     Atom,
+    Symbol,
     Tests,
     Value,
     cases_of,
@@ -82,8 +84,10 @@ class Parameters(Expressions):
                         here = pack([*said, (ALL & ~worlds, BOT)])
                     joined = here if joined is None else lift(_either, joined, here)
                 value = joined if joined is not None else value
-                if value.__class__ is Atom and value.kind == UNKNOWN and not value.tests:
-                    # Whatever it is that callers give, it is one thing in a run.
+                # Whatever it is that callers give, it is one thing in a run.
+                if value.__class__ is not Atom:
+                    value = lift(partial(_one_thing, (function, name)), value)
+                elif value.kind == UNKNOWN and not value.tests:
                     value = Atom(UNKNOWN, symbol=value.symbol or (function, name))
             given[name] = value
         if function.cls is not None and positional and not function.static:
@@ -111,6 +115,12 @@ class Parameters(Expressions):
             ),
             value,
         )
+
+
+def _one_thing(symbol: Symbol, atom: Atom) -> Atom:
+    if atom.kind != UNKNOWN or atom.tests or atom.symbol is not None or atom is BOT:
+        return atom
+    return Atom(UNKNOWN, symbol=symbol)
 
 
 def _either(one_gives: Atom, other_gives: Atom) -> Atom:

@@ -9,6 +9,7 @@ from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.values import UNKNOWN, Atom, Symbol
 
 STARTS = "init_process_group"
+_COMPARED = "compared"
 _CONTRARY = {ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.NotEq: ast.Eq}
 
 
@@ -22,6 +23,19 @@ def starts_group(body: list[ast.stmt]) -> bool:
     )
 
 
+def starts_by_rank(tree: ast.Module) -> bool:
+    """Whether a file starts a process group under the test of a number."""
+    return any(
+        isinstance(item, ast.If) and isinstance(item.test, ast.Compare) and starts_group(item.body)
+        for item in walk(tree)
+    )
+
+
+def is_of_rank(symbol: Symbol) -> bool:
+    """Whether a switch is the answer to such a test."""
+    return symbol[0] == _COMPARED
+
+
 def answered(test: ast.expr, left: Atom) -> tuple[Symbol, bool] | None:
     """What a comparison of `left`, of which nothing is known, with a number asks, and whether it
     asks for the contrary: `rank < 0` is `not rank >= 0`."""
@@ -32,7 +46,7 @@ def answered(test: ast.expr, left: Atom) -> tuple[Symbol, bool] | None:
         return None
     kind = type(test.ops[0])
     asked = left.symbol, _CONTRARY.get(kind, kind), number
-    return ("compared", asked), kind in _CONTRARY
+    return (_COMPARED, asked), kind in _CONTRARY
 
 
 def _number(node: ast.expr) -> int | None:

@@ -1,0 +1,114 @@
+"""Arms that a switch opens which nobody in the project touches: a parameter that is False where it
+is not given, and that no call gives, is False."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.leftovers import asked_for, definitions_around
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+
+def is_never_chosen(context: Context, row: int) -> bool:
+    """Whether a line stands in an arm of a test that comes out otherwise in all calls."""
+    if context.elsewhere is None:
+        return False
+    for defined in definitions_around(context, row):
+        if isinstance(defined.node, FUNCTIONS):
+            for test, outcome in _tests(defined.node, row):
+                if _is_refused(context, defined.node, defined.owner, test, outcome):
+                    return True
+    return False
+
+
+def _tests(function: FunctionNode, row: int) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests below which a line stands, each as it comes out there; of `and`, all parts."""
+    block: list[ast.stmt] | None = function.body
+    while block is not None:
+        found = next((item for item in block if _holds(item, row)), None)
+        block = None
+        if isinstance(found, ast.If):
+            outcome = bool(found.body) and _in_block(found.body, row)
+            if outcome or _in_block(found.orelse, row):
+                yield from _parts(found.test, outcome)
+                block = found.body if outcome else found.orelse
+        elif isinstance(found, ast.For | ast.While | ast.With | ast.Try | ast.AsyncWith):
+            inner = (getattr(found, field, []) for field in ("body", "orelse", "finalbody"))
+            block = next((items for items in inner if items and _in_block(items, row)), None)
+        elif isinstance(found, FUNCTIONS):
+            return  # What is defined here may be called later.
+
+
+def _holds(item: ast.stmt, row: int) -> bool:
+    return item.lineno <= row <= (item.end_lineno or item.lineno)
+
+
+def _in_block(block: list[ast.stmt], row: int) -> bool:
+    return bool(block) and block[0].lineno <= row <= (block[-1].end_lineno or 0)
+
+
+def _parts(test: ast.expr, outcome: bool) -> Iterator[tuple[ast.expr, bool]]:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        yield from _parts(test.operand, not outcome)
+    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) is outcome:
+        for part in test.values:
+            yield from _parts(part, outcome)
+    else:
+        yield test, outcome
+
+
+def _is_refused(
+    context: Context,
+    function: FunctionNode,
+    owner: ast.ClassDef | None,
+    test: ast.expr,
+    outcome: bool,
+) -> bool:
+    """Whether a test asks for a parameter, or for what a constructor keeps of one, whose default is
+    the other answer, and which all calls leave out."""
+    kept = ""
+    name: ast.expr = test
+    if isinstance(test, ast.Attribute) and owner is not None:
+        maker = next(
+            (x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), None
+        )
+        held = _kept(context, owner, test)
+        if maker is None or held is None or context.index.function(held) is not maker:
+            return False
+        function, name, kept = maker, held, test.attr
+    if not isinstance(name, ast.Name):
+        return False
+    bindings = context.names.bindings(name.id, name)
+    if len(bindings) != 1 or bindings[0].kind != "parameter":
+        return False
+    parameter, default = bindings[0].node, bindings[0].value
+    if not isinstance(default, ast.Constant) or default.value is not (not outcome):
+        return False
+    if context.index.function(parameter) is not function or not isinstance(parameter, ast.arg):
+        return False
+    asked = asked_for(context, function, parameter)
+    assert context.elsewhere is not None
+    return asked is not None and context.elsewhere.leaves_out(context.source.path, asked, kept)
+
+
+def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.Name | None:
+    """The one name that a class keeps under `self.name`, where nothing else of the file sets an
+    attribute of that name."""
+    if not isinstance(attribute.value, ast.Name) or attribute.value.id != "self":
+        return None
+    stores = [
+        use
+        for use in context.index.attributes.get(attribute.attr, ())
+        if not isinstance(use.ctx, ast.Load)
+    ]
+    if len(stores) != 1 or context.index.enclosing(stores[0], ast.ClassDef) is not owner:
+        return None
+    statement = context.index.parents[stores[0]]
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Name):
+        return None
+    return statement.value

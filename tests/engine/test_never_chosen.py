@@ -1,0 +1,84 @@
+"""An arm below a switch that is off by default runs where somebody turns it on, not elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+_FUNCTION = """
+import torch
+
+
+def fit(net, batch, precise=False):
+    if precise:
+        batch = batch + torch.ones(2, dtype=torch.float64, device="mps")
+    return net(batch)
+"""
+_CLASS = """
+import torch
+
+
+class Layer(torch.nn.Module):
+    def __init__(self, width, looped=False):
+        super().__init__()
+        self.width = width
+        self.looped = looped
+
+    def forward(self, links):
+        if {test}:
+            links = links + torch.eye(links.size(0)).to(links.device)
+        return links * self.width
+"""
+
+
+def _codes(cli: Cli, project: Path, model: str, **calls: str) -> list[str]:
+    (project / "model.py").write_text(model)
+    (project / "README.md").write_text("# A program\n")
+    for name, call in calls.items():
+        (project / f"{name}.py").write_text(f"import model\n\nresult = {call}\nprint(result)\n")
+    ran = cli("check", "--output-format", "json", "model.py")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+def test_an_arm_that_no_call_opens_is_not_told(cli: Cli, project: Path) -> None:
+    assert _codes(cli, project, _FUNCTION, run="model.fit(1, 2)") == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "model.fit(1, 2, True)",
+        "model.fit(1, 2, precise=True)",
+        "model.fit(*range(3))",
+        "model.fit(1, **dict(precise=True))",
+        "[model.fit]",
+    ],
+)
+def test_an_arm_that_a_call_may_open_is_told(cli: Cli, project: Path, call: str) -> None:
+    assert _codes(cli, project, _FUNCTION, run="model.fit(1, 2)", other_run=call) == ["MPS401"]
+
+
+def test_an_arm_of_what_nobody_calls_yet_is_told(cli: Cli, project: Path) -> None:
+    assert _codes(cli, project, _FUNCTION) == ["MPS401"]
+
+
+@pytest.mark.parametrize("test", ["self.looped", "self.looped and len(links)"])
+def test_what_a_constructor_keeps_of_a_switch_is_that_switch(
+    cli: Cli, project: Path, test: str
+) -> None:
+    assert _codes(cli, project, _CLASS.format(test=test), run="model.Layer(1)") == []
+
+
+@pytest.mark.parametrize("test", ["self.looped or len(links)", "not self.looped"])
+def test_an_arm_that_opens_without_the_switch_is_told(cli: Cli, project: Path, test: str) -> None:
+    found = _codes(cli, project, _CLASS.format(test=test), run="model.Layer(1)")
+    assert found == ["MPS310"]
+
+
+def test_a_switch_that_somebody_sets_on_the_object_is_open(cli: Cli, project: Path) -> None:
+    calls = {"run": "model.Layer(1)\nresult.looped = True"}
+    assert _codes(cli, project, _CLASS.format(test="self.looped"), **calls) == ["MPS310"]

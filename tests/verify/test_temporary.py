@@ -144,3 +144,26 @@ def test_a_handler_of_the_callers_own_stays(tmp_path: Path) -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert heard == [1]
+
+
+def test_a_link_is_removed_and_nothing_is_done_to_where_it_leads(tmp_path: Path) -> None:
+    inner = tmp_path / "theirs" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner.parent, inner):
+        folder.chmod(0o755)
+    link = tmp_path / "link"
+    link.symlink_to(inner.parent)
+    assert remove(str(link))
+    assert not link.is_symlink()
+    assert [path.stat().st_mode & 0o777 for path in (inner.parent, inner)] == [0o755, 0o755]
+
+
+def test_a_pipe_is_removed_without_waiting_for_who_writes_to_it(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = (
+        "import sys; from mpslint.verify.temporary import remove; sys.exit(not remove(sys.argv[1]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(pipe)], timeout=60, check=False)
+    assert done.returncode == 0
+    assert not pipe.exists()

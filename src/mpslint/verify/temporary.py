@@ -43,9 +43,17 @@ def _locked(base: str) -> Iterator[None]:
 
 
 def remove(path: str) -> bool:
-    """Remove a folder, even where a script took the right to do so; whether it is gone."""
-    if not os.path.lexists(path):
+    """Remove a folder, even where a script took the right to do so, or what else a script has left
+    in its place; whether it is gone. Nothing is done to where a link leads, and no pipe is opened.
+    """
+    try:
+        is_folder = stat.S_ISDIR(os.lstat(path).st_mode)
+    except FileNotFoundError:
         return True
+    if not is_folder:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return not os.path.lexists(path)
     _give_rights(path)
     with contextlib.suppress(RecursionError):
         shutil.rmtree(path, ignore_errors=True)

@@ -295,22 +295,13 @@ def test_a_comment_that_silences_nothing_is_not_silenced_by_another(project: Pat
     assert not any(title.startswith("Silence") for title in titles)
 
 
-NO_MAC_COMES = """\
+NO_KERNEL = """\
 import torch
 
-use_cuda = torch.cuda.is_available()
-
-
-def move(model, batch, args):
-    if use_cuda:
-        model.cuda()
-    if args.cuda:
-        batch = batch.cuda()
-    if not torch.cuda.is_available():
-        print("slow")
-    else:
-        model = model.cuda()
-    return model, batch
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+loss = torch.nn.CTCLoss()
+x = torch.ones(4, 1, 2).to(device)
+print(loss(x, torch.ones(1, 1).to(device), (4,), (1,)))
 """
 WIDE = """\
 import numpy as np
@@ -337,10 +328,10 @@ def offered_everywhere(project: Path, text: str) -> list[types.CodeAction]:
 
 
 def test_a_fix_that_mpslint_fix_leaves_out_is_offered_as_unsafe(project: Path, cli: Cli) -> None:
-    (project / "train.py").write_text(NO_MAC_COMES)
+    (project / "train.py").write_text(NO_KERNEL)
     cli("fix", "--no-verify", project / "train.py")
-    assert (project / "train.py").read_text() == NO_MAC_COMES
-    offered = offered_everywhere(project, NO_MAC_COMES)
+    assert (project / "train.py").read_text() == NO_KERNEL
+    offered = offered_everywhere(project, NO_KERNEL)
     assert offered
     assert all(one.title.endswith("(unsafe)") and not one.is_preferred for one in offered)
 

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.semantics.bases import inherits
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.placement import has_host_copy
@@ -31,8 +32,6 @@ Turns = Loop | FunctionNode
 _GIVEN = "steps.given"
 _CALLED = "steps.called"
 _OPTIMIZERS = "steps.optimizers"
-_BASES = 3
-"""An optimizer of a project's, its base there, and torch's own."""
 _CALLS_FOLLOWED = 2
 """A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
@@ -201,28 +200,16 @@ def is_step_of_optimizer(context: Context, function: FunctionNode) -> bool:
     known = context.memo.setdefault(_OPTIMIZERS, {})  # type: ignore[assignment]
     if function not in known:
         klass = context.index.parents[function]
-        known[function] = isinstance(klass, ast.ClassDef) and _optimizes(context, klass, _BASES)
+        known[function] = False
+        if isinstance(klass, ast.ClassDef):
+            known[function] = inherits(context, klass, _is_optimizer)
     return known[function]
 
 
-def _optimizes(context: Context, klass: ast.ClassDef, depth: int) -> bool:
-    for base in klass.bases:
-        name = context.resolve(base)
-        if name is not None and name.startswith("torch.optim."):
-            return not name.startswith("torch.optim.lr_scheduler.")
-        if not depth:
-            continue
-        bindings = context.names.bindings(base.id, base) if isinstance(base, ast.Name) else []
-        for binding in bindings:
-            if isinstance(binding.node, ast.ClassDef) and binding.node is not klass:
-                if _optimizes(context, binding.node, depth - 1):
-                    return True
-        found = context.definition_elsewhere(name) if name is not None else None
-        for other in found.bindings if found is not None else ():
-            if isinstance(other.node, ast.ClassDef):
-                if _optimizes(found.context, other.node, depth - 1):  # type: ignore[union-attr]
-                    return True
-    return False
+def _is_optimizer(base: str) -> bool | None:
+    if not base.startswith("torch.optim."):
+        return None
+    return not base.startswith("torch.optim.lr_scheduler.")
 
 
 def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | None:

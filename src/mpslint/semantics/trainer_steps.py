@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.machines import LIGHTNING
+from mpslint.semantics.bases import inherits
 from mpslint.semantics.index import FunctionNode
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 STEP = "training_step"
 _KNOWN = "trainer-steps"
-_BASES = 3
-"""A project's own base class of its modules, that one's base, and Lightning's."""
 
 
 def is_trainer_step(context: Context, function: FunctionNode) -> bool:
@@ -45,27 +44,9 @@ def is_trained(context: Context, klass: ast.ClassDef) -> bool:
     known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
     if klass not in known:
         known[klass] = False  # It may be its own base by mistake.
-        known[klass] = _derives(context, klass, _BASES)
+        known[klass] = inherits(context, klass, _is_of_lightning)
     return known[klass]
 
 
-def _derives(context: Context, klass: ast.ClassDef, depth: int) -> bool:
-    for base in klass.bases:
-        name = context.resolve(base)
-        if name is not None and name.startswith(LIGHTNING):
-            if name.rpartition(".")[2] == "LightningModule":
-                return True
-            continue
-        if not depth:
-            continue
-        bindings = context.names.bindings(base.id, base) if isinstance(base, ast.Name) else []
-        for binding in bindings:
-            if isinstance(binding.node, ast.ClassDef) and binding.node is not klass:
-                if _derives(context, binding.node, depth - 1):
-                    return True
-        found = context.definition_elsewhere(name) if name is not None else None
-        for other in found.bindings if found is not None else ():
-            if isinstance(other.node, ast.ClassDef):
-                if _derives(found.context, other.node, depth - 1):  # type: ignore[union-attr]
-                    return True
-    return False
+def _is_of_lightning(base: str) -> bool | None:
+    return base.rpartition(".")[2] == "LightningModule" if base.startswith(LIGHTNING) else None

@@ -306,6 +306,11 @@ class Neighbours:
         self._note(files)
         return saves
 
+    def has_checkpoints_kept(self, context: Context) -> bool:
+        kept, files = self._saved.by_lightning(context)
+        self._note(files)
+        return kept
+
     def develops(self, path: str, package: str) -> bool:
         found, looked = self.modules.made_around(self._absolute(path), package)
         self._note(looked)

@@ -124,6 +124,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def has_checkpoints_kept(self, context: Context) -> bool:
+        self.asked = True
+        return False
+
     def develops(self, path: str, package: str) -> bool:
         self.asked = True
         return False
@@ -217,6 +221,9 @@ class Distant:
         return False
 
     def saves_models(self, context: Context) -> bool:
+        return False
+
+    def has_checkpoints_kept(self, context: Context) -> bool:
         return False
 
     def develops(self, path: str, package: str) -> bool:

@@ -15,6 +15,7 @@ from mpslint.semantics.checkpoint_writers import (
     saves_models_as_they_are,
     saving_helpers,
 )
+from mpslint.semantics.lightning_checkpoints import KEEPING, has_them_kept
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -31,13 +32,29 @@ class SavedAround:
     def models(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program around the file saves models as they lie on its device, itself or by
         what it imports; and the files and folders that this rests on."""
-        path = os.path.abspath(context.source.path)
-        folder = os.path.dirname(path)
-        beside = (*self._modules.beside(path), *self._modules.beside(folder))
+        path, folder, beside = self._beside(context)
         below = tuple(self._modules.below(path))
         folders = {folder, os.path.dirname(folder), *map(os.path.dirname, below)}
         found = self._any_saves(context, beside, tuple(x for x in below if not self._copies(x)))
         return found, (*sorted(folders), *beside, *below)
+
+    def by_lightning(self, context: Context) -> tuple[bool, tuple[str, ...]]:
+        """Whether a program beside the file has Lightning keep checkpoints; and what that rests
+        on."""
+        _, folder, beside = self._beside(context)
+        kept = any(
+            self._modules.has_words(other, KEEPING)
+            and (training := self._context(other)) is not None
+            and has_them_kept(training)
+            for other in beside
+        )
+        return kept, (folder, os.path.dirname(folder), *beside)
+
+    def _beside(self, context: Context) -> tuple[str, str, tuple[str, ...]]:
+        """The file's path, its folder, and the modules beside it and in the folder above."""
+        path = os.path.abspath(context.source.path)
+        folder = os.path.dirname(path)
+        return path, folder, (*self._modules.beside(path), *self._modules.beside(folder))
 
     def _copies(self, path: str) -> bool:
         """Whether a library's module saves something from the CPU: then that is how its models

@@ -165,3 +165,27 @@ def test_a_wait_is_missed_for_sure_where_the_time_of_queued_work_begins(
     work: str, told: bool
 ) -> None:
     assert ("MPS602" in codes(SPAN.format(work=work), Settings())) == told
+
+
+STREAM = """
+import torch
+
+
+class Prefetcher:
+    def __init__(self, loader):
+        self.loader = loader
+        self.stream = torch.cuda.Stream()
+
+    def fetch(self):
+        return next(self.loader){moved}
+"""
+
+
+def test_a_stream_of_a_class_that_moves_to_cuda_on_every_machine_is_there_by_default() -> None:
+    assert codes(STREAM.format(moved=".cuda()"), Settings()) == ["MPS205", "MPS102"]
+
+
+def test_a_stream_alone_is_there_where_somebody_asks() -> None:
+    alone = STREAM.format(moved="")
+    assert codes(alone, Settings()) == []
+    assert codes(alone, Settings(extend_select=("MPS205",))) == ["MPS205"]

@@ -276,3 +276,46 @@ def test_a_program_that_tries_a_net_out_is_no_test_by_its_name_alone() -> None:
 def test_what_pytest_finds_tests_in_reads_what_it_wrote(line: str) -> None:
     text = f"{TRYING}\n{line}\n"
     assert told_in("portrait_test.py", text) < told_in("portrait.py", text)
+
+
+KEPT = """
+import torch
+
+def evaluate(model, path):
+    state = torch.load(path){key}
+    model.load_state_dict(state)
+"""
+KEEPER = """
+from lightning.pytorch import Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+
+def train(module, data):
+    Trainer(callbacks=[ModelCheckpoint("models")]).fit(module, data)
+"""
+
+
+def beside(folder: Path, program: str, training: str) -> Confidence:
+    (folder / "train.py").write_text(training)
+    path = folder / "evaluate.py"
+    path.write_text(program)
+    source = SourceFile(str(path), path.read_bytes())
+    settings = Settings(select=("MPS413",))
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    return found.confidence
+
+
+def test_the_state_below_its_key_was_kept_by_lightning_where_a_program_beside_has_it_keep_some(
+    tmp_path: Path,
+) -> None:
+    found = beside(tmp_path, KEPT.format(key='["state_dict"]'), KEEPER)
+    assert found is Confidence.CERTAIN
+
+
+def test_what_is_a_state_itself_was_not(tmp_path: Path) -> None:
+    assert beside(tmp_path, KEPT.format(key=""), KEEPER) is Confidence.INFERRED
+
+
+def test_a_keeper_of_another_library_says_nothing_of_devices(tmp_path: Path) -> None:
+    other = KEEPER.replace("lightning.pytorch.callbacks", "keras.callbacks")
+    found = beside(tmp_path, KEPT.format(key='["state_dict"]'), other)
+    assert found is Confidence.INFERRED

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import pytest
 
+from mpslint.linter import lint
 from mpslint.semantics.worlds.events import Kind
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
 
 from .conftest import EVERYWHERE, Program, by_machine, found, told
 
@@ -230,6 +233,13 @@ def test_what_only_cuda_can_come_to_is_silent() -> None:
         torch.cuda.synchronize()
     """
     assert found(text, "MPS102", "MPS201", severity="breaks") == []
+
+
+def test_a_wait_is_told_with_the_move_that_raises_before_it() -> None:
+    text = b"import torch\n\nx = torch.zeros(3).cuda()\ntorch.cuda.synchronize()\n"
+    move, wait = lint(SourceFile("net.py", text), Settings())
+    assert (move.code, wait.code) == ("MPS102", "MPS201")
+    assert [label.row for label in wait.labels] == [move.row]
 
 
 # reading

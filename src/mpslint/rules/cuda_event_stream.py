@@ -7,11 +7,6 @@ where nothing makes sure that CUDA is there.
 ## Why is this bad?
 Each of them raises off CUDA: `RuntimeError: Tried to instantiate dummy base class Event`.
 
-## Why is it opt-in?
-Whoever makes streams and events by hand has mostly written that code for CUDA: copies on the side,
-several GPUs, kernels. Of what readers judged in repositories that nobody had seen, most was such
-code.
-
 ## Example
 ```python
 start = torch.cuda.Event(enable_timing=True)
@@ -29,6 +24,15 @@ Guarded calls, and `torch.cuda.stream(s)`: it does nothing for None, and a strea
 was made by a call that is flagged itself. Code that is written for CUDA alone: functions and
 classes named after it, modules of Triton kernels, and code for several GPUs.
 
+## Confidence
+Where the same class (or, outside of classes, the same function) also moves something by `.cuda()`
+on every machine, the finding is certain: what a loader gives is moved there, which every machine
+needs, and the stream raises next to what is reported anyway. Elsewhere it is inferred: whoever
+makes streams and events by hand has mostly written that code for CUDA (copies on the side, several
+GPUs, kernels, profiling). Of what readers judged in repositories that nobody had seen, most was
+such code. These findings are opt-in: `extend-select = ["MPS205"]` (or `--extend-select MPS205`)
+turns them on.
+
 ## Fix safety
 Unsafe, and only for events: on MPS a `torch.mps.Event` is made instead. On a machine with neither
 the new code still raises, because nothing there can be timed by events.
@@ -44,10 +48,11 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.runtime import cuda_names
-from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_expression
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.events import Kind
 
 _NAMES = [
     "Event",
@@ -69,20 +74,38 @@ _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.UNSAFE,
-    default=False,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in _NAMES]
-    for event in context.worlds.raising(names):
+    found = list(context.worlds.raising(names))
+    moving = _moving(context) if found else frozenset()
+    for event in found:
         call, name = event.call, event.name.rsplit(".", 1)[-1]
+        is_certain = _unit(context, call) in moving
         fixable = name == "Event" and _portable(call)
         yield context.finding(
             rule,
             call.func,
             f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
+            confidence=Confidence.CERTAIN if is_certain else Confidence.INFERRED,
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_event_of_the_device, context, call) if fixable else None,
         )
+
+
+def _moving(context: Context) -> frozenset[ast.AST | None]:
+    """The classes and functions that move something to CUDA, where a Mac comes there."""
+    return frozenset(
+        _unit(context, event.call)
+        for event in context.worlds.events(Kind.MOVED)
+        if event.on_mac and not event.caught and not event.moves_nothing
+    )
+
+
+def _unit(context: Context, call: ast.Call) -> ast.AST | None:
+    """The class in which a call stands, else the function; None: the module itself."""
+    return context.index.enclosing(call, ast.ClassDef) or context.index.function(call)
 
 
 def _portable(call: ast.Call) -> bool:

@@ -21,8 +21,8 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Calls behind a test for CUDA, code about CUDA by its name or imports (CUDA graphs, Triton kernels),
-code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`), and functions that
-move to CUDA unasked: the move raises first, and is the finding.
+and code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`).
+Where a `.cuda()` raises before it, the finding names that move: both have to change.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.synchronize()` is not written, because it
@@ -53,12 +53,12 @@ from mpslint.semantics.context import Context
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising(("torch.cuda.synchronize",)):
-        if context.is_consequence(event):
-            continue
+        move = context.worlds.raising_before(event)
         yield context.finding(
             rule,
             event.call.func,
             "torch.cuda.synchronize() raises AssertionError where there is no CUDA",
+            labels=() if move is None else (context.label(move.node, "this raises before it"),),
             applicability=Applicability.SAFE,
             fix=partial(
                 dispatch_statement,

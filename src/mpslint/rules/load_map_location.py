@@ -32,8 +32,9 @@ What stands in an arm for CUDA (of a test by which
 
 ## Confidence
 Where no code of the same file, nor of a program beside it, in the folder above or in a folder below
-that it imports from, saves a model as it lies on its device (itself, or by a helper that saves what
-it is given, or the state of it), the finding is inferred:
+that it imports from, saves a model as it lies on its device (itself, by a helper that saves what
+it is given, or the state of it, or by Lightning's `ModelCheckpoint` what is read by its key
+`state_dict`), the finding is inferred:
 the file may come from a machine without CUDA, as most published weights do; not in a function that
 takes a `map_location` and does not hand it on. These findings are
 opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
@@ -73,6 +74,7 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
+from mpslint.semantics.lightning_checkpoints import has_them_kept, reads_one
 from mpslint.semantics.test_files import is_test_file
 from mpslint.semantics.unused import never_runs
 from mpslint.semantics.worlds.refused import refusal_before
@@ -154,7 +156,16 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
         and not saved_here(context, call)
         and context.elsewhere.saves_models(context)
     )
+    certain = certain or _is_lightnings(context, call)
     return Confidence.CERTAIN if certain else Confidence.INFERRED
+
+
+def _is_lightnings(context: Context, call: ast.Call) -> bool:
+    """Whether this reads a checkpoint that Lightning has kept for a program beside, or for this."""
+    return reads_one(context, call) and (
+        has_them_kept(context)
+        or (context.elsewhere is not None and context.elsewhere.has_checkpoints_kept(context))
+    )
 
 
 def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 _REFUSALS = "MPS118"
 """The rule that tells of refusals to run without CUDA."""
-_MOVES = "MPS102"
-"""The rule that tells of moves to CUDA."""
 _NO_NAMES: frozenset[str] = frozenset()
 
 
@@ -189,10 +187,6 @@ class Context:
 
     def _tells(self, code: str) -> bool:
         return code in self.settings.enabled(self.source.path)
-
-    def is_consequence(self, event: Event) -> bool:
-        """Whether what raises here does so behind a move that raises first, and that is told."""
-        return self._tells(_MOVES) and self.worlds.raises_before(event)
 
     @property
     def effects_alone(self) -> Iterator[Event]:

@@ -150,6 +150,9 @@ class Elsewhere(Protocol):
         """Whether files beside this one, or in the folder above, that use a device save models as
         they lie there; or this one does, by a function of theirs."""
 
+    def has_checkpoints_kept(self, context: Context) -> bool:
+        """Whether files beside this one, or in the folder above, have Lightning keep some."""
+
     def develops(self, path: str, package: str) -> bool:
         """Whether the file at `path` belongs to the project that makes this package: its tests,
         its examples."""

@@ -267,16 +267,16 @@ class Worlds:
             if event.on_mac and not event.caught:
                 yield event
 
-    def raises_before(self, event: Event) -> bool:
-        """Whether a `.cuda()` ends the program on every way that leads a Mac to an event."""
+    def raising_before(self, event: Event) -> Event | None:
+        """The first `.cuda()` that ends the program on every way that leads a Mac to an event."""
         for earlier in self.events(Kind.MOVED):
             if earlier.function is not event.function or _place(earlier) >= _place(event):
                 continue
             if earlier.caught or earlier.moves_nothing:
                 continue
             if not event.worlds & MAC & ~earlier.worlds:
-                return True
-        return False
+                return earlier
+        return None
 
     def reach(self, node: ast.AST) -> int:
         """The worlds in which control comes to a node. A statement from which all ways lead to what

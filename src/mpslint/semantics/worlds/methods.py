@@ -26,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     MAPPING,
     MODULE,
     NAME,
+    NAMESPACE,
     NO_TESTS,
     ON_HOST,
     PARSER,
@@ -49,8 +50,9 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
-_MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, HOST})
-"""What may have a method `.cuda()` of torch's; of what is unknown most have."""
+_MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
+"""What may have a method `.cuda()` of torch's; of what is unknown most have, and it
+is a namespace once an attribute of it is set (`model.fc = ...`)."""
 
 
 class Methods(ProgramOptions, Arrays, TorchCalls):

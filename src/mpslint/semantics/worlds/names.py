@@ -161,7 +161,10 @@ class Names(Wrapping, Conditions):
         if kind == NAME:
             if atom.v in facts.OPTIONS and not self.calling:
                 return Atom(UNKNOWN, symbol=(str(atom.v), name))
-            return self.named(f"{atom.v}.{name}", node)
+            known = self.named(f"{atom.v}.{name}", node)
+            if known.__class__ is Atom and known.kind == NAME and not self.calling:
+                return known if _is_torchs(known) else known.but(maybe=True, symbol=(atom.v, name))
+            return known
         if kind == DEVICE:
             if name == "type":
                 return atom.but(made=False)
@@ -251,6 +254,12 @@ def moved_along(owner: Atom, name: str, part: Atom) -> Atom:
     if part.kind == INSTANCE and part.v.module and part.placed is None:
         return part.but(placed=placed, tests=part.tests | owner.tests)
     return part
+
+
+def _is_torchs(name: Atom) -> bool:
+    """Whether a name is one of torch's, all of which stand for something. What a module or an
+    object from elsewhere holds may be a setting (`config.debug`), which is true or not."""
+    return bool(name.v.partition(".")[0] == "torch")
 
 
 def _has_own(base: Value, name: str) -> bool:

@@ -313,8 +313,10 @@ def truth(atom: Atom) -> bool | None:
     kind = atom.kind
     if kind == CONST:
         return None if atom.maybe else bool(atom.v)
-    if kind in (SOME, NAME, FUNCTION, CLASS, INSTANCE, BOUND):
+    if kind in (SOME, FUNCTION, CLASS, INSTANCE, BOUND):
         return True
+    if kind == NAME:
+        return None if atom.maybe else True
     if kind == DEVICE:
         return None if atom.maybe or atom.v == "?" else True
     return None

@@ -34,6 +34,7 @@ from mpslint.semantics.elsewhere import (
 )
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.stars import Stars
 from mpslint.users import Users
 from mpslint.whole import Projects
 
@@ -84,6 +85,7 @@ class Neighbours:
         self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
+        self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -127,6 +129,12 @@ class Neighbours:
     ) -> Definition | None:
         return self._definition(self._absolute(path), qualified, words)
 
+    def offers(self, path: str, qualified: str) -> bool:
+        path = self._absolute(path)
+        return self._answer(
+            path, ("offers", qualified), lambda path: self._stars.offers(path, qualified), False
+        )
+
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
         self._note(files)
@@ -141,6 +149,10 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path or not name:
                 return None
+            starred = self._stars.given(found, name)
+            if starred is not None:
+                path, qualified = found, starred
+                continue
             if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
@@ -163,6 +175,9 @@ class Neighbours:
         self._note(looked)
         if found is None or found == path or not name:
             return False
+        starred = self._stars.given(found, name)
+        if starred is not None:
+            return self.may_hold(found, starred)
         return self.modules.may_say(found, name, _HELD)
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
@@ -386,6 +401,10 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path:
                 return None
+            starred = self._stars.given(found, name)
+            if starred is not None:
+                path, qualified = found, starred
+                continue
             if words and not self.modules.may_say(found, name, words):
                 return None
             context = self.context(found)

@@ -49,6 +49,10 @@ class OutOfReach:
         self._note(qualified)
         return None
 
+    def offers(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
+
     def imports_on(self, path: str, module: str) -> int:
         self._note(module)
         return ALL
@@ -164,6 +168,9 @@ class Distant:
         self, path: str, qualified: str, words: tuple[bytes, ...] = ()
     ) -> Definition | None:
         return self._neighbours.definition(path, qualified, words)
+
+    def offers(self, path: str, qualified: str) -> bool:
+        return self._neighbours.offers(path, qualified)
 
     def imports_on(self, path: str, module: str) -> int:
         return ALL

@@ -83,6 +83,10 @@ class Elsewhere(Protocol):
         """What defines `qualified`, with `words` only where its text may have one of them; None:
         not known."""
 
+    def offers(self, path: str, qualified: str) -> bool:
+        """Whether a module of the project has a name of its own for others, or hands one on: what
+        `from module import *` gives."""
+
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported."""
 
@@ -207,19 +211,19 @@ def implied_by_import(definition: Definition, outcome: bool, *, called: bool) ->
     return common(facts) - _LOCAL
 
 
-def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Facts]:
-    """What holds at each mention of a name in a file; `imported` says of a qualified name whether
-    it is that which is meant.
+def entered_from(context: Context, imported: Callable[[str], bool], name: str) -> list[Facts]:
+    """What holds at each mention of what another file defines as `name`; `imported` says of a
+    qualified name whether it is that which is meant.
 
     What is imported and not used is there for others, but where the file uses something else of
     the same import: then it is a leftover, which runs no more than that.
     """
     found: list[Facts] = []
-    for name, binding in context.names.every_binding():
+    for local, binding in context.names.every_binding():
         if binding.kind != "import" or not binding.qualified:
             continue
         qualified = binding.qualified
-        uses = _loads(context, name)
+        uses = _loads(context, local)
         if imported(qualified):
             listed = bool(context.names.module.bindings.get("__all__"))
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
@@ -231,6 +235,9 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
                 found.append(_holding(context, parent))
+    for use in _loads(context, name):
+        if context.names.owner(name, use) is None and imported(context.resolve(use) or ""):
+            found.append(_holding(context, use))
     return found
 
 

@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.machines import MACS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
@@ -119,9 +120,10 @@ class Elsewhere(Protocol):
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; `NOBODY` where none of them does."""
 
-    def given(self, path: str, name: str) -> list[Handed] | None:
+    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
         """How the rest of the project calls the function or class `name` of the file at `path`;
-        None where somebody may do so who is not seen."""
+        None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
+        hold what is given."""
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
@@ -139,6 +141,10 @@ class Elsewhere(Protocol):
     def leaves_out(self, path: str, given: Given, kept: str) -> bool:
         """Whether somebody in the project calls what is asked about, and all who do leave the
         parameter to its default; `kept`: the attribute that holds it, which nobody else sets."""
+
+    def reads_key(self, path: str, key: Key) -> bool:
+        """Whether another file of the project may place something with what a configuration of
+        the file at `path` holds under a key."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in

@@ -201,4 +201,8 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
             continue
         elif one.applicability is not None or stays(one):
             left.append(left_in(path, one, fixed.row(one)))
-    return Ported(fixed.tree, fixed.tree, opened, left)
+
+    def tree() -> ast.Module | None:
+        return fixed.tree
+
+    return Ported(tree, tree, opened, left)

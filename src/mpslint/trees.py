@@ -26,9 +26,10 @@ _Key = tuple[str, bytes]
 
 
 class Trees:
-    def __init__(self) -> None:
-        self._own = _Kept(_OWN_BYTES, 1)
-        self._imported = _Kept(_IMPORTED_BYTES, _WITH_ANALYSIS)
+    def __init__(self, times: int = 1) -> None:
+        """`times` as many are kept as a look at each file by itself needs."""
+        self._own = _Kept(_OWN_BYTES * times, 1)
+        self._imported = _Kept(_IMPORTED_BYTES * times, _WITH_ANALYSIS)
 
     def of(self, source: SourceFile) -> ast.Module:
         """The tree of a file, by its path and content. Raises `BadSource`."""

@@ -69,14 +69,8 @@ _FOREIGN = sys.stdlib_module_names | {
 
 
 class Modules:
-    def __init__(
-        self,
-        settings: Settings,
-        virtual: dict[str, bytes] | None = None,
-        trees: Trees | None = None,
-    ) -> None:
-        """`virtual`: contents of files that do not exist yet, by absolute path; `trees`: those that
-        are known already."""
+    def __init__(self, settings: Settings, virtual: dict[str, bytes] | None = None) -> None:
+        """`virtual`: contents of files that do not exist yet, by absolute path."""
         self._settings = settings
         self._virtual = virtual or {}
         self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
@@ -93,13 +87,12 @@ class Modules:
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
-        self.trees = Trees() if trees is None else trees
+        self.trees = Trees()
 
     def take_over(self, known: Modules, changed: Collection[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
         self.trees = known.trees
-        if self._made_up() == known._made_up():
-            self._found.update(known._found)
+        self._found.update(known._found)
         self._roots.update(known._roots)
         self._around_folders.update(known._around_folders)
         self._signs.update(known._signs)
@@ -112,7 +105,8 @@ class Modules:
         spoken = {key: says for key, says in known._spoken.items() if key[0] not in changed}
         self._spoken.update(spoken)
 
-    def _made_up(self) -> set[str]:
+    @property
+    def made_up(self) -> set[str]:
         """The files that are not on the disk."""
         return {path for path in self._virtual if not self._is_file(path)}
 

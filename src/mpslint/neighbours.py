@@ -94,6 +94,8 @@ class Neighbours:
     def take_over(self, known: Neighbours, changed: frozenset[str]) -> None:
         """Takes over what another one knows of the same files, of which those that are `changed`
         have another text there: all that rests on none of these."""
+        if self.modules.made_up != known.modules.made_up:
+            return  # A name may be found in another place.
         self.modules.take_over(known.modules, changed)
         self._projects.take_over(known._projects)
         self._runs.take_over(known._runs, changed)

@@ -18,7 +18,6 @@ from mpslint.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings
-    from mpslint.trees import Trees
 
 HELPER = "get_device"
 
@@ -26,14 +25,9 @@ HELPER = "get_device"
 class Project(Neighbours):
     """What fixes ask besides: what the project says against MPS, and its helper."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        planned: dict[str, bytes] | None = None,
-        trees: Trees | None = None,
-    ) -> None:
-        """`planned`: what files will hold, by absolute path; `trees`: those that are known already.
-        Raises `BadSettings` for a helper module that cannot serve."""
+    def __init__(self, settings: Settings, planned: dict[str, bytes] | None = None) -> None:
+        """`planned`: what files will hold, by absolute path. Raises `BadSettings` for a helper
+        module that cannot serve."""
         self._settings = settings
         self.helper_source = helper_source(settings)
         """What the helper module holds when it is created."""
@@ -41,7 +35,7 @@ class Project(Neighbours):
         virtual = dict(planned or {})
         if new is not None:
             virtual[new] = self.helper_source.encode()
-        super().__init__(settings, Modules(settings, virtual, trees))
+        super().__init__(settings, Modules(settings, virtual))
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 

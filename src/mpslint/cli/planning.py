@@ -74,10 +74,10 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False, to_fix=True)
+    projects = _Projects()
+    checked = check_files(options, found, with_fixes=False, to_fix=projects.known)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
-    projects = _Projects()
     jobs: list[Job] = []
     untouched: list[FileResult] = []
     tried: list[tuple[int, FileResult]] = []
@@ -161,28 +161,23 @@ def _watch(
 
 
 class _Projects:
-    """The project of each settings object; files below one settings file share it."""
+    """The project of each settings object, and those with other texts."""
 
     def __init__(self) -> None:
-        from mpslint.trees import Trees
+        from mpslint.withheld import Projects
 
-        self._known: dict[int, tuple[Settings, Project]] = {}
-        self._trees = Trees(_TREES)
+        self.known = Projects(_TREES)
 
     def of(self, settings: Settings, planned: dict[str, bytes]) -> Project:
         """The project; with `planned` texts in place of files, one that is not kept."""
         from mpslint.project import Project
 
-        if planned:
-            return Project(settings, planned, self._trees)
-        if id(settings) not in self._known:
-            self._known[id(settings)] = (settings, Project(settings, trees=self._trees))
-        return self._known[id(settings)][1]
+        return Project(settings, planned) if planned else self.known.of(settings)
 
     def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
         """The helper modules that must be created, by path."""
         from mpslint.fixing import plan_helper
 
         files = list(planned)
-        made = [plan_helper(project, files) for _, project in self._known.values()]
+        made = [plan_helper(project, files) for project in self.known.made]
         return {helper.path: helper for helper in made if helper is not None}

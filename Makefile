@@ -9,6 +9,7 @@ FUZZ_EXAMPLES ?= 50000
 COVERED ?= tests/semantics tests/patterns tests/output tests/styles tests/notebook
 CHECKOUTS ?= ../checkouts
 BEFORE ?=
+PROJECTS ?=
 VERSION ?=
 
 BIN = $(VENV)/bin
@@ -66,7 +67,7 @@ release: test docs
 	$(BIN)/python docs/release.py '$(VERSION)'
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/bench.py $(foreach project,$(PROJECTS),--project $(project))
 
 # Many files, killed runs, full disks, damaged caches and projects that mean harm; hours on two cores.
 # HARD_CORPORA and HARD_PYTHONS name more folders and interpreters, parted by colons.

@@ -1,11 +1,14 @@
 """What mpslint costs, beside other tools, in one run: `make bench`, or
 
-    python benchmarks/bench.py [--corpus FOLDER] [--script FILE] [--rounds N] [--sample N] [--write]
+    python benchmarks/bench.py [--corpus FOLDER] [--project FOLDER] [--script FILE] [--rounds N]
+                               [--sample N] [--only NAME] [--write]
 
-FOLDER holds real Python files (default: those of the installed torch package), FILE is one training
-script (default: the example's). TorchFix and flake8 are installed into virtual environments of
-their own below `.bench`; what cannot be installed is left out, and the table says so. `--write`
-puts the tables into `benchmarks/README.md`.
+The corpus holds real Python files (default: those of the installed torch package), a project files
+that import each other, of which some are fixed (default: one of the fixtures; name several with
+`--project` again), FILE is one training script (default: the example's). `--only` prints the tables
+of one function alone: `starting`, `fixing`. TorchFix and flake8 are installed into virtual
+environments of their own below `.bench`; what cannot be installed is left out, and the table says
+so. `--write` puts the tables into `benchmarks/README.md`.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -29,12 +33,22 @@ HERE = Path(__file__).resolve().parent
 BENCH = HERE.parent / ".bench"
 PYTHON = sys.executable
 SCRIPT = HERE.parent / "examples" / "train.py"
+PROJECT = HERE.parent / "fixtures" / "worlds" / "project"
 START = "<!-- measured -->"
 WITH_PLUGIN = """\
 [flake8:local-plugins]
 extension =
     MPS = mpslint.flake8_plugin:Plugin
 paths = {source}
+"""
+
+
+EMPTY = """\
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("paths", nargs="*")
+parser.parse_args()
 """
 
 
@@ -107,6 +121,31 @@ def over_a_corpus(corpus: Path, work: Path, rounds: int) -> str:
     return table(title, interleaved(commands, rounds), "ruff, default rules")
 
 
+def fixing(projects: Sequence[Path], script: Path, rounds: int) -> str:
+    """What fixes cost beside the check that they begin with, without running what they make."""
+    ruff = [PYTHON, "-m", "ruff", "check", "--isolated", "--no-cache"]
+    own = ["--isolated", "--no-cache", "--jobs", "1"]
+    lines = [
+        "### Fixing, without verification",
+        "",
+        "| of | files | ruff | check | fix | check ÷ ruff | fix ÷ check |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for place in (script, *projects):
+        commands = [
+            Command("ruff", [*ruff, str(place)]),
+            Command("check", mpslint("check", *own, str(place))),
+            Command("fix", mpslint("fix", "--no-verify", "--diff", *own, str(place))),
+        ]
+        runs = interleaved(commands, rounds)
+        files = sum(1 for _ in place.rglob("*.py")) if place.is_dir() else 1
+        cpu = [f"{median(runs[one.name]).cpu:.2f}" for one in commands]
+        ratios = (ratio(runs["check"], runs["ruff"]), ratio(runs["fix"], runs["check"]))
+        cells = [place.name, str(files), *cpu, *(f"{one:.1f}" for one in ratios)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
 def by_part(corpus: Path) -> str:
     """Where the time of a cold check goes, in a process of its own."""
     command = [PYTHON, str(HERE / "phases.py"), str(corpus)]
@@ -151,9 +190,11 @@ def starting(work: Path, script: Path, rounds: int) -> str:
     clean.write_text("import os\n\n\ndef f(x):\n    return os.path.join(x, 'y')\n" * 20)
     torchfix = venv("torchfix", "torchfix")
     check = ["check", "--isolated", "--no-cache"]
-    base = "python -c 'import argparse, json, re'"
+    base = "a program that only parses its arguments"
+    empty = work / "empty.py"
+    empty.write_text(EMPTY)
     commands = [
-        Command(base, [PYTHON, "-c", "import argparse, json, re"]),
+        Command(base, [PYTHON, str(empty), str(script)]),
         Command("mpslint --version", mpslint("--version")),
         Command("mpslint check, file without torch", mpslint(*check, str(clean))),
         Command("mpslint check, script with findings", mpslint(*check, str(script))),
@@ -228,12 +269,15 @@ def machine() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--project", type=Path, action="append")
     parser.add_argument("--script", type=Path, default=SCRIPT)
+    parser.add_argument("--only", choices=["starting", "fixing"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--sample", type=int, default=40, help="take every Nth file for TorchFix")
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
-    corpus = (arguments.corpus or default_corpus()).resolve()
+    projects = [one.resolve() for one in arguments.project or [PROJECT]]
+    corpus = (arguments.corpus or default_corpus()).resolve() if not arguments.only else HERE
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         parts = [
@@ -241,14 +285,19 @@ def main() -> None:
             f"Medians of {arguments.rounds} interleaved rounds; ratios are medians of the CPU "
             "ratios round by round.\n",
         ]
-        for measure in (
-            lambda: starting(work, arguments.script.resolve(), arguments.rounds),
+        script = arguments.script.resolve()
+        short = {
+            "starting": lambda: starting(work, script, arguments.rounds),
+            "fixing": lambda: fixing(projects, script, arguments.rounds),
+        }
+        long = (
             lambda: over_a_corpus(corpus, work, arguments.rounds),
             lambda: by_part(corpus),
             lambda: beside_others(corpus, work, arguments.rounds, arguments.sample),
             lambda: growing(corpus, work),
             lambda: one_huge_file(work),
-        ):
+        )
+        for measure in [short[arguments.only]] if arguments.only else (*short.values(), *long):
             parts.append(measure())
             print(parts[-1], flush=True)
     text = "\n".join(parts)

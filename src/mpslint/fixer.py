@@ -20,7 +20,7 @@ from mpslint.left_behind import is_aid, narrows
 from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers
-from mpslint.opening import located, position
+from mpslint.opening import is_notebook, located, position
 from mpslint.tally import Place, Tally, tally
 
 if TYPE_CHECKING:
@@ -157,9 +157,14 @@ class Fixing:
         against = self.judged(Made(after, applied, findings, (edits,), 1), self.elsewhere)
         return against[0].reason if against else None
 
-    def to_fixed_point(
-        self, level: Applicability = Applicability.SAFE, *, fixable: bool = True
-    ) -> Made:
+    def unfixed(self, findings: Sequence[Finding]) -> Made:
+        """The text as it is, and what was found in it; of a notebook it is found out anew, in rows
+        of its text."""
+        if is_notebook(self._source.path):
+            findings = self._linted(self._source, ())
+        return Made(self._source, (), list(findings), (), 0)
+
+    def to_fixed_point(self, level: Applicability = Applicability.SAFE) -> Made:
         """All fixes of this level and above, or none; those that are `barred` are not safe.
         Raises `BadSource`."""
         current = self._source
@@ -169,8 +174,6 @@ class Fixing:
         findings, beside = self._linted(current, passes), False
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
-        if not fixable:
-            return Made(current, (), findings, (), 0)
         for number in range(1, MAX_PASSES + 1):
             offered = Offered(current, passes, self.barred)
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
@@ -206,11 +209,8 @@ class Fixing:
         where it is the same as before, when one of these was `touched`."""
         if not (made.applied or touched):
             return []
-        if self._before is None:
-            findings = self._linted(self._source, ())
-            self._before = Before(Text(self._source, findings, self.elsewhere))
         after = Text(made.source, made.findings, around)
-        found = objections(self._before, after, made.passes, self._settings)
+        found = objections(self._as_it_was(made), after, made.passes, self._settings)
         if any(map(is_opening, made.applied)):
             found += [
                 one
@@ -218,6 +218,18 @@ class Fixing:
                 if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
         return found
+
+    def said_before(self, made: Made) -> None:
+        """Finds out what the analysis says of the text as it was."""
+        self._as_it_was(made).said(self._settings)
+
+    def _as_it_was(self, made: Made) -> Before:
+        if self._before is None:
+            # Where nothing was fixed, what is found is known.
+            findings = self._linted(self._source, ()) if made.applied else made.findings
+            bare = [finding.without_fix() for finding in findings]
+            self._before = Before(Text(self._source, bare, self.elsewhere))
+        return self._before
 
     def opens(self, made: Made) -> bool:
         """Whether tensors come to MPS that were on a Mac's CPU."""

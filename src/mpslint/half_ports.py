@@ -87,10 +87,10 @@ class Opened(NamedTuple):
 class Ported(NamedTuple):
     """A file as it becomes."""
 
-    before: ast.Module | None
-    """Its tree as it was, in whose rows the fixes are told; None: it stays as it is."""
-    after: ast.Module | None
-    """Its tree as it becomes; None: as it is."""
+    before: Callable[[], ast.Module | None] | None
+    """Gives its tree as it was, in whose rows the fixes are told; None: it stays as it is."""
+    after: Callable[[], ast.Module | None] | None
+    """Gives its tree as it becomes; None: as it is. Most files are on no way, and not parsed."""
     opened: Sequence[Opened]
     left: Sequence[Left]
 
@@ -134,7 +134,12 @@ def left_in(path: str, finding: Finding, row: int | None = None) -> Left:
     return left if row is None else left._replace(row=row)
 
 
-def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported:
+def ported(
+    source: SourceFile,
+    made: Made,
+    applied: Iterable[Applied],
+    tree_of: Callable[[SourceFile], ast.Module | None],
+) -> Ported:
     """A file of which fixes made another text; those that were `applied` bring tensors to MPS."""
     trace = Trace(source, made.passes)
     left = []
@@ -151,7 +156,7 @@ def ported(source: SourceFile, made: Made, applied: Iterable[Applied]) -> Ported
         )
         for one in applied
     ]
-    return Ported(source.parse(), made.source.parse(), opened, left)
+    return Ported(lambda: tree_of(source), lambda: tree_of(made.source), opened, left)
 
 
 def _left(finding: Finding, path: str, line: str) -> Left:
@@ -187,6 +192,8 @@ class HalfPorts:
         self._starting = list(starting)
         self._imports_on = imports_on
         self._parts: dict[str, _Parts] = {}
+        self._before: dict[str, list[Part] | None] = {}
+        """The parts of files as they were; None: as they are."""
         self._leading: dict[str, dict[str, None]] = {}
         self._wrapped = WrappedRuns(self._starting, text_of, self._tree, self._led)
         self._reached = Ways(self._parts_of, self._led)
@@ -359,7 +366,8 @@ class HalfPorts:
 
     def _tree(self, path: str) -> ast.Module | None:
         file = self._files.get(path)
-        return file.after if file is not None and file.after is not None else self._tree_of(path)
+        after = file.after() if file is not None and file.after is not None else None
+        return after if after is not None else self._tree_of(path)
 
     def _of(self, path: str) -> _Parts:
         """What a file is made of: it is put together once, for its tree is not kept."""
@@ -378,8 +386,12 @@ class HalfPorts:
 
     def _name_before(self, path: str, row: int) -> Name:
         """The part that has a row of the file as it was."""
-        before = self._files[path].before
-        return self._name(path, row) if before is None else _name_at(path, row, parts(before))
+        if path not in self._before:
+            before = self._files[path].before
+            tree = before() if before is not None else None
+            self._before[path] = parts(tree) if tree is not None else None
+        known = self._before[path]
+        return self._name(path, row) if known is None else _name_at(path, row, known)
 
 
 def _moves_in(own: ast.stmt, path: str, why: str) -> Iterator[Left]:

@@ -51,6 +51,8 @@ class _Needs(NamedTuple):
     """Whether one of them names compiled kernels."""
     files: frozenset[str]
     """The files that were looked at, or for."""
+    is_cut: bool = False
+    """Whether it leads to more modules, and is not followed."""
 
 
 class ImportedRuns:
@@ -66,6 +68,23 @@ class ImportedRuns:
         self._edges: dict[str, _Needs] = {}
         self._used: dict[tuple[str, str], int] = {}
         """By path and name: the worlds in which a module that leads to kernels can use the name."""
+
+    def take_over(self, known: ImportedRuns, changed: frozenset[str]) -> None:
+        """Takes over what another one knows that has other texts for the `changed` files alone;
+        what it keeps of runs stays with it."""
+        self._edges = {
+            path: needs for path, needs in known._edges.items() if _is_apart(path, needs, changed)
+        }
+        self._needs = {
+            path: needs
+            for path, needs in known._needs.items()
+            # One that was not followed rests on modules that it does not name.
+            if _is_apart(path, needs, changed) and not needs.is_cut
+        }
+        for mine, others in ((self._imported, known._imported), (self._plain, known._plain)):
+            mine.update({path: told for path, told in others.items() if path in self._needs})
+        used = {key: worlds for key, worlds in known._used.items() if key[0] in self._needs}
+        self._used.update(used)
 
     def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
@@ -241,7 +260,7 @@ class ImportedRuns:
                 continue
             edges = self._edges_of(path)
             if len(modules) == _WIDE:
-                return _Needs({start: ()}, False, self._edges_of(start).files)
+                return _Needs({start: ()}, False, self._edges_of(start).files, True)
             ((_, imported),) = edges.modules.items()
             modules[path] = imported
             kernels = kernels or edges.kernels
@@ -299,6 +318,11 @@ class _Behind:
 
     def given(self, name: str, kept: frozenset[str]) -> list[Handed] | None:
         return None
+
+
+def _is_apart(path: str, needs: _Needs, changed: frozenset[str]) -> bool:
+    """Whether what is known of a module rests on none of these files."""
+    return path not in changed and changed.isdisjoint(needs.files)
 
 
 def _importable(interpreter: Interpreter | None) -> int:

@@ -36,6 +36,10 @@ class Mentions:
         self._published = Published(modules)
         self._taken = TakenByText(modules)
 
+    def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
+        """Takes over what another one knows that has other texts for the `changed` files alone."""
+        self._taken.take_over(known._taken, changed)
+
     def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
         absolute `path`, or the `method` of that name; and the files that this rests on."""

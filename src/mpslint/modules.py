@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.added_folders import WORD, added_folders
@@ -88,6 +88,27 @@ class Modules:
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self.trees = Trees()
+
+    def take_over(self, known: Modules, changed: Collection[str]) -> None:
+        """Takes over what another one knows that has other texts for the `changed` files alone."""
+        self.trees = known.trees
+        self._found.update(known._found)
+        self._roots.update(known._roots)
+        self._around_folders.update(known._around_folders)
+        self._signs.update(known._signs)
+        self._beside.update(known._beside)
+        self._added.update(_without(known._added, changed))
+        self._scripts.update(_without(known._scripts, changed))
+        self._texts.update(_without(known._texts, changed))
+        self._kernels.update(_without(known._kernels, changed))
+        self._words.update(_without(known._words, changed))
+        spoken = {key: says for key, says in known._spoken.items() if key[0] not in changed}
+        self._spoken.update(spoken)
+
+    @property
+    def made_up(self) -> set[str]:
+        """The files that are not on the disk."""
+        return {path for path in self._virtual if not self._is_file(path)}
 
     def find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a dotted module as the file at the absolute `path` names it, and all files
@@ -359,6 +380,10 @@ class Modules:
 
 def _is_below(path: str, folder: str) -> bool:
     return path.startswith(os.path.join(folder, ""))
+
+
+def _without(known: dict[str, _Known], changed: Collection[str]) -> dict[str, _Known]:
+    return {path: told for path, told in known.items() if path not in changed}
 
 
 def _keep(known: dict[_Key, _Known], path: _Key, value: _Known, most: int) -> None:

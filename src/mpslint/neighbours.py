@@ -77,10 +77,10 @@ class Neighbours:
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
         self.modules = modules or Modules(settings)
-        projects = Projects(settings)
+        self._projects = projects = Projects(settings)
         self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects))
         self._distant = Distant(self)
-        self._reached = Reached(self.modules, self._runs, self._distant)
+        self._reached = Reached(self.modules, self._runs, self._distant, self.overheard)
         near = Near(self)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
@@ -95,6 +95,21 @@ class Neighbours:
         self._signed: dict[str, Consulted] = {}
         self._last = ("", "")
         """The path that somebody asked for last, and the same from the root."""
+
+    def take_over(self, known: Neighbours, changed: frozenset[str]) -> None:
+        """Takes over what another one knows of the same files, of which those that are `changed`
+        have another text there: all that rests on none of these."""
+        if self.modules.made_up != known.modules.made_up:
+            return  # A name may be found in another place.
+        self.modules.take_over(known.modules, changed)
+        self._projects.take_over(known._projects)
+        self._runs.take_over(known._runs, changed)
+        self._reached.take_over(known._reached, changed)
+        self._mentions.take_over(known._mentions, changed)
+        for key, (answer, files) in known._answers.items():
+            # What is asked of a function names its file.
+            if changed.isdisjoint(files) and key[3] not in changed:
+                self._answers[key] = answer, files
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""

@@ -21,7 +21,7 @@ from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in, ra
 from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
-from mpslint.project import Project
+from mpslint.withheld import Projects
 
 if TYPE_CHECKING:
     import ast
@@ -29,18 +29,27 @@ if TYPE_CHECKING:
 
     from mpslint.discovery import Target
     from mpslint.model import Finding
+    from mpslint.project import Project
     from mpslint.results import FileResult
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
 
-def as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
-    """Lets fixes be unsafe that are left out for the sake of another file."""
+def as_promised(
+    results: Sequence[FileResult], targets: Iterable[Target], projects: Projects | None = None
+) -> None:
+    """Lets fixes be unsafe that are left out for the sake of another file; `projects`: those that
+    are known already, and that others may ask later."""
     with collector.off():
-        _as_promised(results, targets)
+        own = Projects()
+        _as_promised(results, targets, own if projects is None else projects)
+        for project in own.made:
+            project.release()
 
 
-def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> None:
+def _as_promised(
+    results: Sequence[FileResult], targets: Iterable[Target], projects: Projects
+) -> None:
     of = {target.path: target.settings for target in targets}
     shared: dict[Settings, list[FileResult]] = {}
     for result in results:
@@ -48,11 +57,10 @@ def _as_promised(results: Sequence[FileResult], targets: Iterable[Target]) -> No
     for settings, files in shared.items():
         if not any(_is_opened(one) or _is_aid(one) for one in _all(files)):
             continue
-        project = Project(settings)
+        project = projects.of(settings)
         _doubt_beside_doubted(files, project)
         if any(_is_opened(one) or _is_aid(one) for one in _all(files)):
             _doubt_half_ports(files, settings, project)
-        project.release()
 
 
 def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
@@ -201,4 +209,8 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
             continue
         elif one.applicability is not None or stays(one):
             left.append(left_in(path, one, fixed.row(one)))
-    return Ported(fixed.tree, fixed.tree, opened, left)
+
+    def tree() -> ast.Module | None:
+        return fixed.tree
+
+    return Ported(tree, tree, opened, left)

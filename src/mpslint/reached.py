@@ -10,21 +10,37 @@ from mpslint.left_behind import MADE_OF_NUMBERS, SPEAKING, Part, Place, parts, p
 from mpslint.semantics.lacking_kernels import speaking_of_kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mpslint.imported_runs import ImportedRuns
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
 
+    Overheard = Callable[[Callable[[], list[Place]]], tuple[list[Place], set[str]]]
+
 
 class Reached:
     """Each module is read once; what is kept of it is small."""
 
-    def __init__(self, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere) -> None:
+    def __init__(
+        self, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere, overheard: Overheard
+    ) -> None:
+        """`overheard` gives an answer with the files that it rests on."""
         self._modules = modules
         self._runs = runs
         self._elsewhere = elsewhere
-        self._left: dict[str, list[Place]] = {}
+        self._overheard = overheard
+        self._left: dict[str, tuple[list[Place], set[str]]] = {}
+        """By module, with the files that this rests on beside it."""
         self._parts: dict[str, list[Part]] = {}
+
+    def take_over(self, known: Reached, changed: frozenset[str]) -> None:
+        """Takes over what another one knows that has other texts for the `changed` files alone."""
+        for path, (left, files) in known._left.items():
+            if path not in changed and changed.isdisjoint(files):
+                self._left[path] = left, files
+        self._parts.update({path: one for path, one in known._parts.items() if path not in changed})
 
     def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, tuple[str, ...]]:
         """A place that the file may come to, with the reason, and the files that this rests on; see
@@ -54,13 +70,18 @@ class Reached:
 
     def _left_in(self, path: str) -> list[Place]:
         if path not in self._left:
-            self._left[path] = []
+            self._left[path] = [], set()
             if self._speaks(path):
-                context = self._modules.read_anew(path, self._elsewhere)
-                if context is not None:
-                    self._left[path] = list(places(context))
-                    context.worlds.release()
-        return self._left[path]
+                self._left[path] = self._overheard(lambda: self._places_in(path))
+        return self._left[path][0]
+
+    def _places_in(self, path: str) -> list[Place]:
+        context = self._modules.read_anew(path, self._elsewhere)
+        if context is None:
+            return []
+        found = list(places(context))
+        context.worlds.release()
+        return found
 
     def _parts_of(self, path: str) -> list[Part]:
         if path not in self._parts:

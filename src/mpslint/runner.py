@@ -97,26 +97,39 @@ def check_all(
     with_fixes: bool,
     executor: str | None = None,
     progress: Progress | None = None,
+    around: Around | None = None,
 ) -> list[FileResult]:
     """The result of each target, in order.
 
     `jobs`: processes, 0 for as many as pay; `executor`: where to work instead, such as
     `dask://HOST:PORT`. `with_fixes`: fixes will be asked for, so they are part of what the cache
-    and other processes hand over. Raises `BadSettings`, and `NoCluster` for an executor that
+    and other processes hand over. `around` gets what this process comes to know of the files around
+    those that it checks. Raises `BadSettings`, and `NoCluster` for an executor that
     cannot be used.
     """
     with collector.off():
-        return _check_all(targets, Plan(jobs, executor, with_fixes, progress), cache)
+        own: Around = {}
+        known = own if around is None else around
+        results = _check_all(targets, Plan(jobs, executor, with_fixes, progress, known), cache)
+        for one in own.values():
+            one.release()
+        return results
 
 
 class Plan:
     """How the files that the cache does not know are checked."""
 
-    __slots__ = ("executor", "jobs", "progress", "with_fixes")
+    __slots__ = ("around", "executor", "jobs", "progress", "with_fixes")
 
     def __init__(
-        self, jobs: int, executor: str | None, with_fixes: bool, progress: Progress | None
+        self,
+        jobs: int,
+        executor: str | None,
+        with_fixes: bool,
+        progress: Progress | None,
+        around: Around,
     ) -> None:
+        self.around = around
         self.jobs = jobs
         self.executor = executor
         self.with_fixes = with_fixes
@@ -203,15 +216,12 @@ def _run(pending: Sequence[_Pending], plan: Plan, cache: bool) -> Iterator[Done]
         from mpslint.pool import Processes, check_elsewhere
 
         return check_elsewhere(work, Processes(workers), with_fixes=plan.with_fixes)
-    return _checked_here(work, digest=cache, with_fixes=plan.with_fixes)
+    return _checked_here(work, plan, digest=cache)
 
 
-def _checked_here(work: Iterable[Job], *, digest: bool, with_fixes: bool) -> Iterator[Done]:
-    around: Around = {}
+def _checked_here(work: Iterable[Job], plan: Plan, *, digest: bool) -> Iterator[Done]:
     for job in work:
-        yield check_job(job, digest=digest, with_fixes=with_fixes, around=around)
-    for known in around.values():
-        known.release()
+        yield check_job(job, digest=digest, with_fixes=plan.with_fixes, around=plan.around)
 
 
 def _cores() -> int:

@@ -51,6 +51,13 @@ class TakenByText:
         self._lookups: dict[str, _Lookups | bool] = {}
         self._imported: dict[str, tuple[str | None, ...] | bool] = {}
 
+    def take_over(self, known: TakenByText, changed: frozenset[str]) -> None:
+        """Takes over what another one knows that has other texts for the `changed` files alone."""
+        lookups = {path: one for path, one in known._lookups.items() if path not in changed}
+        self._lookups.update(lookups)
+        imported = {path: one for path, one in known._imported.items() if path not in changed}
+        self._imported.update(imported)
+
     def takes(self, other: str, path: str, name: str) -> bool:
         """Whether the module at `other` takes names from texts, and `name` of the file at `path`
         may be one of them: it has that by its name, by a star, or has the module itself, or its

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.asked import off_on_macs, takes_mps
+from mpslint.becoming import Becoming
 from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
@@ -21,6 +22,7 @@ from mpslint.semantics.context import Context
 from mpslint.shared_helper import selects_anew
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterable, Sequence
 
     from mpslint.fixer import Hidden
@@ -77,27 +79,33 @@ class Together:
         self._starting: list[Job] = []
         self._untouched: dict[str, Sequence[Finding]] = {}
         self._unopposed: dict[str, _Unopposed] = {}
+        self._becoming = Becoming(project_of)
+        self._rests: dict[str, set[str]] = {}
+        """The other files on which it rests what the analysis says of a file as it is."""
         self._halves: set[str] = set()
         """Reasons that hold for the fixes on one way, and not for all of their files."""
 
     def add(self, job: Job) -> None:
         """A file to fix."""
 
+        self._add(job, Fixing.to_fixed_point)
+
+    def watch(self, job: Job, findings: Sequence[Finding]) -> None:
+        """A file that is judged with the others, and not fixed, and what is found in it."""
+        self._watched.add(job.path)
+        self._add(job, lambda fixing: fixing.unfixed(findings))
+
+    def _add(self, job: Job, made: Callable[[Fixing], Made]) -> None:
         def first() -> None:
             source = open_source(job.path, job.data)
             project = self._project_of(job.settings, {})
             fixing = Fixing(source, job.settings, project, job.hidden)
-            self._made[job.path] = fixing.to_fixed_point(fixable=job.path not in self._watched)
+            self._made[job.path] = made(fixing)
             self._jobs[job.path] = job
             self._sources[job.path] = source
             self._fixing[job.path] = fixing
 
         self._guarded(job.path, first)
-
-    def watch(self, job: Job) -> None:
-        """A file that is judged with the others, and not fixed."""
-        self._watched.add(job.path)
-        self.add(job)
 
     def leaves(self, path: str, findings: Sequence[Finding]) -> None:
         """A file that is not fixed, and what is found in it."""
@@ -216,12 +224,25 @@ class Together:
         known = self._unopposed.get(path)
         if known is not None and known.holds(fixing, made, texts):
             return []
+        if not made.applied and self._is_apart(path, texts):
+            return []
         project.consulted()
         against = fixing.judged(made, project, touched=True)
         if not against:
             asked = {one.path: texts.get(one.path) for one in project.consulted()}
             self._unopposed[path] = _Unopposed(fixing, fixing.elsewhere, made, asked)
         return against
+
+    def _is_apart(self, path: str, texts: Mapping[str, bytes]) -> bool:
+        """Whether what the analysis says of a file that stays as it is rests on none of these
+        texts: it says the same of it among them."""
+        fixing, known = self._fixing[path], self._project_of(self._jobs[path].settings, {})
+        if fixing.elsewhere is not known:
+            return False
+        if path not in self._rests:
+            made = self._made[path]
+            self._rests[path] = known.overheard(lambda: fixing.said_before(made))[1]
+        return self._rests[path].isdisjoint(texts)
 
     def _leave_what_never_asks(self) -> None:
         """Leaves files on the CPU that would go to MPS in programs of which another file does so
@@ -249,15 +270,25 @@ class Together:
         """Leaves fixes on whose way something is left that no fix mends; whether there are some."""
         if not any(self._fixing[path].opened(made) for path, made in self._made.items()):
             return False
+        project = next(iter(self._around().values()))
+
+        def tree_of(source: SourceFile) -> ast.Module | None:
+            try:
+                return project.tree(source)
+            except BadSource:
+                return None
+
         files = {
             os.path.abspath(path): ported(
-                self._sources[path], self._made[path], self._fixing[path].opened(self._made[path])
+                self._sources[path],
+                self._made[path],
+                self._fixing[path].opened(self._made[path]),
+                tree_of,
             )
             for path in self._jobs
         }
         for path, findings in self._untouched.items():
             files.setdefault(os.path.abspath(path), untouched(path, findings))
-        project = next(iter(self._around().values()))
 
         def text_of(path: str) -> bytes:
             return project.modules.text(path) or b""
@@ -266,14 +297,16 @@ class Together:
             return project.led_to(path, text_of(path).decode("utf-8", "replace"))
 
         starting = [*map(os.path.abspath, self._untouched), *files]
-        found = HalfPorts(
+        ports = HalfPorts(
             files,
             project.modules.tree,
             text_of,
             FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
             dict.fromkeys(starting),
             project.imports_on,
-        ).found()
+        )
+        found = ports.found()
+        ports.release()
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:
             doubts = found[os.path.abspath(path)]
@@ -287,16 +320,20 @@ class Together:
         if not self._fixing[path].opens(made):
             return False
         source = made.source
-        context = Context(source, source.parse(), self._jobs[path].settings, project)
-        return takes_mps(context)
+        context = Context(source, project.tree(source), self._jobs[path].settings, project)
+        found = takes_mps(context)
+        context.worlds.release()
+        return found
 
     def _asks(self, path: str) -> str:
         """Why a Mac runs this file on the CPU alone; empty: it does not."""
         source, settings = self._sources[path], self._jobs[path].settings
         if b"cuda" not in self._jobs[path].data:
             return ""
-        context = Context(source, source.parse(), settings, self._project_of(settings, {}))
+        project = self._project_of(settings, {})
+        context = Context(source, project.tree(source), settings, project)
         node = off_on_macs(context)
+        context.worlds.release()
         if node is None:
             return ""
         name = spoken_path(path)
@@ -330,10 +367,11 @@ class Together:
         known = {os.path.abspath(path): path for path, made in self._made.items() if made.applied}
         return [known[path] for path in dict.fromkeys(paths) if path in known]
 
-    def _around(self) -> dict[Settings, Project]:
+    def _around(self) -> Mapping[Settings, Project]:
         """The projects with all files as they become."""
-        texts, used = self._texts(), {job.settings for job in self._jobs.values()}
-        return {settings: self._project_of(settings, texts) for settings in used}
+        used = {job.settings for job in self._jobs.values()}
+        lasting = [fixing.elsewhere for fixing in self._fixing.values()]
+        return self._becoming.around(self._texts(), used, lasting)
 
     def _texts(self) -> dict[str, bytes]:
         """The modules that become others, by absolute path."""

@@ -30,6 +30,10 @@ class Trees:
         self._own = _Kept(_OWN_BYTES, 1)
         self._imported = _Kept(_IMPORTED_BYTES, _WITH_ANALYSIS)
 
+    def keep(self, times: int) -> None:
+        """Keeps so many times as many as a look at each file by itself needs."""
+        self._own.most, self._imported.most = _OWN_BYTES * times, _IMPORTED_BYTES * times
+
     def of(self, source: SourceFile) -> ast.Module:
         """The tree of a file, by its path and content. Raises `BadSource`."""
         return self._of(source, imported=False)
@@ -61,7 +65,7 @@ class _Kept:
     def __init__(self, most: int, beside: int) -> None:
         self._trees: dict[_Key, ast.Module] = {}
         self._bytes = 0
-        self._most = most
+        self.most = most
         self._beside = beside
 
     def take(self, key: _Key) -> ast.Module | None:
@@ -77,7 +81,7 @@ class _Kept:
 
     def make_room(self, size: int) -> None:
         """For a tree of a text of this size, or for what is known of its file."""
-        while self._trees and self._bytes + self._beside * size > self._most:
+        while self._trees and self._bytes + self._beside * size > self.most:
             gone = next(iter(self._trees))
             del self._trees[gone]
             self._bytes -= len(gone[1])

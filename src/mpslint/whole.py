@@ -51,6 +51,12 @@ class Projects:
         self._heads: dict[str, str | None] = {}
         self._scripts: dict[str, tuple[str, ...]] = {}
 
+    def take_over(self, known: Projects) -> None:
+        """Takes over what another one has found on the disk."""
+        self._wholes.update(known._wholes)
+        self._heads.update(known._heads)
+        self._scripts.update(known._scripts)
+
     def of(self, path: str) -> Whole | None:
         """The project that a file belongs to; None where nobody looks through it."""
         head = self._head(os.path.dirname(path))

@@ -13,6 +13,7 @@ from mpslint.model import Applicability
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from mpslint.checking import Around
     from mpslint.discovery import Target
     from mpslint.model import Finding
     from mpslint.project import Project
@@ -20,13 +21,54 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 
-def as_fixed(results: Iterable[FileResult], targets: Iterable[Target]) -> Iterator[FileResult]:
+class Projects:
+    """The project of each settings: made when it is first asked for, of what a check came to know.
+    Files below one settings file share it."""
+
+    def __init__(self, trees: int = 1) -> None:
+        """`trees`: so many times as many are kept as a check needs."""
+        self.around: Around = {}
+        """What a check knows of the files around those that it checks."""
+        self._trees = trees
+        self._known: dict[Settings, Project] = {}
+
+    def of(self, settings: Settings) -> Project:
+        if settings not in self._known:
+            self._known[settings] = self._made(settings)
+        return self._known[settings]
+
+    @property
+    def made(self) -> list[Project]:
+        return list(self._known.values())
+
+    def release_around(self) -> None:
+        """Lets go of what no project was made of."""
+        for known in self.around.values():
+            known.release()
+        self.around.clear()
+
+    def _made(self, settings: Settings) -> Project:
+        from mpslint.neighbours import Neighbours
+        from mpslint.project import Project
+
+        project = Project(settings)
+        known = self.around.pop(settings, None)
+        if isinstance(known, Neighbours):
+            project.take_over(known, frozenset())
+            known.release()
+        project.modules.trees.keep(self._trees)
+        return project
+
+
+def as_fixed(
+    results: Iterable[FileResult], targets: Iterable[Target], projects: Projects
+) -> Iterator[FileResult]:
     """The results, with the levels of fixes as the project of each file has them."""
-    known: dict[Settings, Project] = {}
     of = {target.path: target.settings for target in targets}
     for result in results:
         if any(may_open(one) for one in result.findings):
-            yield _within_project(result, of[result.path], known)
+            settings = of[result.path]
+            yield _within_project(result, settings, projects.of(settings))
         else:
             yield result
 
@@ -46,18 +88,12 @@ def may_be_left(finding: Finding) -> bool:
     return may_open(finding) or (is_safe and is_aid(finding.code, finding.severity))
 
 
-def _within_project(
-    result: FileResult, settings: Settings, known: dict[Settings, Project]
-) -> FileResult:
+def _within_project(result: FileResult, settings: Settings, project: Project) -> FileResult:
     from mpslint.errors import BadSource
     from mpslint.linter import lint
     from mpslint.opening import located, open_source
-    from mpslint.project import Project
     from mpslint.reading import read_bytes
 
-    project = known.get(settings)
-    if project is None:
-        project = known[settings] = Project(settings)
     if not project.holds_back(result.path):
         return result
     try:

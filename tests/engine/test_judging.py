@@ -259,7 +259,9 @@ def together(folder: Path, *names: str, watched: str = "") -> dict[str, str]:
     for name in names:
         files.add(Job(str(folder / name), (folder / name).read_bytes(), Settings()))
     if watched:
-        files.watch(Job(str(folder / watched), (folder / watched).read_bytes(), Settings()))
+        path = folder / watched
+        findings = lint(SourceFile(str(path), path.read_bytes()), Settings())
+        files.watch(Job(str(path), path.read_bytes(), Settings()), findings)
     found = {}
     for path, planned in files.planned(unsafe=False).items():
         assert not isinstance(planned, str)

@@ -10,14 +10,39 @@ if TYPE_CHECKING:
 
     from mpslint.discovery import Target
     from mpslint.results import FileResult
+    from mpslint.withheld import Projects
 
 
 def check_files(
-    options: argparse.Namespace, files: list[Target], *, with_fixes: bool, to_fix: bool = False
+    options: argparse.Namespace,
+    files: list[Target],
+    *,
+    with_fixes: bool,
+    to_fix: Projects | None = None,
 ) -> list[FileResult]:
     """The result of each file, in order; with what other files have against its fixes, unless they
-    are `to_fix`, which finds that out by making them. How far a long run is stands in a line on
-    stderr, where that is a terminal."""
+    are `to_fix`, which finds that out by making them in these projects. How far a long run is
+    stands in a line on stderr, where that is a terminal."""
+    from mpslint import collector
+    from mpslint.withheld import Projects
+
+    with collector.off():
+        if to_fix is not None:
+            return _check_files(options, files, with_fixes, to_fix, promised=False)
+        projects = Projects()
+        results = _check_files(options, files, with_fixes, projects, promised=True)
+        projects.release_around()
+        return results
+
+
+def _check_files(
+    options: argparse.Namespace,
+    files: list[Target],
+    with_fixes: bool,
+    projects: Projects,
+    *,
+    promised: bool,
+) -> list[FileResult]:
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
     from mpslint.withheld import as_fixed, may_be_left
@@ -31,12 +56,13 @@ def check_files(
             cache=not options.no_cache,
             with_fixes=with_fixes,
             progress=shown,
+            around=projects.around,
         )
-        results = list(as_fixed(results, files))
-        if not to_fix and any(may_be_left(one) for result in results for one in result.findings):
+        results = list(as_fixed(results, files, projects))
+        if promised and any(may_be_left(one) for result in results for one in result.findings):
             from mpslint.promised import as_promised
 
-            as_promised(results, files)
+            as_promised(results, files, projects)
         return results
     finally:
         if shown is not None:

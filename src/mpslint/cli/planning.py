@@ -11,7 +11,7 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from mpslint.discovery import Target
     from mpslint.fixer import Hidden
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from mpslint.project import Project
     from mpslint.settings import Settings
     from mpslint.together import Together
+
+
+_TREES = 4
+"""So many times as many trees are kept as a check needs: files that are fixed together are looked
+at again and again."""
 
 
 class Work(NamedTuple):
@@ -51,6 +56,13 @@ class Work(NamedTuple):
 
 def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None = None) -> Work:
     """Fixes the files that are named, together, but for what is `rejected` in each."""
+    from mpslint import collector
+
+    with collector.off():
+        return _plan_files(options, rejected)
+
+
+def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None) -> Work:
     from mpslint.discovery import leads_out, targets
     from mpslint.fixing import may_become_safe, worth_fixing
     from mpslint.reading import read_bytes
@@ -62,10 +74,10 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     finder = find_settings(options)
     reported = Reported(finder, options.diff_base)
     found = list(targets(paths, finder, warn))
-    checked = check_files(options, found, with_fixes=False, to_fix=True)
+    projects = _Projects()
+    checked = check_files(options, found, with_fixes=False, to_fix=projects.known)
     settings = {target.path: target.settings for target in found}
     named = {target.path: target.named for target in found}
-    projects = _Projects()
     jobs: list[Job] = []
     untouched: list[FileResult] = []
     tried: list[tuple[int, FileResult]] = []
@@ -92,7 +104,8 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
         together.leaves(one.path, one.findings)
     for job in jobs:
         together.add(job)
-    _watch(together, found, frozenset(before.path for _, before in tried))
+    told = {result.path: result.findings for result in checked if not result.error}
+    _watch(together, found, told, frozenset(before.path for _, before in tried))
     plans = together.planned(
         unsafe=options.unsafe_fixes, sharing=lambda files: shared(files, projects.of)
     )
@@ -118,7 +131,12 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
     return work
 
 
-def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -> None:
+def _watch(
+    together: Together,
+    found: Iterable[Target],
+    told: Mapping[str, Sequence[Finding]],
+    fixed: frozenset[str],
+) -> None:
     """Judges with the others the files that use what changes."""
     from mpslint.errors import BadSource
     from mpslint.reading import read_bytes
@@ -127,7 +145,7 @@ def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -
 
     modules = together.modules
     for target in found if modules else ():
-        if target.path in fixed:
+        if target.path in fixed or target.path not in told:
             continue
         try:
             data = read_bytes(target.path, target.settings.max_file_size)
@@ -137,31 +155,29 @@ def _watch(together: Together, found: Iterable[Target], fixed: frozenset[str]) -
             continue
         job = Job(target.path, data, target.settings)
         if speaks_of_torch(data):
-            together.watch(job)
+            together.watch(job, told[target.path])
         else:
             together.starts(job)
 
 
 class _Projects:
-    """The project of each settings object; files below one settings file share it."""
+    """The project of each settings object, and those with other texts."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Settings, Project]] = {}
+        from mpslint.withheld import Projects
+
+        self.known = Projects(_TREES)
 
     def of(self, settings: Settings, planned: dict[str, bytes]) -> Project:
         """The project; with `planned` texts in place of files, one that is not kept."""
         from mpslint.project import Project
 
-        if planned:
-            return Project(settings, planned)
-        if id(settings) not in self._known:
-            self._known[id(settings)] = (settings, Project(settings))
-        return self._known[id(settings)][1]
+        return Project(settings, planned) if planned else self.known.of(settings)
 
     def helpers(self, planned: Iterable[Planned]) -> dict[str, Planned]:
         """The helper modules that must be created, by path."""
         from mpslint.fixing import plan_helper
 
         files = list(planned)
-        made = [plan_helper(project, files) for _, project in self._known.values()]
+        made = [plan_helper(project, files) for project in self.known.made]
         return {helper.path: helper for helper in made if helper is not None}

@@ -96,10 +96,12 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
     is_newer = False
     for name in sorted(names):
         text = text_of(os.path.join(folder, name)) if _may_tell(name, declaring) else ""
-        if any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS):
+        is_prose = any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS)
+        if is_prose or name == "setup.py":
             read = _LINKED.sub(r"\1", text)
             named += _by_word(name, text) or _by_word(name, read)
             is_newer = is_newer or any(_NEWER.search(one) for one in (text, read))
+        if is_prose:
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
             by_python += _by_python(name, text, _PYTHON)

@@ -180,9 +180,9 @@ def test_the_setting_goes_over_what_the_project_requires(project: Path) -> None:
     assert SettingsFinder().for_folder(str(project)).oldest_torch == (2, 5)
 
 
-def test_isolated_means_that_no_requirement_is_read(project: Path) -> None:
+def test_who_reads_no_settings_still_fixes_for_the_torch_of_the_project(project: Path) -> None:
     said(project, "requirements.txt", "torch==1.7\n")
-    assert SettingsFinder(isolated=True).for_folder(str(project)).pin is None
+    assert SettingsFinder(isolated=True).for_folder(str(project)).oldest_torch == (1, 7)
 
 
 @pytest.mark.parametrize(

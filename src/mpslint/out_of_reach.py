@@ -135,6 +135,9 @@ class OutOfReach:
     def is_imported(self, path: str) -> bool:
         return False
 
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
+
     def holds_back(self, path: str) -> str:
         return ""
 
@@ -227,6 +230,9 @@ class Distant:
 
     def is_imported(self, path: str) -> bool:
         return False
+
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
 
     def holds_back(self, path: str) -> str:
         return ""

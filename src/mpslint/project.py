@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSettings
 from mpslint.import_places import imports_shown, is_part_of_name
+from mpslint.importers import Importers
 from mpslint.modules import Modules, package_root
 from mpslint.neighbours import Neighbours
 from mpslint.patterns.styles import helper_lines
@@ -15,6 +16,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.elsewhere import Definition, exported_device
 from mpslint.source import SourceFile
 from mpslint.surroundings import Surroundings
+from mpslint.whole import Projects
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings
@@ -36,17 +38,15 @@ class Project(Neighbours):
         if new is not None:
             virtual[new] = self.helper_source.encode()
         super().__init__(settings, Modules(settings, virtual))
+        self._importers = Importers(Projects(settings), self.modules, self._runs)
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
     def is_imported(self, path: str) -> bool:
-        path = os.path.abspath(path)
-        folder, stem = os.path.split(os.path.splitext(path)[0])
-        name = os.path.basename(folder) if stem == "__init__" else stem
-        # From its own folder, and from scripts above it.
-        nearby = (*self.modules.beside(path), *self.modules.beside(folder + ".py"))
-        word = name.encode()
-        return any(word in self.modules.imported_by(other) for other in nearby)
+        return self._importers.is_imported(os.path.abspath(path))
+
+    def sees_gpus_late(self, path: str) -> str:
+        return self._importers.sees_gpus_late(os.path.abspath(path))
 
     def holds_back(self, path: str) -> str:
         return self._surroundings.hold_back(path)

@@ -135,6 +135,9 @@ class OutOfReach:
     def is_imported(self, path: str) -> bool:
         return False
 
+    def asks_cuda_first(self, path: str) -> bool:
+        return False
+
     def sees_gpus_late(self, path: str) -> str:
         return ""
 
@@ -229,6 +232,9 @@ class Distant:
         return False
 
     def is_imported(self, path: str) -> bool:
+        return False
+
+    def asks_cuda_first(self, path: str) -> bool:
         return False
 
     def sees_gpus_late(self, path: str) -> str:

@@ -75,9 +75,24 @@ class Pins:
             if above == folder or ends_project(names) or (own is not None and is_root(names)):
                 self._known[folder] = own, own is not None
             else:
-                pin, is_whole = self._find(above)
+                pin, is_whole = self._find(around(folder, names))
                 self._known[folder] = pin if is_whole else own or pin, is_whole
         return self._known[folder]
+
+
+def around(folder: str, names: set[str]) -> str:
+    """The folder above one, of these names, that may say something of it. Of a project only another
+    one does, of which it is a part: what else lies above it is where somebody keeps it."""
+    above = os.path.dirname(folder)
+    while is_project(names) and not is_project(names_in(above)):
+        if os.path.dirname(above) == above:
+            break
+        above = os.path.dirname(above)
+    return above
+
+
+def is_project(names: set[str]) -> bool:
+    return any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
 
 
 def is_root(names: set[str]) -> bool:
@@ -102,7 +117,7 @@ _may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *COMMANDS, _
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
-    whole = any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
+    whole = is_project(names)
     names = set(filter(_may_count, names))
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:

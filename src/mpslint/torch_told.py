@@ -12,7 +12,7 @@ import os
 import re
 from fnmatch import fnmatch
 
-from mpslint.torch_pins import COMMANDS, PRESENTING, ROOT, Pin, ends_project, names_in, text_of
+from mpslint.torch_pins import COMMANDS, Pin, around, ends_project, is_project, names_in, text_of
 from mpslint.torch_shown import Shown
 
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
@@ -72,17 +72,13 @@ class Told:
         if folder not in self._known:
             names, above = names_in(folder), os.path.dirname(folder)
             own, is_newer = _told_in(folder, names)
-            if own is None and not is_newer and _is_project(names):
+            if own is None and not is_newer and is_project(names):
                 own = self._shown.in_project(folder)
             is_whole = is_newer or ends_project(names)
             if own is None and above != folder and not is_whole:
-                own = self.of(above)
+                own = self.of(around(folder, names))
             self._known[folder] = own
         return self._known[folder]
-
-
-def _is_project(names: set[str]) -> bool:
-    return any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
 
 
 def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:

@@ -162,6 +162,18 @@ def test_what_lies_above_a_repository_says_nothing_of_it(project: Path) -> None:
     assert Pins().of(str(project / "clone")) is None
 
 
+def test_what_lies_in_a_folder_where_projects_are_kept_says_nothing_of_them(
+    project: Path,
+) -> None:
+    (project / "setup.sh").write_text("pip install torch==1.5.1\n")
+    kept = project / "clones" / "gan"
+    kept.mkdir(parents=True)
+    (kept / "README.md").write_text("# A model\n")
+    assert Pins().of(str(kept)) is None
+    (project / "README.md").write_text("# Models\n")
+    assert Pins().of(str(kept)) == Pin((1, 5), "setup.sh:1")
+
+
 def test_the_module_of_torch_is_asked_for_where_importing_torch_does_not_bring_it(
     tmp_path: Path,
 ) -> None:

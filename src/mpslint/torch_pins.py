@@ -55,6 +55,11 @@ class Pin(NamedTuple):
     place: str
     """The file, from the project's top, with the row: `requirements.txt:3`."""
 
+    @property
+    def is_said(self) -> bool:
+        """Whether somebody says so; what only code shows has no row."""
+        return self.place.rpartition(":")[2].isdigit()
+
 
 class Pins:
     """The pin of each folder, looked up once."""

@@ -113,6 +113,24 @@ def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("release", "code", "lacking"),
+    [
+        ("1.7", "with torch.cuda.amp.autocast():\n    net(torch.zeros(2))", "torch.autocast"),
+        ("1.10", "scaler = torch.cuda.amp.GradScaler()", "torch.amp.GradScaler"),
+    ],
+)
+def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_alone(
+    project: Path, release: str, code: str, lacking: str
+) -> None:
+    (project / "README.md").write_text(f"Tested with PyTorch {release}.\n")
+    text = f"import torch\n\ndevice = torch.device('mps')\nnet = torch.nn.Linear(2, 2)\n{code}\n"
+    source = SourceFile(str(project / "train.py"), text.encode())
+    result = fix_source(source, SettingsFinder().for_folder(str(project)))
+    (left,) = [one for one in result.remaining if one.code == "MPS207"]
+    assert left.reason == f"README.md:1 tells of torch {release}, without {lacking}"
+
+
+@pytest.mark.parametrize(
     ("line", "oldest"),
     [
         ("total += loss.data[0]", (0, 4)),

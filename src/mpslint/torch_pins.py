@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
-_OTHERS = ("requirements*.txt",)
+_OTHERS = ("req*.txt",)
+"""Also as people write it: `requirement.txt`, `requirments.txt`, `reqs.txt`."""
 COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
 """What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"

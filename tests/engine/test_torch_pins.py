@@ -33,6 +33,7 @@ def opened(name: str) -> SourceFile:
         ("requirements.txt", "torch>=1.4.0,<1.6.0\n", (1, 4)),
         ("requirements.txt", "torch[opt-einsum]>=2.1; sys_platform == 'darwin'\n", (2, 1)),
         ("requirements-train.txt", "torch~=2.1\n", (2, 1)),
+        ("requirments.txt", "torch=1.2.0\n", (1, 2)),
         ("requirements.txt", "torch<2.0\n", (1, 13)),
         ("setup.py", "setup(install_requires=['numpy', 'torch>=1.3.0', 'gym'])\n", (1, 3)),
         ("setup.cfg", "[options]\ninstall_requires =\n    torch>=1.8\n", (1, 8)),

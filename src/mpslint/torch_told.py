@@ -62,23 +62,39 @@ class Told:
     """What holds for each folder, looked up once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Pin | None] = {}
+        self._said: dict[str, tuple[Pin | None, bool]] = {}
+        self._of_code: dict[str, Pin | None] = {}
         self._shown = Shown()
 
     def of(self, folder: str) -> Pin | None:
         """What the nearest folder says that says anything, up to the project's topmost one; where
-        none names a torch, what the project's code shows counts as well."""
+        none names a torch, what the code of the nearest project shows. A part of a project that
+        runs on a newer torch than its code was first written for runs on that as well."""
         folder = os.path.abspath(folder)
-        if folder not in self._known:
-            names, above = names_in(folder), os.path.dirname(folder)
-            own, is_newer = _told_in(folder, names)
-            if own is None and not is_newer and is_project(names):
-                own = self._shown.in_project(folder)
-            is_whole = is_newer or ends_project(names)
-            if own is None and above != folder and not is_whole:
-                own = self.of(around(folder, names))
-            self._known[folder] = own
-        return self._known[folder]
+        said, is_newer = self._by_somebody(folder)
+        return said if said is not None or is_newer else self._by_code(folder)
+
+    def _by_somebody(self, folder: str) -> tuple[Pin | None, bool]:
+        if folder not in self._said:
+            names = names_in(folder)
+            found = _told_in(folder, names)
+            if found == (None, False) and not _ends(folder, names):
+                found = self._by_somebody(around(folder, names))
+            self._said[folder] = found
+        return self._said[folder]
+
+    def _by_code(self, folder: str) -> Pin | None:
+        if folder not in self._of_code:
+            names = names_in(folder)
+            found = self._shown.in_project(folder) if is_project(names) else None
+            if found is None and not _ends(folder, names):
+                found = self._by_code(around(folder, names))
+            self._of_code[folder] = found
+        return self._of_code[folder]
+
+
+def _ends(folder: str, names: set[str]) -> bool:
+    return ends_project(names) or os.path.dirname(folder) == folder
 
 
 def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:

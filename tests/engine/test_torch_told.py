@@ -153,6 +153,17 @@ def test_code_shows_for_which_torch_it_was_written_where_nobody_says_so(
     assert (told.oldest, told.place) == (oldest, "engine/loop.py")
 
 
+def test_a_part_of_a_project_runs_on_the_torch_that_the_whole_is_said_to_run_on(
+    project: Path,
+) -> None:
+    (project / "README.md").write_text("Tested with PyTorch 1.1.\n")
+    part = project / "lstm"
+    part.mkdir()
+    (part / "readme.md").write_text("# A model\n")
+    (part / "loop.py").write_text("import torch\n\nx = Variable(x, volatile=True)\n")
+    assert Told().of(str(part)) == ((1, 1), "README.md:1")
+
+
 def test_code_of_an_old_torch_lets_fixes_of_other_files_ask_for_the_backend_first(
     project: Path,
 ) -> None:

@@ -32,6 +32,11 @@ _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.
 """Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
 `.cuda()`, and no `.to()`."""
 _WITHOUT_ITEM = "whose tensors have no item()"
+_AUTOCAST_SINCE = (1, 10)
+"""The first torch with `torch.autocast`; `torch.amp.GradScaler` came with 2.3, which has MPS, and
+what is told is of none that has."""
+_WRITING_AUTOCAST = "MPS207"
+"""The code whose fixes write these for those of `torch.cuda.amp`."""
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
@@ -43,6 +48,7 @@ _WRITING_ITEM = "MPS415"
 def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     """Lets fixes be unsafe that the analysis, where it was made, foresees harm of."""
     _doubt_under_torch_without_devices(context, findings)
+    _doubt_under_torch_without_autocast(context, findings)
     _doubt_what_needs_an_older_torch(context, findings)
     _doubt_beside_cells_that_were_not_read(context, findings)
     if not context.worlds.is_asked:
@@ -82,6 +88,20 @@ def _doubt_under_torch_without_devices(context: Context, findings: Sequence[Find
                 one.doubt(f"{told}, {_LACKING}")
             elif one.code == _WRITING_ITEM:
                 one.doubt(f"{told}, {_WITHOUT_ITEM}")
+
+
+def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Finding]) -> None:
+    """A README that names an older torch than has what is written for `torch.cuda.amp`: who follows
+    it has CUDA, and would have nothing that runs."""
+    told = context.settings.told
+    if told is None or not told.is_said:
+        return
+    lacking = "torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
+    if not lacking and context.index.calls.get("GradScaler"):
+        lacking = "torch.amp.GradScaler"
+    for one in findings if lacking else ():
+        if one.code == _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:
+            one.doubt(f"{told.place} tells of torch {_spelled(told.oldest)}, without {lacking}")
 
 
 def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Finding]) -> None:

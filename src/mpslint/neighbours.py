@@ -367,6 +367,12 @@ class Neighbours:
     def is_imported(self, path: str) -> bool:
         return False
 
+    def asks_cuda_first(self, path: str) -> bool:
+        return False
+
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
+
     def holds_back(self, path: str) -> str:
         return ""
 

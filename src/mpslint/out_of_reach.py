@@ -148,6 +148,12 @@ class OutOfReach:
     def is_imported(self, path: str) -> bool:
         return False
 
+    def asks_cuda_first(self, path: str) -> bool:
+        return False
+
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
+
     def holds_back(self, path: str) -> str:
         return ""
 
@@ -249,6 +255,12 @@ class Distant:
 
     def is_imported(self, path: str) -> bool:
         return False
+
+    def asks_cuda_first(self, path: str) -> bool:
+        return False
+
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
 
     def holds_back(self, path: str) -> str:
         return ""

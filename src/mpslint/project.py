@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSettings
 from mpslint.import_places import imports_shown, is_part_of_name
+from mpslint.importers import Importers
 from mpslint.modules import Modules, package_root
 from mpslint.neighbours import Neighbours
+from mpslint.patterns.asking_order import asks_cuda_first, cuda_first
 from mpslint.patterns.styles import helper_lines
 from mpslint.semantics.context import Context
 from mpslint.semantics.elsewhere import Definition, exported_device
 from mpslint.source import SourceFile
 from mpslint.surroundings import Surroundings
+from mpslint.torch_pins import text_of
+from mpslint.whole import Projects
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings
@@ -29,24 +33,33 @@ class Project(Neighbours):
         """`planned`: what files will hold, by absolute path. Raises `BadSettings` for a helper
         module that cannot serve."""
         self._settings = settings
-        self.helper_source = helper_source(settings)
+        self._projects = Projects(settings)
+        self._cuda_first: dict[str, bool] = {}
+        self.helper_source = self._helper_source()
         """What the helper module holds when it is created."""
         new = self.new_helper
         virtual = dict(planned or {})
         if new is not None:
             virtual[new] = self.helper_source.encode()
         super().__init__(settings, Modules(settings, virtual))
+        self._importers = Importers(self._projects, self.modules, self._runs)
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
     def is_imported(self, path: str) -> bool:
-        path = os.path.abspath(path)
-        folder, stem = os.path.split(os.path.splitext(path)[0])
-        name = os.path.basename(folder) if stem == "__init__" else stem
-        # From its own folder, and from scripts above it.
-        nearby = (*self.modules.beside(path), *self.modules.beside(folder + ".py"))
-        word = name.encode()
-        return any(word in self.modules.imported_by(other) for other in nearby)
+        return self._importers.is_imported(os.path.abspath(path))
+
+    def asks_cuda_first(self, path: str) -> bool:
+        whole = self._projects.of(os.path.abspath(path))
+        if whole is None:
+            return False
+        if whole.head not in self._cuda_first:
+            texts = map(text_of, whole.modules)
+            self._cuda_first[whole.head] = asks_cuda_first(texts)
+        return self._cuda_first[whole.head]
+
+    def sees_gpus_late(self, path: str) -> str:
+        return self._importers.sees_gpus_late(os.path.abspath(path))
 
     def holds_back(self, path: str) -> str:
         return self._surroundings.hold_back(path)
@@ -64,6 +77,12 @@ class Project(Neighbours):
         return self._runs.imports_of(path)
 
     # the helper module
+
+    def _helper_source(self) -> str:
+        settings, path = self._settings, helper_path(self._settings)
+        if path is None or settings.device_order_is_set or not self.asks_cuda_first(path):
+            return helper_source(settings)
+        return helper_source(settings._replace(device_order=cuda_first(settings.device_order)))
 
     @property
     def helper_path(self) -> str | None:

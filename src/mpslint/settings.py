@@ -79,6 +79,8 @@ class Settings(NamedTuple):
     """Folder of the settings file, which relative globs start from; empty: none was found."""
     origin: str = ""
     """The settings file, empty when there is none."""
+    device_order_is_set: bool = False
+    """Somebody set `device_order`; else the order of the selections that are there goes over it."""
     min_torch_is_set: bool = False
     """Somebody set `min_torch`; else what the project's requirements say goes over it."""
     pin: "Pin | None" = None

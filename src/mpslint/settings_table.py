@@ -21,7 +21,15 @@ DEVICES = ("mps", "cuda", "cpu")
 _LONGEST_GLOB = 1000
 EXTEND = "extend"
 """The one key that is no setting: it names the file whose settings hold below these."""
-NOT_A_KEY = ("root", "origin", "min_torch_is_set", "pin", "told", "beside_port")
+NOT_A_KEY = (
+    "root",
+    "origin",
+    "device_order_is_set",
+    "min_torch_is_set",
+    "pin",
+    "told",
+    "beside_port",
+)
 """Settings that no key sets."""
 
 
@@ -266,6 +274,8 @@ def over(settings: Settings, changes: dict[str, Any]) -> Settings:
     }
     if "min_torch" in changes:
         grown["min_torch_is_set"] = True
+    if "device_order" in changes:
+        grown["device_order_is_set"] = True
     return settings._replace(**{**changes, **grown})
 
 

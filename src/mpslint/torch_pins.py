@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
-_OTHERS = ("requirements*.txt",)
+_OTHERS = ("req*.txt",)
+"""Also as people write it: `requirement.txt`, `requirments.txt`, `reqs.txt`."""
 COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
 """What holds commands to install by; of their lines only these count."""
 _CONDA = "*.y*ml"
@@ -55,6 +56,11 @@ class Pin(NamedTuple):
     place: str
     """The file, from the project's top, with the row: `requirements.txt:3`."""
 
+    @property
+    def is_said(self) -> bool:
+        """Whether somebody says so; what only code shows has no row."""
+        return self.place.rpartition(":")[2].isdigit()
+
 
 class Pins:
     """The pin of each folder, looked up once."""
@@ -75,9 +81,24 @@ class Pins:
             if above == folder or ends_project(names) or (own is not None and is_root(names)):
                 self._known[folder] = own, own is not None
             else:
-                pin, is_whole = self._find(above)
+                pin, is_whole = self._find(around(folder, names))
                 self._known[folder] = pin if is_whole else own or pin, is_whole
         return self._known[folder]
+
+
+def around(folder: str, names: set[str]) -> str:
+    """The folder above one, of these names, that may say something of it. Of a project only another
+    one does, of which it is a part: what else lies above it is where somebody keeps it."""
+    above = os.path.dirname(folder)
+    while is_project(names) and not is_project(names_in(above)):
+        if os.path.dirname(above) == above:
+            break
+        above = os.path.dirname(above)
+    return above
+
+
+def is_project(names: set[str]) -> bool:
+    return any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
 
 
 def is_root(names: set[str]) -> bool:
@@ -102,7 +123,7 @@ _may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *COMMANDS, _
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
-    whole = any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
+    whole = is_project(names)
     names = set(filter(_may_count, names))
     yaml = {name for name in names if fnmatch(name, _CONDA)}
     if len(yaml) > _MOST_YAML:

@@ -52,11 +52,11 @@ _OLD = _signs(
     (b".data[0]", r"\.data\[0\]", (0, 4)),
     (b"Variable", r"^[ \t]*from torch\.autograd import [^\n]*\bVariable\b", (0, 4)),
     (b"autograd.Variable", r"\bautograd\.Variable\(", (0, 4)),
-    (b"clip_grad_norm", r"\bclip_grad_norm\(", (0, 4)),
+    (b"clip_grad_norm", r"(?:(?<![.\w])|\butils\.)clip_grad_norm\(", (0, 4)),
     (b"init.", r"\binit\.(?:xavier|kaiming)_(?:uniform|normal)\(", (0, 4)),
     (b"rfft", r"\btorch\.i?rfft\(", (1, 7)),
     (b"torch.g", r"\btorch\.(?:gels|gesv)\(", (1, 2)),
-    (b"torch.symeig", r"\btorch\.symeig\(", (1, 13)),
+    (b"torch.symeig", r"\btorch\.symeig\(", _BEFORE_MPS),
 )
 """What the torch of its time was written for, with the last release that it is at home in."""
 _NEW = _signs(
@@ -74,6 +74,26 @@ _NEW = _signs(
     (b"torch.amp.GradScaler", r"\btorch\.amp\.GradScaler\(", (2, 3)),
 )
 """What only a torch has that is as new as this."""
+_ASKING = Sign(
+    b"torch",
+    re.compile(
+        rb"torch\.__version__|\bTORCH_VER(?:SION)?\b|\btorch_ver(?:sion)?\b"
+        rb"|\b(?:hasattr|getattr)\(torch(?:\.\w+)*, ?[\"']"
+    ),
+    (0, 0),
+)
+"""What a file says that means to run on several: what only the newer of them have stands behind a
+test there, and is needed by none."""
+_COMPARED = Sign(
+    b"ersion",
+    re.compile(
+        rb"(?:torch\.__version__|\b(?:MIN_)?TORCH_VER(?:SION)?\b|\btorch_ver(?:sion)?\b)"
+        rb"[^\n]{0,60}?(?:[<>]=?|=)[^\n\w]{0,4}(?:\w+\()?[\"'(\[]{0,2}"
+        rb"(?:0[., ]|1(?:\.|, ?)(?:[0-9]|1[0-2])(?![0-9]))"
+    ),
+    _BEFORE_MPS,
+)
+"""A test for a release that has no MPS, or for the first that has: both sides of it are run."""
 
 
 class Shown:
@@ -100,8 +120,9 @@ def _shown_below(top: str) -> Pin | None:
             continue
         if first is None and b"import torch" in text:
             first = Pin(_BEFORE_MPS, os.path.relpath(path, top).replace(os.sep, "/"))
-        needed = max((needed, *(sign.release for sign in _NEW if _seen(sign, text))))
-        for sign in _OLD:
+        if not _seen(_ASKING, text):
+            needed = max((needed, *(sign.release for sign in _NEW if _seen(sign, text))))
+        for sign in (*_OLD, _COMPARED):
             if found is None or sign.release < found.oldest:
                 if _seen(sign, text):
                     # No row: what is known of a project would go with each line above it.

@@ -12,7 +12,7 @@ import os
 import re
 from fnmatch import fnmatch
 
-from mpslint.torch_pins import COMMANDS, PRESENTING, ROOT, Pin, ends_project, names_in, text_of
+from mpslint.torch_pins import COMMANDS, Pin, around, ends_project, is_project, names_in, text_of
 from mpslint.torch_shown import Shown
 
 _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
@@ -62,27 +62,39 @@ class Told:
     """What holds for each folder, looked up once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Pin | None] = {}
+        self._said: dict[str, tuple[Pin | None, bool]] = {}
+        self._of_code: dict[str, Pin | None] = {}
         self._shown = Shown()
 
     def of(self, folder: str) -> Pin | None:
         """What the nearest folder says that says anything, up to the project's topmost one; where
-        none names a torch, what the project's code shows counts as well."""
+        none names a torch, what the code of the nearest project shows. A part of a project that
+        runs on a newer torch than its code was first written for runs on that as well."""
         folder = os.path.abspath(folder)
-        if folder not in self._known:
-            names, above = names_in(folder), os.path.dirname(folder)
-            own, is_newer = _told_in(folder, names)
-            if own is None and not is_newer and _is_project(names):
-                own = self._shown.in_project(folder)
-            is_whole = is_newer or ends_project(names)
-            if own is None and above != folder and not is_whole:
-                own = self.of(above)
-            self._known[folder] = own
-        return self._known[folder]
+        said, is_newer = self._by_somebody(folder)
+        return said if said is not None or is_newer else self._by_code(folder)
+
+    def _by_somebody(self, folder: str) -> tuple[Pin | None, bool]:
+        if folder not in self._said:
+            names = names_in(folder)
+            found = _told_in(folder, names)
+            if found == (None, False) and not _ends(folder, names):
+                found = self._by_somebody(around(folder, names))
+            self._said[folder] = found
+        return self._said[folder]
+
+    def _by_code(self, folder: str) -> Pin | None:
+        if folder not in self._of_code:
+            names = names_in(folder)
+            found = self._shown.in_project(folder) if is_project(names) else None
+            if found is None and not _ends(folder, names):
+                found = self._by_code(around(folder, names))
+            self._of_code[folder] = found
+        return self._of_code[folder]
 
 
-def _is_project(names: set[str]) -> bool:
-    return any(name in ROOT or name.lower().startswith(PRESENTING) for name in names)
+def _ends(folder: str, names: set[str]) -> bool:
+    return ends_project(names) or os.path.dirname(folder) == folder
 
 
 def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
@@ -96,10 +108,12 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
     is_newer = False
     for name in sorted(names):
         text = text_of(os.path.join(folder, name)) if _may_tell(name, declaring) else ""
-        if any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS):
+        is_prose = any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS)
+        if is_prose or name == "setup.py":
             read = _LINKED.sub(r"\1", text)
             named += _by_word(name, text) or _by_word(name, read)
             is_newer = is_newer or any(_NEWER.search(one) for one in (text, read))
+        if is_prose:
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
             by_python += _by_python(name, text, _PYTHON)

@@ -85,6 +85,7 @@ def test_every_key_is_read(project: Path) -> None:
         min_torch_is_set=True,
         max_torch=(2, 13),
         device_order=("cuda", "mps", "cpu"),
+        device_order_is_set=True,
         style="accelerator",
         device_name="dev",
         helper_module="pkg/device.py",

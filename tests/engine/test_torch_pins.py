@@ -33,6 +33,7 @@ def opened(name: str) -> SourceFile:
         ("requirements.txt", "torch>=1.4.0,<1.6.0\n", (1, 4)),
         ("requirements.txt", "torch[opt-einsum]>=2.1; sys_platform == 'darwin'\n", (2, 1)),
         ("requirements-train.txt", "torch~=2.1\n", (2, 1)),
+        ("requirments.txt", "torch=1.2.0\n", (1, 2)),
         ("requirements.txt", "torch<2.0\n", (1, 13)),
         ("setup.py", "setup(install_requires=['numpy', 'torch>=1.3.0', 'gym'])\n", (1, 3)),
         ("setup.cfg", "[options]\ninstall_requires =\n    torch>=1.8\n", (1, 8)),
@@ -162,6 +163,18 @@ def test_what_lies_above_a_repository_says_nothing_of_it(project: Path) -> None:
     assert Pins().of(str(project / "clone")) is None
 
 
+def test_what_lies_in_a_folder_where_projects_are_kept_says_nothing_of_them(
+    project: Path,
+) -> None:
+    (project / "setup.sh").write_text("pip install torch==1.5.1\n")
+    kept = project / "clones" / "gan"
+    kept.mkdir(parents=True)
+    (kept / "README.md").write_text("# A model\n")
+    assert Pins().of(str(kept)) is None
+    (project / "README.md").write_text("# Models\n")
+    assert Pins().of(str(kept)) == Pin((1, 5), "setup.sh:1")
+
+
 def test_the_module_of_torch_is_asked_for_where_importing_torch_does_not_bring_it(
     tmp_path: Path,
 ) -> None:
@@ -180,9 +193,9 @@ def test_the_setting_goes_over_what_the_project_requires(project: Path) -> None:
     assert SettingsFinder().for_folder(str(project)).oldest_torch == (2, 5)
 
 
-def test_isolated_means_that_no_requirement_is_read(project: Path) -> None:
+def test_who_reads_no_settings_still_fixes_for_the_torch_of_the_project(project: Path) -> None:
     said(project, "requirements.txt", "torch==1.7\n")
-    assert SettingsFinder(isolated=True).for_folder(str(project)).pin is None
+    assert SettingsFinder(isolated=True).for_folder(str(project)).oldest_torch == (1, 7)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def fixed(folder: Path) -> str:
         ("README.md", "![torch](https://img.shields.io/badge/PyTorch-1.7-red)", (1, 7)),
         ("environment.yml", "  - cudatoolkit=9.2", (1, 7)),
         ("README.md", "    conda install pytorch cudatoolkit=10.1 -c pytorch", (1, 8)),
+        ("setup.py", 'assert torch_ver >= [1, 8], "Requires PyTorch >= 1.8"', (1, 8)),
     ],
 )
 def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_first(
@@ -112,13 +113,33 @@ def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("release", "code", "lacking"),
+    [
+        ("1.7", "with torch.cuda.amp.autocast():\n    net(torch.zeros(2))", "torch.autocast"),
+        ("1.10", "scaler = torch.cuda.amp.GradScaler()", "torch.amp.GradScaler"),
+    ],
+)
+def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_alone(
+    project: Path, release: str, code: str, lacking: str
+) -> None:
+    (project / "README.md").write_text(f"Tested with PyTorch {release}.\n")
+    text = f"import torch\n\ndevice = torch.device('mps')\nnet = torch.nn.Linear(2, 2)\n{code}\n"
+    source = SourceFile(str(project / "train.py"), text.encode())
+    result = fix_source(source, SettingsFinder().for_folder(str(project)))
+    (left,) = [one for one in result.remaining if one.code == "MPS207"]
+    assert left.reason == f"README.md:1 tells of torch {release}, without {lacking}"
+
+
+@pytest.mark.parametrize(
     ("line", "oldest"),
     [
         ("total += loss.data[0]", (0, 4)),
         ("from torch.autograd import Variable", (0, 4)),
         ("y = Variable(y.cuda(async=True))", (0, 3)),
         ("x = Variable(x, volatile=True)", (0, 3)),
-        ("values = torch.symeig(matrix)[0]", (1, 13)),
+        ("values = torch.symeig(matrix)[0]", (1, 11)),
+        ("assert TORCH_VERSION >= (1, 12)", (1, 11)),
+        ("if Version(torch.__version__) < Version('1.6'): pass", (1, 11)),
     ],
 )
 def test_code_shows_for_which_torch_it_was_written_where_nobody_says_so(
@@ -130,6 +151,17 @@ def test_code_shows_for_which_torch_it_was_written_where_nobody_says_so(
     told = Told().of(str(project))
     assert told is not None
     assert (told.oldest, told.place) == (oldest, "engine/loop.py")
+
+
+def test_a_part_of_a_project_runs_on_the_torch_that_the_whole_is_said_to_run_on(
+    project: Path,
+) -> None:
+    (project / "README.md").write_text("Tested with PyTorch 1.1.\n")
+    part = project / "lstm"
+    part.mkdir()
+    (part / "readme.md").write_text("# A model\n")
+    (part / "loop.py").write_text("import torch\n\nx = Variable(x, volatile=True)\n")
+    assert Told().of(str(part)) == ((1, 1), "README.md:1")
 
 
 def test_code_of_an_old_torch_lets_fixes_of_other_files_ask_for_the_backend_first(
@@ -184,6 +216,22 @@ def test_who_needs_a_torch_with_mps_anyway_gets_no_guard(
     (project / "net.py").write_text("import torch\n\nx = torch.zeros(2)\n")
     (project / name).write_text(f"import torch\n{line}\n" if name == "engine.py" else line + "\n")
     assert GUARD not in fixed(project)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "if hasattr(torch, 'compile'):",
+        "if torch.__version__ >= '2.0':",
+        "if TORCH_VERSION >= (2, 0):",
+    ],
+)
+def test_what_stands_behind_a_question_for_the_torch_is_needed_by_none(
+    project: Path, question: str
+) -> None:
+    (project / "README.md").write_text("# A model\n")
+    (project / "net.py").write_text(f"import torch\n\n{question}\n    net = torch.compile(net)\n")
+    assert GUARD in fixed(project)
 
 
 def test_the_guard_that_a_fix_has_written_shows_no_newer_torch(project: Path) -> None:

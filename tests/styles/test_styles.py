@@ -232,7 +232,7 @@ def test_the_order_of_the_files_does_not_matter(cli: Cli, package: Path, order: 
 def test_helper_takes_the_place_of_statements_and_of_the_only_gpu_by_its_index(
     cli: Cli, files: Path
 ) -> None:
-    fix(cli, "--style", "helper", "statements.py")
+    fix(cli, "--style", "helper", "--device-order", "mps,cuda,cpu", "statements.py")
     text = (files / "statements.py").read_text()
     assert f"\n\n\n{HELPER}\n\ndevice = get_device()\n\nfirst = get_device()\n" in text
     assert "\nname = get_device().type\n" in text

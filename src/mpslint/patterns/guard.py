@@ -10,12 +10,15 @@ from mpslint.patterns.selection import torch_name, wrapped_chain
 from mpslint.patterns.text import (
     alone_on_lines,
     indent_unit,
+    insert,
+    line_limit,
     needs_parentheses,
     replace,
     replace_span,
 )
 
 if TYPE_CHECKING:
+    from mpslint.model import Edit
     from mpslint.semantics.context import Context
 
 CUDA = "{torch}.cuda.is_available()"
@@ -30,7 +33,8 @@ def guard_statement(
     message: str,
     applicability: Applicability = Applicability.SAFE,
 ) -> Fix | None:
-    """Put the expression statement `call` below `if test:`.
+    """Put the expression statement `call` below `if test:`, or below the `if` that it alone stands
+    in, with `and test`.
 
     None where the call is part of a larger expression, shares its lines, or spans several.
     """
@@ -43,9 +47,32 @@ def guard_statement(
     body = source.text[start:end]
     if "\n" in body or "\r" in body or not alone_on_lines(source, statement):
         return None
+    joined = _with_the_test_around(context, statement, test.format(torch=torch))
+    if joined is not None:
+        return Fix(message, joined, applicability)
     indent = source.indentation(statement.lineno) + indent_unit(source)
     text = f"if {test.format(torch=torch)}:{source.newline}{indent}{body}"
     return Fix(message, (replace_span(source, start, end, text),), applicability)
+
+
+def _with_the_test_around(
+    context: Context, statement: ast.stmt, test: str
+) -> tuple[Edit, ...] | None:
+    """`if asked: call()` becomes `if asked and test: call()`, where that fits on the line."""
+    around, source = context.index.parents[statement], context.source
+    if not isinstance(around, ast.If) or around.orelse or around.body != [statement]:
+        return None
+    start, end = source.span(around.test)
+    text = source.text[start:end]
+    loose = isinstance(around.test, ast.IfExp | ast.Lambda | ast.NamedExpr) or (
+        isinstance(around.test, ast.BoolOp) and isinstance(around.test.op, ast.Or)
+    )
+    width = len(source.line(around.lineno).rstrip()) + len(f"() and {test}")
+    if "\n" in text or "\r" in text or width > line_limit(source):
+        return None
+    if loose:
+        return (insert(start, "("), insert(end, f") and {test}"))
+    return (insert(end, f" and {test}"),)
 
 
 def guard_expression(

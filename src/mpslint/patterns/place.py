@@ -81,7 +81,7 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
     been run.
     """
     source = context.source
-    if _set_elsewhere(context):
+    if _set_elsewhere(context) or _set_by_importers(context):
         return None
     for constant in context.index.spelled("CUDA_VISIBLE_DEVICES"):
         if source.span(constant)[0] < place.offset:
@@ -104,8 +104,9 @@ def _behind_visible_devices(context: Context, place: Place) -> Place | None:
 
 def place_of_function(context: Context, node: ast.AST) -> Place | None:
     """Where a function can stand that selects the device for `node`, in a program that says which
-    GPUs it sees below its `if __name__ == "__main__":` and nowhere else: to ask at the top would
-    be too early, and below that nobody who imports the file would have it."""
+    GPUs it sees below its `if __name__ == "__main__":` and nowhere else, or in what such a program
+    imports: to ask at the top would be too early, and below that nobody who imports the file would
+    have it."""
     place = _in_block(context, context.tree.body, context.tree, "")
     if place is None or place.needs_import or context.index.function(node) is None:
         return None
@@ -116,7 +117,9 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
         if _is_set(context, constant) and context.source.span(constant)[0] >= offset
     ]
     setting += _set_elsewhere(context)
-    if not setting or not all(_is_below_main(context, constant) for constant in setting):
+    if not setting and not _set_by_importers(context):
+        return None
+    if not all(_is_below_main(context, constant) for constant in setting):
         return None
     return None if _forks(context) or not comes_before(context, place, node) else place
 
@@ -132,7 +135,9 @@ def settles_too_early(context: Context, node: ast.AST) -> bool:
     """Whether to ask for CUDA at `node` comes before `CUDA_VISIBLE_DEVICES` is set, as far as the
     order is known, or before the process forks: CUDA then fails in its children."""
     function, start = context.index.function(node), context.source.span(node)[0]
-    if function is None and (_forks(context) or bool(_set_elsewhere(context))):
+    if function is None and (
+        _forks(context) or bool(_set_elsewhere(context)) or bool(_set_by_importers(context))
+    ):
         return True
     return any(
         _is_set(context, constant)
@@ -147,7 +152,8 @@ def settles_somewhere(context: Context) -> bool:
     here = any(
         _is_set(context, constant) for constant in context.index.spelled("CUDA_VISIBLE_DEVICES")
     )
-    return here or _forks(context) or bool(_set_elsewhere(context))
+    here = here or _forks(context) or bool(_set_elsewhere(context))
+    return here or bool(_set_by_importers(context))
 
 
 def _set_elsewhere(context: Context) -> list[ast.Call]:
@@ -164,6 +170,12 @@ def _set_elsewhere(context: Context) -> list[ast.Call]:
     known = context.memo[_SETTING]
     assert isinstance(known, list)
     return known
+
+
+def _set_by_importers(context: Context) -> str:
+    """Where a program that imports this file says which GPUs it sees, when it has done so."""
+    elsewhere = context.elsewhere
+    return "" if elsewhere is None else elsewhere.sees_gpus_late(context.source.path)
 
 
 def _called_elsewhere(context: Context) -> dict[str, list[ast.Call]]:

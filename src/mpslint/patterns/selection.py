@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import in_function, styles
+from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use
 from mpslint.patterns.layout import arms, broken_arms
@@ -89,7 +90,7 @@ def chain(
     """
     text = ""
     tests = _tests(context, torch)
-    for backend in order or context.settings.device_order:
+    for backend in order or asking_order(context):
         arm = cuda if backend == "cuda" and cuda else f"{mark}{backend}{mark}"
         if backend in tests:
             text += f"{arm} if {tests[backend]} else "
@@ -119,7 +120,7 @@ def statement(context: Context, torch: str, name: str, indent: str, cuda: str = 
     mark = quote(context.source)
     lines: list[str] = []
     tests = _tests(context, torch)
-    for backend in context.settings.device_order:
+    for backend in asking_order(context):
         if backend in tests:
             word = "elif" if lines else "if"
             lines.append(f"{indent}{word} {tests[backend]}:")

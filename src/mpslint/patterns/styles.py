@@ -11,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.facts.priors import names_device
+from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
 from mpslint.semantics.elsewhere import required
@@ -190,7 +191,7 @@ def helper_lines(
     if accelerator and cuda == "cuda":
         return [*lines, f"{unit}return {_ACCELERATOR.format(torch=torch, q=mark)}"]
     tests = {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
-    for backend in context.settings.device_order:
+    for backend in asking_order(context):
         target = cuda if backend == "cuda" else backend
         if backend in tests:
             lines.append(f"{unit}if {tests[backend]}:")

@@ -46,7 +46,8 @@ finding is inferred. These are opt-in (`--extend-select MPS301`), since most of 
 code that nobody had looked at. The certain ones are on.
 
 ## Fix safety
-Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the value
+Adding `.cpu()` is safe: it returns the same tensor where it is on the CPU already. Where the other
+arm of a test then does the same, one of them stays, without the test. Where the value
 also carries gradients, `.detach()` is added with it, and the fix is unsafe.
 
 ## References
@@ -61,6 +62,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
+from mpslint.patterns.same_arms import first_arm_alone
 from mpslint.patterns.text import insert, replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.array_reads import Read, read_of
@@ -273,6 +275,10 @@ def _fix(
     text = ".detach().cpu()" if detach else ".cpu()"
     source = context.source
     edit: Edit
+    call = context.index.parents[context.index.parents[tensor]]
+    alone = first_arm_alone(context, call) if isinstance(call, ast.Call) and not detach else None
+    if alone is not None and numpy_at is not None:
+        return Fix("Do the same in both arms", (alone,), applicability)
     if numpy_at is None:
         bare = isinstance(tensor, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
         segment = source.segment(tensor)

@@ -173,6 +173,14 @@ class Elsewhere(Protocol):
     def is_imported(self, path: str) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 
+    def asks_cuda_first(self, path: str) -> bool:
+        """Whether the selections in the project of the file at `path` ask for CUDA first; False
+        where nobody has looked."""
+
+    def sees_gpus_late(self, path: str) -> str:
+        """Where a program that imports the file at `path` says which GPUs it sees, and does so when
+        it has been imported; empty: nowhere, or nobody has looked."""
+
     def holds_back(self, path: str) -> str:
         """Why the project of the file at `path` holds MPS back: `semantics.reservations`; empty:
         it does not, or nobody has looked."""

@@ -52,6 +52,9 @@ TORCH_PACKAGES = frozenset(
 """Packages that load torch when they are imported."""
 
 
+_SETTING = ("setdefault", "putenv", "setenv")
+
+
 class Write(NamedTuple):
     """One variable that gets a value for this process or for one it starts."""
 
@@ -93,7 +96,7 @@ def _write(context: Context, key: ast.Constant, name: str) -> Write | None:
         last = parent.func.attr if isinstance(parent.func, ast.Attribute) else None
         if isinstance(parent.func, ast.Name):
             last = (context.resolve(parent.func) or "").rsplit(".", 1)[-1]
-        if last in ("setdefault", "putenv", "setenv") and len(parent.args) >= 2:
+        if last in _SETTING and len(parent.args) >= 2:
             qualified = context.resolve(parent.func)
             own = qualified in ("os.environ.setdefault", "os.putenv") or last == "setenv"
             return Write(parent, key, name, parent.args[1], own)
@@ -159,3 +162,27 @@ def _called_before(context: Context, function: ast.AST, row: int) -> bool:
         call.lineno < row and context.index.function(call) is None
         for call in context.index.calls.get(name, ())
     )
+
+
+def sets_variable(code: ast.AST, key: str) -> int:
+    """The row in which code sets a variable of its own process, in whichever way; 0: it does not.
+    For code of which no more is known than its tree."""
+    for node in ast.walk(code):
+        at: ast.AST | None = None
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            at = node.slice if last_name(node.value) == "environ" else None
+        elif isinstance(node, ast.Call) and last_name(node.func) in _SETTING and node.args:
+            at = node.args[0]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "update" and last_name(node.func.value) == "environ":
+                given = [k for one in node.args if isinstance(one, ast.Dict) for k in one.keys]
+                at = next((one for one in given if _is(one, key)), None)
+                if any(keyword.arg == key for keyword in node.keywords):
+                    return node.lineno
+        if _is(at, key):
+            return getattr(node, "lineno", 0)
+    return 0
+
+
+def _is(node: ast.AST | None, key: str) -> bool:
+    return isinstance(node, ast.Constant) and node.value == key

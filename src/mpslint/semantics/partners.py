@@ -28,6 +28,9 @@ _OF_TENSORS = {
     "view",
 }
 """Methods that a tensor has, and neither a number nor an array of NumPy."""
+_SHAPED = {"contiguous", "expand_as", "size", "unsqueeze", "view"}
+"""Those that nobody asks one number for, which may be on the CPU and meet tensors elsewhere."""
+_REDUCING = {"max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
 _SAME = "torch.autograd.Variable"
 """A function of old torch that gives back the tensor that it is given."""
 _ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
@@ -110,7 +113,7 @@ def _is_result(
         and bindings[0].kind == "assign"
         and isinstance(bindings[0].value, ast.Call)
         and context.flow.surely_bound(name, call)
-        and (_is_differentiated(context, use) or _is_tensor(context, function, name))
+        and (_is_differentiated(context, use) or bool(_asked(context, function, name) & _SHAPED))
         and _is_unchanged(context, function, name, call, use)
     )
 
@@ -171,6 +174,8 @@ def _root(context: Context, operand: ast.expr) -> str | None:
             operand = operand.operand
         elif isinstance(operand, ast.Subscript):
             operand = operand.value
+        elif isinstance(operand, ast.Call) and _gives_number(context, operand):
+            return None  # One on the CPU meets tensors of CUDA.
         elif isinstance(operand, ast.Call) and wants_tensor(context, operand):
             operand = operand.args[0]
         elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
@@ -180,6 +185,13 @@ def _root(context: Context, operand: ast.expr) -> str | None:
         else:
             return None
     return operand.id
+
+
+def _gives_number(context: Context, call: ast.Call) -> bool:
+    """`x.sum()`, `torch.mean(x)`: without a dimension they give a tensor that has none."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _REDUCING:
+        return False
+    return not call.keywords and len(call.args) == int(wants_tensor(context, call))
 
 
 def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:

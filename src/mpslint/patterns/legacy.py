@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.layout import folded
+from mpslint.patterns.operand import operand_of
 from mpslint.patterns.selection import Reference, reference, reference_level, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
@@ -35,9 +36,9 @@ def find_aliases(context: Context) -> list[Alias] | None:
         for node in context.index.attributes.get(type_name, ()):
             if context.resolve(node) != f"torch.cuda.{type_name}":
                 continue
+            if with_operand(context, node) is not None or direct_use(context, node) is not None:
+                continue  # They need no choice of the file's.
             alias = _alias(context, node, type_name)
-            if alias is None and direct_use(context, node) is not None:
-                continue
             if alias is None:
                 return None
             found.append(alias)
@@ -54,6 +55,10 @@ def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | Non
         return None
     if not context.guards.implied(choice.test, True) & {"cuda", "asked-cuda"}:
         return None
+    return _alias_named(context, choice, type_name)
+
+
+def _alias_named(context: Context, choice: ast.IfExp, type_name: str) -> Alias | None:
     statement = context.index.parents[choice]
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
@@ -84,6 +89,48 @@ def convert_alias(
             return None
         edits.append(edit)
     return edits
+
+
+def _operand_alias(context: Context, node: ast.expr) -> tuple[Alias, ast.Name] | None:
+    """An alias that asks a tensor where it is (`torch.cuda.FloatTensor if x.is_cuda else
+    torch.FloatTensor`), and that tensor, which its function has under this name throughout."""
+    choice = context.index.parents[node]
+    if not isinstance(choice, ast.IfExp) or choice.body is not node:
+        return None
+    type_name = (context.resolve(node) or "").rpartition(".")[2]
+    if type_name == "DoubleTensor" or type_name not in DTYPE_OF_TYPE:
+        return None
+    if context.resolve(choice.orelse) not in (f"torch.{type_name}", "torch.Tensor"):
+        return None
+    operand = operand_of(context, choice.test) if isinstance(choice.test, ast.Attribute) else None
+    if not isinstance(operand, ast.Name) or context.index.function(choice) is None:
+        return None
+    scope = context.names.scope_of(choice)
+    if len(scope.bindings.get(operand.id, [])) != 1:
+        return None
+    alias = _alias_named(context, choice, type_name)
+    return (alias, operand) if alias is not None else None
+
+
+def with_operand(context: Context, node: ast.expr) -> Fix | None:
+    """What is made with such an alias is made where the tensor is."""
+    found = _operand_alias(context, node)
+    if found is None:
+        return None
+    alias, operand = found
+    device = Reference(f"{operand.id}.device", False, ())
+    edits = convert_alias(context, alias, device)
+    if edits is None:
+        return None
+    return Fix(f"Use the device of {operand.id}", tuple(edits), Applicability.SAFE, follows=True)
+
+
+def with_operand_level(context: Context, node: ast.expr) -> Applicability | None:
+    return Applicability.SAFE if with_operand(context, node) is not None else None
+
+
+def follows_operand(context: Context, node: ast.expr) -> bool:
+    return _operand_alias(context, node) is not None
 
 
 def direct_use(context: Context, node: ast.expr) -> tuple[ast.Call, str] | None:

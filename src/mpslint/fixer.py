@@ -64,14 +64,16 @@ def fix_source(
     elsewhere: Elsewhere | None = None,
     hidden: Hidden = frozenset(),
     pause: Callable[[], None] | None = None,
+    doubts: Mapping[Key, str] | None = None,
 ) -> FixResult:
     """Fix `source` to a fixed point. Raises `BadSource` when the file does not parse.
 
     `elsewhere` tells of names that the file imports from its project; what is `hidden` is neither
-    fixed nor said to remain. `pause` is called now and then: what it raises ends what nobody waits
-    for any more.
+    fixed nor said to remain, and fixes of which there are `doubts` are unsafe. `pause` is called
+    now and then: what it raises ends what nobody waits for any more.
     """
     fixing = Fixing(source, settings, elsewhere, hidden, pause)
+    fixing.leave(doubts or {})
     return fixing.result(fixing.settled(), elsewhere, unsafe=unsafe)
 
 
@@ -98,8 +100,7 @@ class Fixing:
         hidden: Hidden,
         pause: Callable[[], None] | None = None,
     ) -> None:
-        """`pause` is called now and then: what it raises ends what nobody waits for any more."""
-        self._source = source
+        self.source = source
         self._settings = settings
         self.elsewhere = elsewhere
         self._hidden = hidden
@@ -111,7 +112,7 @@ class Fixing:
     def under(self, settings: Settings, elsewhere: Elsewhere) -> Fixing:
         """The same file with what is known of its fixes, under settings that write them in another
         way."""
-        other = Fixing(self._source, settings, elsewhere, self._hidden, self._pause)
+        other = Fixing(self.source, settings, elsewhere, self._hidden, self._pause)
         other.barred, other._before = dict(self.barred), self._before
         other._found = self._found
         return other
@@ -146,28 +147,28 @@ class Fixing:
 
     def against_alone(self, finding: Finding, fix: Fix, at: int) -> str | None:
         """What speaks against one safe fix, of what stands `at` an offset, without the others."""
-        offered = Offered(self._source, (), {})
+        offered = Offered(self.source, (), {})
         edits = tuple(sorted(fix.edits))
         try:
-            after = self._source.with_edits(edits)
+            after = self.source.with_edits(edits)
             findings = self._linted(after, (edits,))
         except BadSource as error:
             return f"it would break the file ({error})"
-        applied = (_applied(self._source, offered, finding, fix, at),)
+        applied = (_applied(self.source, offered, finding, fix, at),)
         against = self.judged(Made(after, applied, findings, (edits,), 1), self.elsewhere)
         return against[0].reason if against else None
 
     def unfixed(self, findings: Sequence[Finding]) -> Made:
         """The text as it is, and what was found in it; of a notebook it is found out anew, in rows
         of its text."""
-        if is_notebook(self._source.path):
-            findings = self._linted(self._source, ())
-        return Made(self._source, (), list(findings), (), 0)
+        if is_notebook(self.source.path):
+            findings = self._linted(self.source, ())
+        return Made(self.source, (), list(findings), (), 0)
 
     def to_fixed_point(self, level: Applicability = Applicability.SAFE) -> Made:
         """All fixes of this level and above, or none; those that are `barred` are not safe.
         Raises `BadSource`."""
-        current = self._source
+        current = self.source
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
@@ -187,7 +188,7 @@ class Fixing:
                 bare = [finding.without_fix() for finding in findings]
                 self._before = Before(Text(current, bare, self.elsewhere))
             applied += [
-                _applied(self._source, offered, found, fix, offered.key(found)[1])
+                _applied(self.source, offered, found, fix, offered.key(found)[1])
                 for found, fix in landed
             ]
             try:
@@ -214,7 +215,7 @@ class Fixing:
         if any(map(is_opening, made.applied)):
             found += [
                 one
-                for one in left_behind(after, made.passes, self._settings, self._source)
+                for one in left_behind(after, made.passes, self._settings, self.source)
                 if any(is_opening(fix, is_far=one.is_far) for fix in made.applied)
             ]
         return found
@@ -226,9 +227,9 @@ class Fixing:
     def _as_it_was(self, made: Made) -> Before:
         if self._before is None:
             # Where nothing was fixed, what is found is known.
-            findings = self._linted(self._source, ()) if made.applied else made.findings
+            findings = self._linted(self.source, ()) if made.applied else made.findings
             bare = [finding.without_fix() for finding in findings]
-            self._before = Before(Text(self._source, bare, self.elsewhere))
+            self._before = Before(Text(self.source, bare, self.elsewhere))
         return self._before
 
     def opens(self, made: Made) -> bool:
@@ -268,7 +269,7 @@ class Fixing:
         )
 
     def _tally(self, made: Made) -> Tally:
-        fixed = [(one.code, self._source.position(one.at)[0]) for one in made.applied]
+        fixed = [(one.code, self.source.position(one.at)[0]) for one in made.applied]
         left = self._places(made.findings, made.source, made.passes)
         return tally(self._found or Counter(), fixed, left)
 
@@ -280,14 +281,14 @@ class Fixing:
     ) -> list[Place]:
         """The findings that count by where they are in the text as it was."""
         return [
-            (one.code, self._source.position(_offset_before(one, current, passes))[0])
+            (one.code, self.source.position(_offset_before(one, current, passes))[0])
             for one in findings
             if counts(one, self._settings)
         ]
 
     def _refused(self, number: int, why: str) -> Made:
-        findings = lint(self._source, self._settings)
-        return Made(self._source, (), findings, (), number, why)
+        findings = lint(self.source, self._settings)
+        return Made(self.source, (), findings, (), number, why)
 
 
 class Offered(NamedTuple):
@@ -353,10 +354,8 @@ def _offset_before(
 
 def _applied(source: SourceFile, offered: Offered, finding: Finding, fix: Fix, at: int) -> Applied:
     cell, row, _ = position(source, at)
-    spans = tuple(
-        (first_origin(e.start, offered.passes), first_origin(e.end, offered.passes))
-        for e in fix.edits
-    )
+    passes = offered.passes
+    spans = tuple((first_origin(e.start, passes), first_origin(e.end, passes)) for e in fix.edits)
     follows = fix.follows or (narrows(finding.code))
     named = finding.code, finding.name, row, fix.message, fix.applicability
     return Applied(*named, cell, at, spans, finding.severity, follows)

@@ -11,18 +11,17 @@ from mpslint.becoming import Becoming
 from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
-from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
-from mpslint.half_ports import HalfPorts, ported, untouched
+from mpslint.half_ports import ported, untouched
+from mpslint.halves import halves, trees_in
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.semantics.context import Context
 from mpslint.shared_helper import selects_anew
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterable, Sequence
 
     from mpslint.fixer import Hidden
@@ -272,41 +271,20 @@ class Together:
             return False
         project = next(iter(self._around().values()))
 
-        def tree_of(source: SourceFile) -> ast.Module | None:
-            try:
-                return project.tree(source)
-            except BadSource:
-                return None
-
         files = {
             os.path.abspath(path): ported(
                 self._sources[path],
                 self._made[path],
                 self._fixing[path].opened(self._made[path]),
-                tree_of,
+                trees_in(project),
             )
             for path in self._jobs
         }
         for path, findings in self._untouched.items():
             files.setdefault(os.path.abspath(path), untouched(path, findings))
 
-        def text_of(path: str) -> bytes:
-            return project.modules.text(path) or b""
-
-        def led_to(path: str) -> list[str]:
-            return project.led_to(path, text_of(path).decode("utf-8", "replace"))
-
         starting = [*map(os.path.abspath, self._untouched), *files]
-        ports = HalfPorts(
-            files,
-            project.modules.tree,
-            text_of,
-            FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
-            dict.fromkeys(starting),
-            project.imports_on,
-        )
-        found = ports.found()
-        ports.release()
+        found = halves(files, project, starting)
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:
             doubts = found[os.path.abspath(path)]

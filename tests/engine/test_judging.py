@@ -353,6 +353,37 @@ def test_what_raises_in_a_function_of_another_file_speaks_against_its_caller(mod
     assert '"mps"' not in together(model, "use.py")["use.py"]
 
 
+def test_what_raises_there_unless_a_switch_is_off_speaks_against_its_caller(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "score.py").write_text(
+        "import torch\n\n\ndef accuracy(out, target):\n"
+        "    return out.type_as(target).eq(target).double().sum()\n"
+    )
+    text = """
+    import argparse
+
+    import torch
+
+    from score import accuracy
+
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--no-cuda", action="store_true", default=False)
+    args = parser.parse_args()
+    args.cuda = not args.no_cuda and torch.cuda.is_available()
+    out, target = torch.zeros(3), torch.zeros(3)
+    if args.cuda:
+        out = out.cuda()
+        target = target.cuda()
+    print(accuracy(out, target))
+    """
+    (tmp_path / "use.py").write_text(textwrap.dedent(text).lstrip())
+    assert "mps" not in together(tmp_path, "use.py")["use.py"]
+    harmless = (tmp_path / "score.py").read_text().replace(".double()", ".float()")
+    (tmp_path / "score.py").write_text(harmless)
+    assert "mps" in together(tmp_path, "use.py")["use.py"]
+
+
 def test_check_does_not_promise_what_fix_will_not_make() -> None:
     (finding,) = lint(SourceFile("program.py", program(LEFT_BEHIND).encode()), Settings())
     assert finding.applicability is Applicability.UNSAFE

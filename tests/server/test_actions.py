@@ -311,6 +311,14 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 x = torch.from_numpy(np.array([1.0, 2.0])).to(device)
 """
 
+HALF_WAY = """\
+import torch
+
+net = torch.nn.Linear(1, 2).cuda()
+print(net(torch.ones(1, 1).cuda()))
+print(torch.cuda.current_device())
+"""
+
 
 def offered_everywhere(project: Path, text: str) -> list[types.CodeAction]:
     """All fixes that are offered at the findings of a text."""
@@ -334,6 +342,30 @@ def test_a_fix_that_mpslint_fix_leaves_out_is_offered_as_unsafe(project: Path, c
     offered = offered_everywhere(project, NO_KERNEL)
     assert offered
     assert all(one.title.endswith("(unsafe)") and not one.is_preferred for one in offered)
+
+
+def test_what_would_stop_half_way_in_its_file_is_offered_as_unsafe(project: Path, cli: Cli) -> None:
+    (project / "train.py").write_text(HALF_WAY)
+    cli("fix", "--no-verify", project / "train.py")
+    assert (project / "train.py").read_text() == HALF_WAY
+    offered = offered_everywhere(project, HALF_WAY)
+    assert offered
+    assert all("torch.cuda.current_device()" in one.title for one in offered)
+    assert all(one.title.endswith("(unsafe)") and not one.is_preferred for one in offered)
+
+
+def test_nothing_is_fixed_at_once_that_would_stop_half_way(project: Path) -> None:
+    uri = uri_of(project / "train.py")
+
+    async def scenario(editor: Editor) -> list[str]:
+        editor.open(uri, HALF_WAY)
+        await editor.diagnostics(uri)
+        return [one.title for one in await editor.actions(uri, 2, 27)]
+
+    titles = in_editor(scenario, [project])
+    assert [title for title in titles if title.startswith("Fix all")] == [
+        "Fix all MPS102 in this file (unsafe)"
+    ]
 
 
 def test_a_fix_that_is_safe_only_beside_another_is_not_offered_as_safe_alone(

@@ -107,7 +107,7 @@ def test_a_fix_that_is_another_counts(ablation: ModuleType, tmp_path: Path) -> N
     """The row changes no finding, only where a checkpoint is loaded to."""
     (tmp_path / "load.py").write_text(
         "import torch\n\n\ndef load(model):\n"
-        '    model.load_state_dict(torch.load("model.pth"))\n    model.cuda()\n'
+        '    model.load_state_dict(torch.load("model.pth"))\n    return model.cuda()\n'
     )
     found = ablation.effects(tmp_path, ["copying-objects"])
     assert found == {row_of("copying-objects", "model"): ablation.Effect(0, 0, 1)}

@@ -354,10 +354,11 @@ HARMLESS_KEYWORDS = _words(
     """
     pin_memory non_blocking help reason default choices metavar dest type desc name title label
     prefix suffix message msg use_amp amp fp16 bf16 half use_fp16 mixed_precision tf32 use_half
-    enable_amp compile
+    enable_amp compile device_types
     """
 )
-"""Arguments that a false answer leaves as it is on a Mac, and texts."""
+"""Arguments that a false answer leaves as it is on a Mac, and texts; for what devices
+`torch.library.custom_op` registers a kernel, which asks for none."""
 OPTIONS = frozenset({"absl.flags.FLAGS", "tensorflow.app.flags.FLAGS"})
 """Objects whose attributes are the options of a program, as the user gives them."""
 

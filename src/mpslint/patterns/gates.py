@@ -10,7 +10,7 @@ flag decides, and with what functions from elsewhere move to CUDA.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
@@ -33,13 +33,16 @@ from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import FOREIGN_MOVER, PARTING, foreign_mover, parting_use
 from mpslint.semantics.partners import partner
+from mpslint.semantics.worlds.choices import choices
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.worlds.events import Event
 
 _STAYS = "other moves of the file keep a test for CUDA"
 _KEY, _LEVEL = "gates", "level of the gates"
+_LEFT = "what tests decide beside the gates"
 
 
 def open_gates(context: Context) -> Fix | None:
@@ -68,6 +71,28 @@ def stays_behind(context: Context) -> bool:
     if level is None:
         return not only_asked(context) and add_arms(context) is None
     return level < Applicability.SAFE
+
+
+def opens_all(context: Context, tests: Iterable[ast.expr]) -> bool:
+    """Whether nothing is left that these tests decide once the gates of the file are open."""
+    if gates_level(context) is None:
+        return False
+    if _LEFT not in context.memo:
+        left = choices(context.worlds, lambda event: _is_opened(context, event))
+        context.memo[_LEFT] = {test for choice in left for test in choice.tests}
+    still = context.memo[_LEFT]
+    assert isinstance(still, set)
+    return still.isdisjoint(tests)
+
+
+def _is_opened(context: Context, event: Event) -> bool:
+    """Whether an event is a move of a gate, or asks for the tensor type of an alias."""
+    node = event.node
+    if any(node is move for gate in _find_gates(context) or () for move in gate.moves):
+        return True
+    names = {alias.name.id for alias in find_aliases(context) or ()}
+    asked_for = (node.func, *node.args) if isinstance(node, ast.Call) else (node,)
+    return any(isinstance(one, ast.Name) and one.id in names for one in asked_for)
 
 
 def parts_data(context: Context, test: ast.expr) -> str:

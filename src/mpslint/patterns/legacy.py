@@ -6,11 +6,13 @@ import ast
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.model import Edit
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.layout import folded
-from mpslint.patterns.selection import Reference, torch_name
+from mpslint.patterns.operand import operand_of
+from mpslint.patterns.selection import Reference, reference, reference_level, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
+from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
 from mpslint.semantics.values import Kind
 
@@ -34,6 +36,8 @@ def find_aliases(context: Context) -> list[Alias] | None:
         for node in context.index.attributes.get(type_name, ()):
             if context.resolve(node) != f"torch.cuda.{type_name}":
                 continue
+            if with_operand(context, node) is not None or direct_use(context, node) is not None:
+                continue  # They need no choice of the file's.
             alias = _alias(context, node, type_name)
             if alias is None:
                 return None
@@ -51,6 +55,10 @@ def _alias(context: Context, node: ast.Attribute, type_name: str) -> Alias | Non
         return None
     if not context.guards.implied(choice.test, True) & {"cuda", "asked-cuda"}:
         return None
+    return _alias_named(context, choice, type_name)
+
+
+def _alias_named(context: Context, choice: ast.IfExp, type_name: str) -> Alias | None:
     statement = context.index.parents[choice]
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return None
@@ -76,15 +84,96 @@ def convert_alias(
     for use in context.index.names[alias.name.id]:
         if use is alias.name or context.names.owner(use.id, use) is not scope:
             continue
-        edit = _convert(context, use, alias, device, torch)
+        edit = _convert(context, use, alias.dtype, device, torch)
         if edit is None:
             return None
         edits.append(edit)
     return edits
 
 
+def _operand_alias(context: Context, node: ast.expr) -> tuple[Alias, ast.Name] | None:
+    """An alias that asks a tensor where it is (`torch.cuda.FloatTensor if x.is_cuda else
+    torch.FloatTensor`), and that tensor, which its function has under this name throughout."""
+    choice = context.index.parents[node]
+    if not isinstance(choice, ast.IfExp) or choice.body is not node:
+        return None
+    type_name = (context.resolve(node) or "").rpartition(".")[2]
+    if type_name == "DoubleTensor" or type_name not in DTYPE_OF_TYPE:
+        return None
+    if context.resolve(choice.orelse) not in (f"torch.{type_name}", "torch.Tensor"):
+        return None
+    operand = operand_of(context, choice.test) if isinstance(choice.test, ast.Attribute) else None
+    if not isinstance(operand, ast.Name) or context.index.function(choice) is None:
+        return None
+    scope = context.names.scope_of(choice)
+    if len(scope.bindings.get(operand.id, [])) != 1:
+        return None
+    alias = _alias_named(context, choice, type_name)
+    return (alias, operand) if alias is not None else None
+
+
+def with_operand(context: Context, node: ast.expr) -> Fix | None:
+    """What is made with such an alias is made where the tensor is."""
+    found = _operand_alias(context, node)
+    if found is None:
+        return None
+    alias, operand = found
+    device = Reference(f"{operand.id}.device", False, ())
+    edits = convert_alias(context, alias, device)
+    if edits is None:
+        return None
+    return Fix(f"Use the device of {operand.id}", tuple(edits), Applicability.SAFE, follows=True)
+
+
+def with_operand_level(context: Context, node: ast.expr) -> Applicability | None:
+    return Applicability.SAFE if with_operand(context, node) is not None else None
+
+
+def follows_operand(context: Context, node: ast.expr) -> bool:
+    return _operand_alias(context, node) is not None
+
+
+def direct_use(context: Context, node: ast.expr) -> tuple[ast.Call, str] | None:
+    """The call of a CUDA type, or of `x.type(...)` with one, on every machine that comes there, and
+    the dtype of the type; None for another use, and for float64, which MPS lacks."""
+    if isinstance(node, ast.Constant):
+        type_name = str(node.value).rpartition(".")[2]
+    else:
+        type_name = (context.resolve(node) or "").rpartition(".")[2]
+    call = context.index.parents[node]
+    if type_name == "DoubleTensor" or not isinstance(call, ast.Call) or call.keywords:
+        return None
+    if context.guards.at(node) & CUDA_SETTLED:
+        return None
+    if call.func is not node:
+        is_cast = isinstance(call.func, ast.Attribute) and call.func.attr == "type"
+        return (call, DTYPE_OF_TYPE[type_name]) if is_cast and call.args == [node] else None
+    return (call, DTYPE_OF_TYPE[type_name]) if _maker(context, call) is not None else None
+
+
+def with_device(context: Context, node: ast.expr) -> Fix | None:
+    """`torch.empty(2, device=device)` for `torch.cuda.FloatTensor(2)`, and
+    `x.to(device, torch.float32)` for `x.type(torch.cuda.FloatTensor)`."""
+    used, torch = direct_use(context, node), torch_name(context, node)
+    if used is None or torch is None:
+        return None
+    call, dtype = used
+    device = reference(context, call)
+    edit = _convert(context, node, dtype, device, torch) if device is not None else None
+    if device is None or edit is None:
+        return None
+    fix = Fix("Use the selected device", (*device.edits, edit), device.level)
+    return doubtful(fix, device.reason)
+
+
+def with_device_level(context: Context, node: ast.expr) -> Applicability | None:
+    """The level of `with_device`, as far as that costs little."""
+    used = direct_use(context, node)
+    return reference_level(context, used[0]) if used is not None else None
+
+
 def _convert(
-    context: Context, use: ast.Name, alias: Alias, device: Reference, torch: str
+    context: Context, use: ast.expr, dtype: str, device: Reference, torch: str
 ) -> Edit | None:
     source = context.source
     parent = context.index.parents[use]
@@ -92,21 +181,21 @@ def _convert(
         return None
     if holds_comment(source, *source.span(parent)):
         return None
-    where = f"dtype={torch}.{alias.dtype}, device={device.text}"
+    where = f"dtype={torch}.{dtype}, device={device.text}"
     if parent.func is use:
         inner = ", ".join(source.segment(argument) for argument in parent.args)
         made = _maker(context, parent)
         if made is None:
             return None
         lead = f"{inner}, " if inner else "0, "
-        if made == "empty" and alias.dtype == "float32" and not _sets_default(context):
+        if made == "empty" and dtype == "float32" and not _sets_default(context):
             where = f"device={device.text}"
         edit = replace(source, parent, f"{torch}.{made}({lead}{where})")
         return folded(context, parent, [edit])[0]
     function = parent.func
     if isinstance(function, ast.Attribute) and function.attr == "type" and parent.args == [use]:
         start, end = context.name_token(function)[0], source.span(parent)[1]
-        text = f"to({device.text}, {torch}.{alias.dtype})"
+        text = f"to({device.text}, {torch}.{dtype})"
         return Edit(start, end, text, source.text[start:end])
     return None
 

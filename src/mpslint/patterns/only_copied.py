@@ -6,6 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.semantics.consumers import given_to
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ def _only_copied(
     parent = context.index.parents[node]
     if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
         return True
-    if _key(node) is not None and (matches("plain-entries", _key(node)) or _is_shown(parent)):
+    if _key(node) is not None and (_is_plain(_key(node), parent) or _is_shown(parent)):
         return True
     if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
         return True
@@ -50,6 +52,12 @@ def _only_copied(
         return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
     if isinstance(node, ast.Call) and isinstance(parent, ast.Expr):
         return True  # `state.pop(key)`
+    if isinstance(parent, ast.Call | ast.keyword) and len(names) < _ALIASES:
+        taken = _taken(context, node, parent)
+        if taken is not None:
+            function, reads = taken
+            more = names | {f"{function}()"}
+            return all(_only_copied(context, use, weights=weights, names=more) for use in reads)
     copy = next(iter(_copied_into(context, node)), None)
     if isinstance(copy, ast.Name):
         # One name may be given what was loaded twice, and hold it in another place each time.
@@ -62,6 +70,25 @@ def _only_copied(
             _only_copied(context, use, weights=weights, names=more) for use in uses
         )
     return copy is not None and _only_copied(context, copy, weights=weights, names=names)
+
+
+def _taken(
+    context: Context, node: ast.expr, parent: ast.Call | ast.keyword
+) -> tuple[str, list[ast.expr]] | None:
+    """The function of this file that is called with what was loaded, and where it reads that."""
+    call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
+    if not isinstance(call, ast.Call) or node is call.func:
+        return None
+    function, reads = given_to(context, call, parent if parent is not call else node)
+    return (function.name, reads) if function is not None else None
+
+
+def _is_plain(key: str | None, parent: ast.AST) -> bool:
+    """Whether an entry is a number or a setting, by its key or by the name that it gets."""
+    names = [key]
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        names.append(last_name(parent.targets[0]))
+    return any(matches("plain-entries", name) for name in names if name)
 
 
 def _copied_into(context: Context, node: ast.expr) -> Iterable[ast.expr]:
@@ -101,11 +128,21 @@ def _renamed(context: Context, items: ast.AST) -> Iterable[ast.expr]:
             if isinstance(item, ast.Name) and item.id == value
             if not _is_asked_of_its_shape(context, context.index.parents[item])
         ]
-        kept = context.index.parents[stored[0]] if len(stored) == 1 else None
-        if isinstance(kept, ast.Assign) and len(kept.targets) == 1 and kept.value is stored[0]:
-            target = kept.targets[0]
-            if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-                yield target.value
+        # In each arm of a test it may get another key.
+        kept = [_kept_by(context.index.parents[item], item) for item in stored]
+        first = kept[0] if kept else None
+        if first is not None and all(one is not None and one.id == first.id for one in kept):
+            yield first
+
+
+def _kept_by(parent: ast.AST, value: ast.Name) -> ast.Name | None:
+    """`names` of `names[f(k)] = v`."""
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or parent.value is not value:
+        return None
+    target = parent.targets[0]
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
+        return target.value
+    return None
 
 
 def _second(target: ast.expr) -> str | None:
@@ -252,16 +289,16 @@ def _copies(context: Context, receiver: ast.expr) -> bool:
 
 
 def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives:
-    of what has a `load_state_dict`, only modules give themselves."""
+    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives, or
+    nobody takes that: of what has a `load_state_dict`, only modules give themselves, and move."""
     moved = [call for name in ("to", "cuda") for call in context.index.calls.get(name, ())]
-    if any(
-        isinstance(call.func, ast.Attribute)
-        and isinstance(given := context.index.parents[call], ast.Assign)
-        and spelled in map(ast.unparse, given.targets)
-        for call in moved
-    ):
-        return True
+    for call in moved:
+        given = context.index.parents[call]
+        if isinstance(given, ast.Assign) and spelled in map(ast.unparse, given.targets):
+            return True
+        if isinstance(given, ast.Expr) and isinstance(call.func, ast.Attribute):
+            if ast.unparse(call.func.value) == spelled:
+                return True
     return any(
         isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
         for name in _OF_MODULES

@@ -70,7 +70,7 @@ def _gate_of_test(context: Context, test: ast.expr) -> Gate | None:
 
 def _read_operand(context: Context, test: ast.expr) -> Fix | None:
     """`torch.device("cuda") if x.is_cuda else torch.device("cpu")` is `x.device`."""
-    choice, operand = context.index.parents[test], _operand(context, test)
+    choice, operand = context.index.parents[test], operand_of(context, test)
     if not isinstance(choice, ast.IfExp) or choice.test is not test or operand is None:
         return None
     arms, parent = [choice.body, choice.orelse], context.index.parents[choice]
@@ -120,7 +120,7 @@ def _find_gate(context: Context, call: ast.Call) -> Gate | None:
     for node in context.index.ancestors(call):
         if isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
             return None
-        if not isinstance(node, ast.If | ast.IfExp) or _operand(context, node.test) is None:
+        if not isinstance(node, ast.If | ast.IfExp) or operand_of(context, node.test) is None:
             continue
         moves = tuple(
             move
@@ -145,7 +145,7 @@ def _shares_function(context: Context, gate: Gate) -> bool:
         and not context.resolve(call.func)
         and context.guards.at(call) & CUDA_SETTLED
         and not any(
-            isinstance(parent, ast.If | ast.IfExp) and _operand(context, parent.test) is not None
+            isinstance(parent, ast.If | ast.IfExp) and operand_of(context, parent.test) is not None
             for parent in context.index.ancestors(call)
         )
         for call in context.index.calls.get("cuda", ())
@@ -153,7 +153,7 @@ def _shares_function(context: Context, gate: Gate) -> bool:
     )
 
 
-def _operand(context: Context, test: ast.expr) -> ast.expr | None:
+def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
     """`x` of `x.is_cuda`, where to ask it again costs nothing and changes nothing."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
@@ -178,7 +178,7 @@ def _operand(context: Context, test: ast.expr) -> ast.expr | None:
 
 
 def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
-    operand = _operand(context, gate.node.test)
+    operand = operand_of(context, gate.node.test)
     assert operand is not None
     text = context.source.segment(operand)
     if "\n" in text:

@@ -329,6 +329,15 @@ def device_places(context: Context) -> list[ast.AST]:
         for word in ("cuda", "autocast", "GradScaler"):
             found += context.index.calls.get(word, ())
         legacy = {name for name in CUDA_TYPES if name in context.index.attributes}
+        for name in legacy:
+            types = context.index.attributes[name]
+            found += [
+                one
+                for one in types
+                if context.resolve(one) == f"torch.cuda.{name}"
+                # What is chosen counts where it is used.
+                and not isinstance(context.index.parents[one], ast.IfExp)
+            ]
         for name, binding in context.names.every_binding():
             if isinstance(binding.value, ast.IfExp) and any(
                 isinstance(item, ast.Attribute) and item.attr in legacy

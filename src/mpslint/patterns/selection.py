@@ -146,12 +146,13 @@ def reference(
         # A module's selection says what is there, an object on what its tensors are.
         if used is None or not type_only or not is_of_module(context, at_hand):
             return Reference(at_hand.text, at_hand.is_string, ())
-    if used is not None:
-        reason = other_device(used[0]) if used[2] is not Applicability.SAFE else ""
-        return Reference(used[0], used[1], (), used[2], reason=reason)
-    beside = partner(context, node)
-    if beside is not None and not type_only:
+    if used is not None and used[2] is Applicability.SAFE:
+        return Reference(used[0], used[1], ())
+    beside = partner(context, node) if not type_only else None
+    if beside is not None:
         return Reference(f"{beside}.device", False, ())
+    if used is not None:
+        return Reference(used[0], used[1], (), used[2], reason=other_device(used[0]))
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)
@@ -165,7 +166,7 @@ def reference_level(context: Context, node: ast.AST) -> Applicability | None:
     if used is None and settles_somewhere(context):
         found = reference(context, node)
         return found.level if found is not None else None
-    if used is None or used[2] is Applicability.SAFE:
+    if used is None or used[2] is Applicability.SAFE or partner(context, node) is not None:
         return Applicability.SAFE
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and _same_gpu(context, at_hand.indexed, None)

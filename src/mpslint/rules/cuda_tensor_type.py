@@ -28,7 +28,9 @@ function, class or file.
 ## Fix safety
 Safe: a name for the type of whichever device is there goes away together with all gated moves of
 the file; what was made with it becomes a `torch.tensor` or `torch.empty` on the selected device.
-Where one use is unclear nothing is changed.
+Where one use is unclear nothing is changed. A type that is called, or given to `.type(...)`, on
+every machine becomes the same on the selected device, or on that of the tensor beside it; a choice
+that asks a tensor where it is (`x.is_cuda`) becomes the device of that tensor.
 
 ## References
 - run with torch 2.13 without CUDA: `TypeError: type torch.cuda.FloatTensor not available`; with
@@ -43,6 +45,13 @@ from functools import partial
 
 from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.gates import gates_level, open_gates
+from mpslint.patterns.legacy import (
+    follows_operand,
+    with_device,
+    with_device_level,
+    with_operand,
+    with_operand_level,
+)
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import CUDA_TYPES, is_cuda_type_name
@@ -66,17 +75,29 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 continue
             if not context.worlds.breaks(branch):
                 continue
-            yield context.finding(
+            follows = follows_operand(context, node)
+            level = partial(with_operand_level, context, node)
+            found = context.finding(
                 rule,
                 node,
                 _chosen(branch.test),
                 severity=Severity.IGNORES,
                 labels=(context.label(branch.test, "the choice"), *_used(context, node)),
-                applicability=partial(gates_level, context),
-                fix=partial(open_gates, context),
+                applicability=level if follows else partial(gates_level, context),
+                fix=partial(with_operand, context, node)
+                if follows
+                else partial(open_gates, context),
             )
+            found.follows = follows
+            yield found
         elif context.worlds.breaks(node):
-            yield context.finding(rule, node, _raised(context, node))
+            yield context.finding(
+                rule,
+                node,
+                _raised(context, node),
+                applicability=partial(with_device_level, context, node),
+                fix=partial(with_device, context, node),
+            )
 
 
 def _types(context: Context) -> Iterator[ast.expr]:

@@ -42,7 +42,8 @@ only copied into modules and optimizers from there; tests that do nothing withou
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
 user was asked (`--no-cuda`) is asked for MPS too. Unsafe where the file moves other things only
-where CUDA is, in a way that no safe fix opens: they would stay on the CPU.
+where CUDA is, in a way that no safe fix opens: they would stay on the CPU. A flag that decides
+nothing but moves goes with the tests in front of these.
 
 ## References
 - PyTorch: "MPS backend" (docs/source/notes/mps.rst)
@@ -55,8 +56,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.chain import add_mps_arm
+from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.operand import by_operand
 from mpslint.rules.registry import Rule, rule
@@ -200,16 +202,30 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         message,
         confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
         labels=labels,
-        applicability=partial(_level, context, test),
-        fix=partial(by_operand, context, test),
+        applicability=partial(_level, context, test, choice),
+        fix=partial(_fix, context, test, choice),
     )
-    finding.follows = True  # where there is a fix at all
+    finding.follows = _asks_operand(test)
     return finding
 
 
-def _level(context: Context, test: ast.expr) -> Applicability | None:
-    found = by_operand(context, test, laid_out=False)
-    return found.applicability if found is not None else None
+def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
+    """What decides nothing but moves goes with the tests in front of these."""
+    if _asks_operand(test):
+        return by_operand(context, test)
+    return open_gates(context) if opens_all(context, choice.tests) else None
+
+
+def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | None:
+    if _asks_operand(test):
+        found = by_operand(context, test, laid_out=False)
+        return found.applicability if found is not None else None
+    return gates_level(context) if opens_all(context, choice.tests) else None
+
+
+def _asks_operand(test: ast.expr) -> bool:
+    """`x.is_cuda`, which brings nothing to MPS that `x` is not on already."""
+    return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
 
 
 def _extent(context: Context, chain: Chain) -> tuple[int, int]:

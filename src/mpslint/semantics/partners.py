@@ -9,15 +9,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import walk
+from mpslint.semantics.operand_pairs import GRAD, operand_pairs, wants_tensor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
-_FOUND, _OPERANDS, _DEPTH = "partners of what is moved", "operands on one device", 4
+_FOUND, _DEPTH = "partners of what is moved", 4
 _OF_TENSORS = {
     "contiguous",
     "dim",
@@ -30,82 +28,11 @@ _OF_TENSORS = {
     "view",
 }
 """Methods that a tensor has, and neither a number nor an array of NumPy."""
-_WITH = {
-    "add_",
-    "bmm",
-    "eq",
-    "gather",
-    "index_select",
-    "masked_fill",
-    "matmul",
-    "mm",
-    "mul",
-    "scatter_",
-}
-"""Methods that raise for tensors of two devices."""
-_FUNCTIONS = {"add", "bmm", "cat", "dot", "matmul", "max", "min", "mm", "mul", "stack", "where"}
-"""The same of `torch`."""
-_OF_FIRST = {
-    "abs",
-    "argmax",
-    "argmin",
-    "argsort",
-    "bmm",
-    "clamp",
-    "cumprod",
-    "cumsum",
-    "diff",
-    "exp",
-    "flatten",
-    "gather",
-    "log",
-    "log_softmax",
-    "logsumexp",
-    "masked_select",
-    "matmul",
-    "max",
-    "mean",
-    "median",
-    "min",
-    "mm",
-    "neg",
-    "norm",
-    "permute",
-    "pow",
-    "prod",
-    "relu",
-    "reshape",
-    "roll",
-    "round",
-    "sigmoid",
-    "softmax",
-    "sort",
-    "sqrt",
-    "square",
-    "squeeze",
-    "std",
-    "sum",
-    "tanh",
-    "topk",
-    "transpose",
-    "tril",
-    "triu",
-    "unsqueeze",
-    "var",
-}
-"""Functions of `torch` that want a tensor first, and give one that is where that is."""
-_TENSORS_FIRST = {
-    "batch_norm": 5,
-    "bilinear": 4,
-    "conv1d": 3,
-    "conv2d": 3,
-    "conv3d": 3,
-    "instance_norm": 5,
-    "linear": 3,
-    "scaled_dot_product_attention": 4,
-}
-"""So many arguments of these functions of `torch.nn.functional` are tensors; else two count."""
-_TORCH = ("torch", "torch.nn.functional")
+_SHAPED = {"contiguous", "expand_as", "size", "unsqueeze", "view"}
+"""Those that nobody asks one number for, which may be on the CPU and meet tensors elsewhere."""
+_REDUCING = {"max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
+_SAME = "torch.autograd.Variable"
+"""A function of old torch that gives back the tensor that it is given."""
 _ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
 _NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
 
@@ -126,7 +53,7 @@ def _partner(context: Context, call: ast.expr) -> str | None:
         return None
     own = _own_names(context, call)
     shaping = _shaping(call)
-    for one, two in _pairs(context, function):
+    for one, two in operand_pairs(context, function):
         for mine, other in ((one, two), (two, one)):
             if not _holds(context, mine, own, call):
                 continue
@@ -136,10 +63,11 @@ def _partner(context: Context, call: ast.expr) -> str | None:
             if name in shaping and _is_kept(context, function, name, call, other):
                 return name
             given = _parameter(context, call, name)
-            if given is None or given in own or not _stays(context, function, given):
-                continue
-            if any(_is_tensor(context, function, known) for known in (name, given)):
-                return given
+            if given is not None and given not in own and _stays(context, function, given):
+                if any(_is_tensor(context, function, known) for known in (name, given)):
+                    return given
+            if _is_result(context, function, name, call, other):
+                return name
     return None
 
 
@@ -149,7 +77,9 @@ def _own_names(context: Context, call: ast.expr) -> frozenset[str]:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return frozenset()
     target, value = statement.targets[0], statement.value
-    return frozenset({target.id} if isinstance(target, ast.Name) and _gives(value, call) else ())
+    return frozenset(
+        {target.id} if isinstance(target, ast.Name) and _gives(context, value, call) else ()
+    )
 
 
 def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.expr) -> bool:
@@ -157,7 +87,7 @@ def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.e
     if isinstance(operand, ast.BinOp):
         sides = operand.left, operand.right
         return any(_holds(context, side, own, call) for side in sides)
-    return _root(context, operand) in own or _gives(operand, call)
+    return _root(context, operand) in own or _gives(context, operand, call)
 
 
 def _shaping(call: ast.expr) -> set[str]:
@@ -172,15 +102,46 @@ def _shaping(call: ast.expr) -> set[str]:
     return {node.id for node in held if isinstance(node, ast.Name)}
 
 
+def _is_result(
+    context: Context, function: FunctionNode, name: str, call: ast.expr, use: ast.expr
+) -> bool:
+    """Whether a name holds a tensor that something gave before, a model say, and holds it still
+    where it is computed with: a copy of it elsewhere (`output.cpu()`) does not move it."""
+    bindings = context.names.scope_of(call).bindings.get(name, [])
+    return (
+        len(bindings) == 1
+        and bindings[0].kind == "assign"
+        and isinstance(bindings[0].value, ast.Call)
+        and context.flow.surely_bound(name, call)
+        and (_is_differentiated(context, use) or bool(_asked(context, function, name) & _SHAPED))
+        and _is_unchanged(context, function, name, call, use)
+    )
+
+
+def _is_differentiated(context: Context, use: ast.expr) -> bool:
+    """`outputs` of `torch.autograd.grad`, which are tensors."""
+    given = context.index.parents[use]
+    call = context.index.parents[given]
+    return isinstance(call, ast.Call) and context.resolve(call.func) == GRAD
+
+
 def _is_kept(
     context: Context, function: FunctionNode, name: str, call: ast.expr, use: ast.expr
 ) -> bool:
-    """Whether a name still has the value that it has at `call` where it is computed with."""
+    """Whether a name still has the value that it has at `call` where it is computed with, and
+    nothing moves that."""
+    unchanged = _is_unchanged(context, function, name, call, use)
+    return unchanged and _stays(context, function, name)
+
+
+def _is_unchanged(
+    context: Context, function: FunctionNode, name: str, call: ast.expr, use: ast.expr
+) -> bool:
     scope = context.names.scope_of(call)
     if context.names.owner(name, call) is not scope or context.names.owner(name, use) is not scope:
         return False
     start, end = context.source.span(call)[0], context.source.span(use)[0]
-    if start > end or not _stays(context, function, name):
+    if start > end:
         return False
     return not any(
         isinstance(held.ctx, ast.Store)
@@ -192,51 +153,18 @@ def _is_kept(
     )
 
 
-def _gives(value: ast.expr, call: ast.expr) -> bool:
+def _gives(context: Context, value: ast.expr, call: ast.expr) -> bool:
     """Whether a value is what the call gives, but for methods that leave it where it is."""
     while value is not call:
+        if isinstance(value, ast.Call) and value.args and context.resolve(value.func) == _SAME:
+            value = value.args[0]
+            continue
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
             return False
         if value.func.attr in _ELSEWHERE | _NO_TENSORS:
             return False
         value = value.func.value
     return True
-
-
-def _pairs(context: Context, function: FunctionNode) -> list[tuple[ast.expr, ast.expr]]:
-    """Operands of the function's own code that have to be on one device."""
-    known: dict[FunctionNode, list[tuple[ast.expr, ast.expr]]]
-    known = context.memo.setdefault(_OPERANDS, {})  # type: ignore[assignment]
-    if function not in known:
-        known[function] = list(_paired(context, function))
-    return known[function]
-
-
-def _paired(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
-    for node in walk(function):
-        if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mod):
-            yield node.left, node.right
-        elif isinstance(node, ast.Call):
-            operands = _operands(context, node)
-            for at, one in enumerate(operands):
-                for two in operands[at + 1 :]:
-                    yield one, two
-
-
-def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
-    name = context.resolve(call.func) or ""
-    given = list(call.args)
-    if len(given) == 1 and isinstance(given[0], ast.List | ast.Tuple):
-        given = list(given[0].elts)
-    module, _, last = name.rpartition(".")
-    if module == "torch" and last in _FUNCTIONS:
-        return given
-    if module == "torch.nn.functional":
-        return given[: _TENSORS_FIRST.get(last, 2)]
-    if not name.startswith("torch") and isinstance(call.func, ast.Attribute):
-        if call.func.attr in _WITH:
-            return [call.func.value, *call.args]
-    return []
 
 
 def _root(context: Context, operand: ast.expr) -> str | None:
@@ -246,7 +174,9 @@ def _root(context: Context, operand: ast.expr) -> str | None:
             operand = operand.operand
         elif isinstance(operand, ast.Subscript):
             operand = operand.value
-        elif isinstance(operand, ast.Call) and _wants_tensor(context, operand):
+        elif isinstance(operand, ast.Call) and _gives_number(context, operand):
+            return None  # One on the CPU meets tensors of CUDA.
+        elif isinstance(operand, ast.Call) and wants_tensor(context, operand):
             operand = operand.args[0]
         elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
             if operand.func.attr in _ELSEWHERE | _NO_TENSORS:
@@ -257,10 +187,11 @@ def _root(context: Context, operand: ast.expr) -> str | None:
     return operand.id
 
 
-def _wants_tensor(context: Context, call: ast.Call) -> bool:
-    """`torch.mean(x, dim=1)`"""
-    module, _, last = (context.resolve(call.func) or "").rpartition(".")
-    return module in _TORCH and last in _OF_FIRST and bool(call.args)
+def _gives_number(context: Context, call: ast.Call) -> bool:
+    """`x.sum()`, `torch.mean(x)`: without a dimension they give a tensor that has none."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _REDUCING:
+        return False
+    return not call.keywords and len(call.args) == int(wants_tensor(context, call))
 
 
 def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
@@ -268,7 +199,7 @@ def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
         return True
     for held in context.index.names.get(name, ()):
         call = context.index.parents[held]
-        if isinstance(call, ast.Call) and call.args[:1] == [held] and _wants_tensor(context, call):
+        if isinstance(call, ast.Call) and call.args[:1] == [held] and wants_tensor(context, call):
             if context.index.within(held, function):
                 return True
     return False

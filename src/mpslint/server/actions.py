@@ -141,7 +141,10 @@ class Actions:
     def whole_edit(self, code: str | None, unsafe: bool) -> types.WorkspaceEdit | None:
         """All fixes, or those of one rule; None where they change nothing."""
         snapshot, settings = self._fixes.snapshot, self._fixes.settings
-        fixed = self._analyst.fix_all(snapshot, settings, code, self._pause, unsafe=unsafe)
+        doubts = self._fixes.doubts
+        fixed = self._analyst.fix_all(
+            snapshot, settings, code, self._pause, unsafe=unsafe, doubts=doubts
+        )
         if fixed is None:
             return None
         before, after = fixed

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from mpslint.fixer import Hidden
     from mpslint.model import Finding
     from mpslint.server.documents import Snapshot
-    from mpslint.server.fixes import Fixes
+    from mpslint.server.fixes import Doubts, Fixes
     from mpslint.server.workspace import Signs, Workspace
     from mpslint.settings import Settings
 
@@ -222,6 +222,7 @@ class Analyst:
         if self._made is not None and self._made.is_for(analysis, warm):
             return self._made.fixes
         with warm.asking(snapshot.path) as project:
+            assert isinstance(project, Project)
             source = snapshot.source()
             hidden = self._hidden(snapshot.path, settings, source, project, pause)
             fixes = fixes_of(snapshot, settings, hidden, project, pause)
@@ -236,8 +237,10 @@ class Analyst:
         pause: Pause,
         *,
         unsafe: bool,
+        doubts: Doubts | None = None,
     ) -> tuple[SourceFile, SourceFile] | None:
-        """A text before and after all fixes, or those of one rule; None where nothing changes."""
+        """A text before and after all fixes, or those of one rule; None where nothing changes.
+        What there are `doubts` of is unsafe."""
         if code is not None:
             # Whether a comment is of use, the other rules tell: they stay on.
             settings = settings._replace(fixable=(code,))
@@ -245,7 +248,13 @@ class Analyst:
         with self._project(settings).asking(snapshot.path) as project:
             hidden = self._hidden(snapshot.path, settings, source, project, pause)
             result = fix_source(
-                source, settings, unsafe=unsafe, elsewhere=project, hidden=hidden, pause=pause
+                source,
+                settings,
+                unsafe=unsafe,
+                elsewhere=project,
+                hidden=hidden,
+                pause=pause,
+                doubts=doubts,
             )
         if texts_by_cell(result.source) == texts_by_cell(source):
             return None

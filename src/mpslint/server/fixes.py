@@ -6,9 +6,10 @@ something speaks against the text that they make, is not offered as safe here ei
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mpslint.fixer import Fixing
+from mpslint.halves import settled_alone
 from mpslint.left_behind import OPENING
 from mpslint.linter import lint
 from mpslint.model import Applicability, Severity, doubtful
@@ -17,14 +18,19 @@ from mpslint.opening import located
 from mpslint.reported import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mpslint.fixer import Hidden
+    from mpslint.landed import Key
     from mpslint.model import Finding, Fix
-    from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.project import Project
     from mpslint.server.documents import Snapshot
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
+
+
+Doubts: TypeAlias = "Mapping[Key, str]"
+"""Findings whose fix is not safe, with the reason."""
 
 
 class Offered(NamedTuple):
@@ -53,6 +59,11 @@ class Fixes:
         self._alone: dict[int, Fix] = {}
         """By its place among `offered`: a fix as it may be made by itself."""
 
+    @property
+    def doubts(self) -> Doubts:
+        """The findings whose fix is not safe for what the whole text would become."""
+        return self._fixing.barred
+
     def by_itself(self, number: int) -> Fix | None:
         """The fix of a finding, at the level that it has when no other fix is made with it.
 
@@ -74,16 +85,16 @@ def fixes_of(
     snapshot: Snapshot,
     settings: Settings,
     hidden: Hidden,
-    elsewhere: Elsewhere,
+    project: Project,
     pause: Callable[[], None],
 ) -> Fixes:
     """The findings of a snapshot that are not hidden, with their fixes. Raises `BadSource`."""
     source = snapshot.source()
-    fixing = Fixing(source, settings, elsewhere, hidden, pause)
-    fixing.settled()
+    fixing = Fixing(source, settings, project, hidden, pause)
+    settled_alone(fixing, snapshot.path, project)
     offers = Offers(source, settings)
     offered = []
-    for finding in lint(source, settings, elsewhere=elsewhere, pause=pause):
+    for finding in lint(source, settings, elsewhere=project, pause=pause):
         place = place_of(finding, source)
         if place in hidden:
             continue

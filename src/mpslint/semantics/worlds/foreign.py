@@ -5,11 +5,11 @@ Whoever reads an event may point at each node that hangs on it, and all of these
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import Any
 
 from mpslint.semantics.worlds.joining import join
-from mpslint.semantics.worlds.machines import PARTS
+from mpslint.semantics.worlds.machines import ALL, MAC, MACS, PARTS, PORTED
 from mpslint.semantics.worlds.values import (
     BOT,
     LAMBDA,
@@ -25,6 +25,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     cases_of,
     pack,
+    where,
 )
 
 _HOLDING = frozenset({SEQUENCE, MAPPING, NAMESPACE, PARSER, PARTIAL, LAMBDA})
@@ -33,15 +34,16 @@ _DEPTH = 4
 """Sequences in sequences are followed so deep; a namespace may hold itself."""
 
 
-def foreign(value: Value, ours: Container[object], depth: int = _DEPTH) -> Value:
+def foreign(value: Value, ours: Container[object], depth: int = _DEPTH, within: int = ALL) -> Value:
     """A value as it comes from another file: what it hangs on there is told there, and that file's
-    switches are none of this one's. `ours`: the nodes of this file, which stay."""
+    switches are none of this one's. `ours`: the nodes of this file, which stay. A machine that is
+    `within` some worlds is asked about in these."""
     if value.__class__ is Atom:
         return _without_places(value, ours, depth)
     cases: list[tuple[int, Atom]] = []
     for machine in PARTS:
         joined = BOT
-        for _, atom in cases_of(value, machine):
+        for _, atom in cases_of(value, machine & within or machine):
             # A tensor that a switch leaves unknown is on that device when the switch is on.
             kept = joined if joined.kind == TENSOR and atom.kind == UNKNOWN else None
             if joined.kind == UNKNOWN and atom.kind == TENSOR:
@@ -49,6 +51,20 @@ def foreign(value: Value, ours: Container[object], depth: int = _DEPTH) -> Value
             joined = kept if kept is not None else join(joined, atom)
         cases.append((machine, _without_places(joined, ours, depth)))
     return pack(cases)
+
+
+def foreign_on_mps(given: Mapping[str, Value]) -> dict[str, Value] | None:
+    """Arguments as another file gets them with those switches under which a Mac has some of them on
+    MPS: with others (`--no-cuda`) they are on the CPU, and joined they would be on neither. None:
+    all Macs have them there, or none does."""
+    on = 0
+    for value in given.values():
+        for worlds, atom in cases_of(value, MACS):
+            if where(atom) == "mps":
+                on |= worlds
+    if not any(0 != on & machine != machine for machine in (MAC, PORTED)):
+        return None
+    return {name: foreign(value, (), within=on) for name, value in given.items()}
 
 
 def foreign_worlds(worlds: int) -> int:

@@ -9,7 +9,7 @@ from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
-from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
+from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.parameters import Parameters
@@ -64,6 +64,9 @@ class Summaries(Parameters):
         if home is not self:
             theirs = {name: foreign(value, ()) for name, value in (given or {}).items()}
             value, ends = home.summary(function, theirs)
+            on_mps = foreign_on_mps(given) if given else None
+            if on_mps is not None:
+                home.summary(function, on_mps)  # What raises in it is noted.
             return foreign(value, self.nodes), foreign_worlds(ends)
         known = self._told_apart(function, given) if given else ()
         found_already = function.summaries.get(known)
@@ -97,11 +100,15 @@ class Summaries(Parameters):
         home: Summaries | None = function.home
         if home is None or not function.noted:
             return {}
+        ways = [given]
         if home is not self:
-            given = {name: foreign(value, ()) for name, value in given.items()}
+            ways = [{name: foreign(value, ()) for name, value in given.items()}]
+            on_mps = foreign_on_mps(given)
+            ways += [on_mps] if on_mps is not None else []
         found: dict[Kind, int] = {}
-        for kind, worlds in function.noted.get(self._told_apart(function, given), ()):
-            found[kind] = found.get(kind, 0) | worlds
+        for way in ways:
+            for kind, worlds in function.noted.get(self._told_apart(function, way), ()):
+                found[kind] = found.get(kind, 0) | worlds
         return found
 
     def _left_out(self, function: Function, given: Env) -> Env:

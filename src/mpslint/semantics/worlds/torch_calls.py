@@ -105,6 +105,8 @@ class TorchCalls(Makers, Calls):
             if needs_nvcc(node, [*args, *keywords.values()]) and not self.frame.caught:
                 self.owned(NVIDIA)
             return UNK
+        if short.startswith("library."):
+            return UNK  # A kernel is registered; nothing is put anywhere.
         if name == "torch.save":
             self.saved(node, args)
             return UNK

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.beside import Beside
-from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixing import plan
 from mpslint.half_ports import HalfPorts, Opened, Ported, keeps_out, left_in, raises_there_alone
 from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
+from mpslint.program_files import ProgramFiles
 from mpslint.project import Project
 
 if TYPE_CHECKING:
@@ -106,26 +106,14 @@ def _goes_along(finding: Finding) -> bool:
 
 
 def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: Project) -> None:
-    def text_of(path: str) -> bytes:
-        return project.modules.text(path) or b""
-
-    def led_to(path: str) -> list[str]:
-        return project.led_to(path, text_of(path).decode("utf-8", "replace"))
-
     by_path = {os.path.abspath(file.path): file for file in files if not file.error}
+    program = ProgramFiles(project, by_path)
     asked = {
         path: _ported(path, file.findings, Fixed(file, settings, project))
         for path, file in by_path.items()
-        if file.findings or b".cuda(" in text_of(path)
+        if file.findings or b".cuda(" in program.text_of(path)
     }
-    ports = HalfPorts(
-        asked,
-        project.modules.tree,
-        text_of,
-        FarImports(by_path, text_of, led_to).led_to,
-        by_path,
-        project.imports_on,
-    )
+    ports = HalfPorts(asked, program, by_path, project.imports_on)
     found = ports.found()
     ports.release()
     for path, doubts in found.items():

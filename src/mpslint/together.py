@@ -10,13 +10,13 @@ from mpslint.asked import off_on_macs, takes_mps
 from mpslint.beside import Beside
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
-from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.half_ports import HalfPorts, ported, untouched
 from mpslint.judging import Objection
 from mpslint.opening import open_source
+from mpslint.program_files import ProgramFiles
 from mpslint.semantics.context import Context
 from mpslint.shared_helper import selects_anew
 
@@ -258,21 +258,9 @@ class Together:
         for path, findings in self._untouched.items():
             files.setdefault(os.path.abspath(path), untouched(path, findings))
         project = next(iter(self._around().values()))
-
-        def text_of(path: str) -> bytes:
-            return project.modules.text(path) or b""
-
-        def led_to(path: str) -> list[str]:
-            return project.led_to(path, text_of(path).decode("utf-8", "replace"))
-
-        starting = [*map(os.path.abspath, self._untouched), *files]
+        starting = dict.fromkeys([*map(os.path.abspath, self._untouched), *files])
         found = HalfPorts(
-            files,
-            project.modules.tree,
-            text_of,
-            FarImports(dict.fromkeys(starting), text_of, led_to).led_to,
-            dict.fromkeys(starting),
-            project.imports_on,
+            files, ProgramFiles(project, starting), starting, project.imports_on
         ).found()
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:

@@ -14,6 +14,7 @@ _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MP
 _WIDE = "may be given float64, which cannot be moved to MPS"
 _ONLY_CUDA = "is done only where the device is CUDA"
 _CHOSEN = "imports what the text does not say"
+_BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_source", "run_path"})
 # Fact: release notes of torch 1.8: these functions went, and `torch.fft` is a module since.
 _GONE = frozenset({"rfft", "irfft", "fft", "ifft"})
 _OLD = "is a function in no torch that has MPS"
@@ -59,10 +60,14 @@ def _of_call(call: ast.Call) -> str:
             return _OLD
         if function.attr == "import_module" and is_open(call):
             return _CHOSEN
+        if function.attr in _BY_FILE:
+            return _CHOSEN
         if function.attr == "to" and _is_device(call) and len(call.args) == 1:
             return _WIDE if _is_unread_array(owner) else ""
     elif isinstance(function, ast.Name):
         if function.id in ("import_module", "__import__") and is_open(call):
+            return _CHOSEN
+        if function.id in _BY_FILE:
             return _CHOSEN
     return ""
 

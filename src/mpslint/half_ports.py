@@ -221,7 +221,7 @@ class HalfPorts:
                 self._left.setdefault(self._name(path, left.row), []).append(left)
             for one in file.opened:
                 open_.append((path, self._name_before(path, one.row), one))
-        if any(one.brings for _, _, one in open_):
+        if open_:
             for path in sorted(concerned):
                 for left in self._left_in_doubt(path):
                     self._left.setdefault(self._name(path, left.row), []).append(left)
@@ -288,6 +288,8 @@ class HalfPorts:
         for row, text in found:
             line = self._program.line_of(path, was.get(text, row))
             yield Left(row, path, line, text, raises=False, is_doubt=True)
+        for row, text in self._program.ends(path, tree) if tree is not None else ():
+            yield Left(row, path, self._program.line_of(path, row), text)
 
     def _left_by_name(self, path: str) -> Iterator[Left]:
         """What functions and classes move that are CUDA's own by their name, and all that a file

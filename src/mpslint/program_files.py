@@ -17,7 +17,7 @@ from mpslint.far_imports import FarImports
 from mpslint.opening import is_notebook, open_source, position
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.understood_packages import doubtful_modules, uses
-from mpslint.unread_steps import beginning, unread_steps
+from mpslint.unread_steps import beginning, cuda_objects, unread_steps
 
 if TYPE_CHECKING:
     from mpslint.project import Project
@@ -80,6 +80,11 @@ class ProgramFiles:
             return f"line {row}"
         cell, row, _ = position(source, source.starts[min(row, len(source.starts)) - 1])
         return f"line {row} of cell {cell}"
+
+    def ends(self, path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+        """The rows in which a file ends without CUDA, of which no rule tells."""
+        if b"torch.cuda." in self.text_of(path):
+            yield from cuda_objects(tree)
 
     def _notebook(self, path: str) -> SourceFile | None:
         if path not in self._notebooks:

@@ -18,6 +18,10 @@ _BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_sourc
 # Fact: release notes of torch 1.8: these functions went, and `torch.fft` is a module since.
 _GONE = frozenset({"rfft", "irfft", "fft", "ifft"})
 _OLD = "is a function in no torch that has MPS"
+_NO_OBJECT = "raises where there is no CUDA"
+# Fact: torch/cuda/__init__.py, streams.py and graphs.py: stand-ins that raise where torch was
+# built without CUDA.
+_OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
 _MAX_TEXT = 60
 _SENT = frozenset({"from_numpy"})
 _NARROW = frozenset(
@@ -46,6 +50,21 @@ def unread_steps(tree: ast.Module) -> Iterator[tuple[int, str]]:
             yield from _registered(node)
         if isinstance(node, (*FUNCTIONS, ast.Module)):
             yield from _moved_before_the_dtype(node)
+
+
+def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The rows in which a stream, an event or a graph of CUDA's is made, with no test for CUDA
+    around: no rule that is on tells of these, and each of them raises without CUDA."""
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If | ast.IfExp | ast.Try):
+            if isinstance(node, ast.Try) or "cuda" in ast.unparse(node.test).lower():
+                continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in _OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
+                yield node.lineno, f"{_text(node)} {_NO_OBJECT}"
+        waiting += ast.iter_child_nodes(node)
 
 
 def _text(node: ast.AST) -> str:

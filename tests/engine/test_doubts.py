@@ -205,3 +205,23 @@ def test_a_device_that_is_kept_for_cuda_alone_keeps_its_programs_on_the_cpu(
     )
     assert not opened
     assert "is done only where the device is CUDA" in said.replace("\n", " ")
+
+
+def test_a_guard_is_not_written_beside_an_event_that_ends_the_program_without_cuda(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = "torch.cuda.synchronize()\n"
+    event = "start = torch.cuda.Event(enable_timing=True)\n"
+    opened, said = is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}print(start)\n")
+    assert not opened
+    assert "line 3: torch.cuda.Event(enable_timing=True) raises where there is no CUDA" in (
+        said.replace("\n", " ")
+    )
+
+
+def test_an_event_behind_a_test_for_cuda_keeps_no_guard_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = "if torch.cuda.is_available():\n    torch.cuda.Event().record()\n"
+    rest = "torch.cuda.synchronize()\n"
+    assert is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}")[0]

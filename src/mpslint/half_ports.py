@@ -41,6 +41,8 @@ _OWN = "is in what is for CUDA by its name"
 _UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
+_TWINS = "MPS2"
+"""Codes of the rules about what is CUDA's alone: their fixes are for a Mac."""
 _MAX_TEXT = 60
 
 
@@ -61,6 +63,9 @@ class Left(NamedTuple):
     """A program ends there once it comes to MPS, and ran on the CPU."""
     is_doubt: bool = False
     """Nobody knows what becomes of tensors on MPS there."""
+
+    is_untold: bool = False
+    """No rule that is on tells of it: what is mended beside it for CUDA counts."""
 
     @property
     def raises_on_mps(self) -> bool:
@@ -91,6 +96,8 @@ class Opened(NamedTuple):
             return False
         if self.brings:
             return True
+        if left.is_untold:
+            return self.key[0].startswith(_TWINS)
         return left.code != self.key[0] and (self.ran or left.raises)
 
 
@@ -289,7 +296,7 @@ class HalfPorts:
             line = self._program.line_of(path, was.get(text, row))
             yield Left(row, path, line, text, raises=False, is_doubt=True)
         for row, text in self._program.ends(path, tree) if tree is not None else ():
-            yield Left(row, path, self._program.line_of(path, row), text)
+            yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
 
     def _left_by_name(self, path: str) -> Iterator[Left]:
         """What functions and classes move that are CUDA's own by their name, and all that a file

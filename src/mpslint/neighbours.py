@@ -316,7 +316,7 @@ class Neighbours:
         self._note(files)
         return found
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def holds_back(self, path: str) -> str:

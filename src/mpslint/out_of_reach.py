@@ -132,7 +132,7 @@ class OutOfReach:
         self.asked = True
         return False
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def holds_back(self, path: str) -> str:
@@ -225,7 +225,7 @@ class Distant:
     def is_optional(self, path: str) -> bool:
         return False
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def holds_back(self, path: str) -> str:

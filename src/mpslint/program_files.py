@@ -126,7 +126,7 @@ class ProgramFiles:
 
     def _beginning_with(self, path: str, text: str) -> Iterator[str]:
         modules = self._project.modules
-        found, _ = modules.find(path, text)
+        found = None if text.endswith(".") else modules.find(path, text)[0]
         if found is not None:
             yield found
             return

@@ -39,13 +39,15 @@ class Project(Neighbours):
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         path = os.path.abspath(path)
         folder, stem = os.path.split(os.path.splitext(path)[0])
         name = os.path.basename(folder) if stem == "__init__" else stem
         # From its own folder, and from scripts above it.
         nearby = (*self.modules.beside(path), *self.modules.beside(folder + ".py"))
         word = name.encode()
+        if is_module and nearby:
+            return True
         return any(word in self.modules.imported_by(other) for other in nearby)
 
     def holds_back(self, path: str) -> str:

@@ -14,6 +14,7 @@ _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MP
 _WIDE = "may be given float64, which cannot be moved to MPS"
 _ONLY_CUDA = "is done only where the device is CUDA"
 _CHOSEN = "imports what the text does not say"
+_CONFIGURED = "makes what a configuration names"
 _BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_source", "run_path"})
 # Fact: release notes of torch 1.8: these functions went, and `torch.fft` is a module since.
 _GONE = frozenset({"rfft", "irfft", "fft", "ifft"})
@@ -27,6 +28,7 @@ _SENT = frozenset({"from_numpy"})
 _NARROW = frozenset(
     {"float", "float32", "half", "long", "int", "int64", "int32", "uint8", "bool", "FloatTensor"}
     | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
+    | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
 )
 _OF_DTYPES = ("float", "double", "half", "dtype", "precision")
 
@@ -81,6 +83,8 @@ def _of_call(call: ast.Call) -> str:
             return _CHOSEN
         if function.attr in _BY_FILE:
             return _CHOSEN
+        if function.attr == "instantiate":
+            return _CONFIGURED
         if function.attr == "to" and _is_device(call) and len(call.args) == 1:
             return _WIDE if _is_unread_array(owner) else ""
     elif isinstance(function, ast.Name):
@@ -88,6 +92,8 @@ def _of_call(call: ast.Call) -> str:
             return _CHOSEN
         if function.id in _BY_FILE:
             return _CHOSEN
+        if function.id == "instantiate":
+            return _CONFIGURED
     return ""
 
 

@@ -72,6 +72,11 @@ def test_a_program_of_which_all_is_understood_is_opened(
             "importlib.import_module(sys.argv[1]).run(out)\n",
             "importlib.import_module(sys.argv[1]) imports what the text does not say",
         ),
+        (
+            "import hydra\nfrom settings import config\n",
+            "print(hydra.utils.instantiate(config.model)(out))\n",
+            "hydra.utils.instantiate(config.model) makes what a configuration names",
+        ),
         ("", "print(torch.rfft(out, 1))\n", "is a function in no torch that has MPS"),
         (
             "from simulation import Simulation\n",
@@ -84,6 +89,7 @@ def test_a_program_of_which_all_is_understood_is_opened(
 def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
     folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str, why: str
 ) -> None:
+    (folder / "settings.py").write_text("config = {}\n")
     (folder / "simulation.py").write_text("class Simulation:\n    pass\n")
     opened, said = is_opened(folder, capsys, program=used + START + CALL + rest)
     assert not opened
@@ -126,6 +132,8 @@ def test_of_a_folder_that_a_program_imports_from_by_name_all_modules_are_on_its_
 ) -> None:
     chosen = "import importlib\nimport sys\n"
     rest = "print(importlib.import_module('models.' + sys.argv[1]).Net()(out))\n"
+    (folder / "models").mkdir()
+    (folder / "models" / "__init__.py").write_text("")
     opened, said = is_opened(
         folder, capsys, program=chosen + START + CALL + rest, models__near=MODEL
     )
@@ -225,3 +233,15 @@ def test_an_event_behind_a_test_for_cuda_keeps_no_guard_back(
     event = "if torch.cuda.is_available():\n    torch.cuda.Event().record()\n"
     rest = "torch.cuda.synchronize()\n"
     assert is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}")[0]
+
+
+def test_a_module_that_does_nothing_itself_asks_for_the_device_when_it_is_called(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "train.py").write_text("print(1)\n")
+    noise = "def noise(shape):\n    return torch.randn(shape).cuda()\n"
+    more = "\n\ndef zeros(shape):\n    return torch.zeros(shape).cuda()\n"
+    opened, _ = is_opened(folder, capsys, losses="", program=f"import torch\n\n\n{noise}{more}")
+    assert opened
+    assert "def get_device()" in (folder / "program.py").read_text()

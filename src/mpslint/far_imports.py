@@ -41,6 +41,14 @@ class FarImports:
                     todo += [other, *more]
         return [one for one in found if one != path]
 
+    def knows(self, module: str) -> bool:
+        """Whether a file of the run is taken for a module, or one of several may be it."""
+        parts = module.split(".")
+        return bool(parts[-1]) and any(
+            path.endswith(os.path.join(os.sep, *parts) + ".py")
+            for path in self._ending.get(parts[-1], ())
+        )
+
     def _near(self, path: str) -> list[str]:
         if path not in self._led:
             self._led[path] = list(self._led_to(path))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mpslint.fixer import Made
     from mpslint.landed import Applied
     from mpslint.model import Finding
+    from mpslint.program_files import ProgramFiles
     from mpslint.source import SourceFile
 
 _WRAPPED = "is given what only DataParallel moves, and that to CUDA alone"
@@ -40,6 +41,8 @@ _OWN = "is in what is for CUDA by its name"
 _UNREAD = "raises where there is no CUDA"
 _MOVE = b".cuda("
 _KERNELS = "needs kernels that are compiled for CUDA alone"
+_TWINS = "MPS2"
+"""Codes of the rules about what is CUDA's alone: their fixes are for a Mac."""
 _MAX_TEXT = 60
 
 
@@ -58,6 +61,16 @@ class Left(NamedTuple):
     """Of the finding that tells of it, where one does."""
     lacks_kernel: bool = False
     """A program ends there once it comes to MPS, and ran on the CPU."""
+    is_doubt: bool = False
+    """Nobody knows what becomes of tensors on MPS there."""
+
+    is_untold: bool = False
+    """No rule that is on tells of it: what is mended beside it for CUDA counts."""
+
+    @property
+    def raises_on_mps(self) -> bool:
+        """Whether it ends a program that goes on as long as its tensors are on the CPU."""
+        return self.lacks_kernel or self.is_doubt
 
 
 class Opened(NamedTuple):
@@ -77,10 +90,14 @@ class Opened(NamedTuple):
         in a place where no statement fits, which whoever asks for the fix will mend as well. An
         operator that MPS lacks costs nothing where no Mac came before, and others may never call
         it."""
+        if left.is_doubt:
+            return self.brings
         if left.lacks_kernel and not (self.ran and self.brings):
             return False
         if self.brings:
             return True
+        if left.is_untold:
+            return self.key[0].startswith(_TWINS)
         return left.code != self.key[0] and (self.ran or left.raises)
 
 
@@ -176,26 +193,22 @@ class HalfPorts:
     def __init__(
         self,
         files: dict[str, Ported],
-        tree_of: Callable[[str], ast.Module | None],
-        text_of: Callable[[str], bytes],
-        led_to: Callable[[str], Iterable[str]],
+        program: ProgramFiles,
         starting: Iterable[str],
         imports_on: Callable[[str, str], int],
     ) -> None:
-        """`led_to` gives the modules that a file imports, and they in turn; `starting` are the
-        files that may be programs; `imports_on` tells the worlds in which a file can import a
-        module."""
+        """`program` knows what files hold and lead to; `starting` are those that may be programs;
+        `imports_on` tells the worlds in which a file can import a module."""
         self._files = files
-        self._tree_of = tree_of
-        self._text_of = text_of
-        self._led_to = led_to
+        self._program = program
+        self._text_of = program.text_of
         self._starting = list(starting)
         self._imports_on = imports_on
         self._parts: dict[str, _Parts] = {}
         self._before: dict[str, list[Part] | None] = {}
         """The parts of files as they were; None: as they are."""
         self._leading: dict[str, dict[str, None]] = {}
-        self._wrapped = WrappedRuns(self._starting, text_of, self._tree, self._led)
+        self._wrapped = WrappedRuns(self._starting, self._text_of, self._tree, self._led)
         self._reached = Ways(self._parts_of, self._led)
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
@@ -222,6 +235,10 @@ class HalfPorts:
                 self._left.setdefault(self._name(path, left.row), []).append(left)
             for one in file.opened:
                 open_.append((path, self._name_before(path, one.row), one))
+        if open_:
+            for path in sorted(concerned):
+                for left in self._left_in_doubt(path):
+                    self._left.setdefault(self._name(path, left.row), []).append(left)
         before = -1
         while self._left and len(open_) != before:
             before, rest = len(open_), open_
@@ -272,6 +289,22 @@ class HalfPorts:
             text = ast.unparse(node)[:_MAX_TEXT]
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
+    def _left_in_doubt(self, path: str) -> Iterator[Left]:
+        """What nothing explains: it may raise for a tensor on MPS."""
+        tree, file = self._tree(path), self._files.get(path)
+        found = list(self._program.doubts(path, tree)) if tree is not None else []
+        before = file.before() if file is not None and found else None
+        was = (
+            {text: row for row, text in self._program.doubts(path, before)}
+            if before is not None
+            else {}
+        )
+        for row, text in found:
+            line = self._program.line_of(path, was.get(text, row))
+            yield Left(row, path, line, text, raises=False, is_doubt=True)
+        for row, text in self._program.ends(path, tree) if tree is not None else ():
+            yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
+
     def _left_by_name(self, path: str) -> Iterator[Left]:
         """What functions and classes move that are CUDA's own by their name, and all that a file
         moves which never names torch: no rule speaks of these."""
@@ -290,7 +323,7 @@ class HalfPorts:
             return left
         # Its callers' tensors stay where they were, and would meet those on MPS.
         beside = self._callers(name) if one.ran and one.brings else frozenset()
-        may_end = one.ran and one.brings and self._lacks_kernels
+        may_end = one.ran and one.brings and self._may_end
         found: list[Left | None] = []
         for program in self._programs_that_run(name):
             way = self._way_from(program)
@@ -306,15 +339,15 @@ class HalfPorts:
         return found[0] if found and None not in found else None
 
     @property
-    def _lacks_kernels(self) -> bool:
-        return any(one.lacks_kernel for left in self._left.values() for one in left)
+    def _may_end(self) -> bool:
+        return any(one.raises_on_mps for left in self._left.values() for one in left)
 
     def _ending_on_mps(self, way: Iterable[Name]) -> Left | None:
         """Where a program ends that went on as long as its tensors were on the CPU."""
         every = [left for other in way for left in self._left.get(other, ())]
         if any(left.raises for left in every):
             return None
-        return next((left for left in every if left.lacks_kernel), None)
+        return next((left for left in every if left.raises_on_mps), None)
 
     def _callers(self, name: Name) -> frozenset[Name]:
         """What is left in parts that lead to this one."""
@@ -361,13 +394,13 @@ class HalfPorts:
 
     def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:
-            self._leading[path] = dict.fromkeys(self._led_to(path))
+            self._leading[path] = dict.fromkeys(self._program.led_to(path))
         return self._leading[path]
 
     def _tree(self, path: str) -> ast.Module | None:
         file = self._files.get(path)
         after = file.after() if file is not None and file.after is not None else None
-        return after if after is not None else self._tree_of(path)
+        return after if after is not None else self._program.tree_of(path)
 
     def _of(self, path: str) -> _Parts:
         """What a file is made of: it is put together once, for its tree is not kept."""

@@ -6,13 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSource
-from mpslint.far_imports import FarImports
 from mpslint.fixer import MAX_TRIALS
 from mpslint.half_ports import HalfPorts, ported
+from mpslint.program_files import ProgramFiles
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from mpslint.fixer import Fixing, Made
     from mpslint.half_ports import Ported
@@ -24,30 +24,10 @@ Doubts = dict[str, dict[tuple[str, int], str]]
 
 
 def halves(
-    files: dict[str, Ported],
-    project: Project,
-    starting: Iterable[str],
-    texts: Mapping[str, bytes] | None = None,
+    files: dict[str, Ported], project: Project, program: ProgramFiles, starting: Iterable[str]
 ) -> Doubts:
-    """What is found of `files`, by absolute path; `starting` may be programs. `texts` stand in
-    place of what the project has on disk."""
-    known = texts or {}
-
-    def text_of(path: str) -> bytes:
-        return known[path] if path in known else project.modules.text(path) or b""
-
-    def led_to(path: str) -> list[str]:
-        return project.led_to(path, text_of(path).decode("utf-8", "replace"))
-
-    programs = dict.fromkeys(starting)
-    ports = HalfPorts(
-        files,
-        project.modules.tree,
-        text_of,
-        FarImports(programs, text_of, led_to).led_to,
-        programs,
-        project.imports_on,
-    )
+    """What is found of `files`, by absolute path; `starting` may be programs."""
+    ports = HalfPorts(files, program, starting, project.imports_on)
     found = ports.found()
     ports.release()
     return found
@@ -74,7 +54,8 @@ def settled_alone(fixing: Fixing, path: str, project: Project) -> Made:
         if not opened:
             break
         files = {own: ported(fixing.source, made, opened, trees_in(project))}
-        doubts = halves(files, project, [own], {own: made.source.data}).get(own)
+        program = ProgramFiles(project, [own], {own: made.source.data})
+        doubts = halves(files, project, program, [own]).get(own)
         if not doubts:
             break
         fixing.leave(doubts)

@@ -364,7 +364,7 @@ class Neighbours:
         self._note(files)
         return found
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def asks_cuda_first(self, path: str) -> bool:

@@ -145,7 +145,7 @@ class OutOfReach:
         self.asked = True
         return False
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def asks_cuda_first(self, path: str) -> bool:
@@ -253,7 +253,7 @@ class Distant:
     def is_optional(self, path: str) -> bool:
         return False
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         return False
 
     def asks_cuda_first(self, path: str) -> bool:

@@ -46,8 +46,11 @@ class Project(Neighbours):
         self._surroundings = Surroundings(settings, self.context, self._modules_of)
         self._check_helper()
 
-    def is_imported(self, path: str) -> bool:
-        return self._importers.is_imported(os.path.abspath(path))
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
+        path = os.path.abspath(path)
+        if is_module and (self.modules.beside(path) or self.modules.beside(os.path.dirname(path))):
+            return True
+        return self._importers.is_imported(path)
 
     def asks_cuda_first(self, path: str) -> bool:
         whole = self._projects.of(os.path.abspath(path))

@@ -21,6 +21,7 @@ from mpslint.halves import halves
 from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
+from mpslint.program_files import ProgramFiles
 from mpslint.withheld import Projects
 
 if TYPE_CHECKING:
@@ -114,16 +115,14 @@ def _goes_along(finding: Finding) -> bool:
 
 
 def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: Project) -> None:
-    def text_of(path: str) -> bytes:
-        return project.modules.text(path) or b""
-
     by_path = {os.path.abspath(file.path): file for file in files if not file.error}
+    program = ProgramFiles(project, by_path)
     asked = {
         path: _ported(path, file.findings, Fixed(file, settings, project))
         for path, file in by_path.items()
-        if file.findings or b".cuda(" in text_of(path)
+        if file.findings or b".cuda(" in program.text_of(path)
     }
-    found = halves(asked, project, by_path)
+    found = halves(asked, project, program, by_path)
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
             by_path[path].findings[number].doubt(reason)

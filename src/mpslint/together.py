@@ -18,6 +18,7 @@ from mpslint.half_ports import ported, untouched
 from mpslint.halves import halves, trees_in
 from mpslint.judging import Objection
 from mpslint.opening import open_source
+from mpslint.program_files import ProgramFiles
 from mpslint.semantics.context import Context
 from mpslint.shared_helper import selects_anew
 
@@ -282,9 +283,8 @@ class Together:
         }
         for path, findings in self._untouched.items():
             files.setdefault(os.path.abspath(path), untouched(path, findings))
-
-        starting = [*map(os.path.abspath, self._untouched), *files]
-        found = halves(files, project, starting)
+        starting = dict.fromkeys([*map(os.path.abspath, self._untouched), *files])
+        found = halves(files, project, ProgramFiles(project, starting), starting)
         again = [path for path in self._jobs if os.path.abspath(path) in found]
         for path in again:
             doubts = found[os.path.abspath(path)]

@@ -247,6 +247,17 @@ def makes_config(name: str | None) -> bool:
     return matches("config-makers", name)
 
 
+def understood(package: str) -> bool:
+    """Whether it is known what a package does with tensors on MPS."""
+    return matches("understood-packages", package) or package_worlds(package) is not None
+
+
+def computes_on_host(package: str) -> bool:
+    """Whether the functions of a package raise for a tensor that is not on the CPU."""
+    row = find("understood-packages", package)
+    return row is not None and row.says == "host"
+
+
 def names_request(name: str) -> bool:
     """Whether a switch of this name, or this word, asks for CUDA."""
     return matches("requests", name)

@@ -15,6 +15,7 @@ from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
     chain,
+    does_nothing_itself,
     in_style,
     reference,
     several_gpus,
@@ -68,6 +69,11 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         if late is None:
             reason = _AT_IMPORT
         edits = late or edits
+    elif slot.kind == "field" and found.edits and context.elsewhere is not None:
+        if context.elsewhere.is_imported(
+            context.source.path, is_module=does_nothing_itself(context)
+        ):
+            reason = _AT_IMPORT
     if slot.kind in _DEFAULTS and found.edits and has_busy_helper(context):
         reason = _OWN_HELPER
     fix = Fix("Use the selected device", (*found.edits, *edits), found.level)

@@ -138,10 +138,36 @@ def _is_moved(context: Context, call: ast.Call) -> bool:
     return any(
         isinstance(move.func, ast.Attribute)
         and ast.unparse(move.func.value) in spelled
-        and (context.index.function(move) is function or "." in ast.unparse(move.func.value))
+        and (
+            _may_follow(context, call, move)
+            if context.index.function(move) is function
+            else "." in ast.unparse(move.func.value)
+        )
         for name in _MOVES
         for move in context.index.calls.get(name, ())
     )
+
+
+def _may_follow(context: Context, call: ast.Call, move: ast.Call) -> bool:
+    """Whether a move of the same function comes after the load: what was moved before is another
+    module, and in the other arm of a test nobody comes to who has loaded this one."""
+    if any(isinstance(one, ast.For | ast.While) for one in context.index.ancestors(call)):
+        return True
+    if move.lineno < call.lineno:
+        return False
+    arms = {
+        one: _arm(one, call) for one in context.index.ancestors(call) if isinstance(one, ast.If)
+    }
+    return all(
+        arms[one] == _arm(one, move)
+        for one in context.index.ancestors(move)
+        if one in arms and isinstance(one, ast.If)
+    )
+
+
+def _arm(test: ast.If, call: ast.Call) -> bool:
+    """Whether a call stands below the test itself, and not below its `else`."""
+    return not test.orelse or call.lineno < test.orelse[0].lineno
 
 
 def _of_inputs(context: Context, call: ast.Call) -> Reference | None:

@@ -210,7 +210,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     styled = None
     if place.scope is context.tree:
         styled = styles.selection(context, place.torch, place.offset, cuda)
-    deferred = _deferred(context, node, place, cuda)
+    deferred = _deferred(context, node, place, cuda, has_helper=styled is not None)
     if styled is not None and not comes_before(context, place._replace(offset=styled.offset), node):
         styled = None
     inline = context.settings.style == "inline"
@@ -233,7 +233,9 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     return Reference(name, False, (edit,), level, reason=_STRANGER if place.stranger else "")
 
 
-def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
+def _deferred(
+    context: Context, node: ast.AST, place: Place, cuda: str, *, has_helper: bool
+) -> Reference | None:
     """A function that selects, for a module that others import: to ask for CUDA while they do
     would settle which GPUs the process sees before they have said so. A program asks in the
     function that alone needs it, where that runs once. None where the module asks for CUDA at its
@@ -250,7 +252,8 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
             return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
     if any(context.index.function(item) is None for item in (node, *needing)):
         return None
-    imported = elsewhere.is_imported(context.source.path)
+    is_module = not has_helper and does_nothing_itself(context)
+    imported = elsewhere.is_imported(context.source.path, is_module=is_module)
     if not imported and not in_function.runs_once(context, node):
         return None
     owners = {in_function.outermost(context, item) for item in needing}
@@ -259,6 +262,17 @@ def _deferred(context: Context, node: ast.AST, place: Place, cuda: str) -> Refer
         if own is not None:
             return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
     return _by_function(context, node, place, cuda) if imported else None
+
+
+def does_nothing_itself(context: Context) -> bool:
+    """Whether a file only defines things."""
+    if context.source.path.endswith(".ipynb"):
+        return False
+    return not any(
+        isinstance(one, ast.For | ast.While | ast.With | ast.If)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+        for one in context.tree.body
+    )
 
 
 def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:

@@ -170,7 +170,7 @@ class Elsewhere(Protocol):
     def is_optional(self, path: str) -> bool:
         """Whether the project of the file at `path` goes on where that cannot be imported."""
 
-    def is_imported(self, path: str) -> bool:
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
         """Whether other files of the project seem to import the one at `path`."""
 
     def asks_cuda_first(self, path: str) -> bool:

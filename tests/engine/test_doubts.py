@@ -1,0 +1,247 @@
+"""A program that ran on a Mac's CPU comes to its GPU where all that it does there is understood."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mpslint.cli.fix import run
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+START = f"import torch\nfrom torch import nn\n\n{CHOICE}net = nn.Linear(2, 2).to(device)\n"
+CALL = "out = net(torch.zeros(1, 2).to(device))\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "pyproject.toml").write_text("[tool.mpslint]\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def is_opened(folder: Path, capsys: pytest.CaptureFixture[str], **texts: str) -> tuple[bool, str]:
+    """Whether fixing the folder opens the choice of its program for MPS, and what is said."""
+    for name, text in texts.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    run(["--no-verify", "--no-cache", str(folder)])
+    return "mps" in (folder / "program.py").read_text(), capsys.readouterr().out
+
+
+def test_a_program_of_which_all_is_understood_is_opened(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    used = "import numpy as np\nimport timm\n"
+    rest = 'print(np.mean(out.cpu().numpy()), timm.create_model("a").to(device)(out))\n'
+    assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
+
+
+@pytest.mark.parametrize(
+    ("used", "rest", "why"),
+    [
+        (
+            "import warpnet\n",
+            "print(warpnet.points(out))\n",
+            "line 8: `warpnet` is not known to work with tensors on MPS",
+        ),
+        (
+            "import numpy as np\n",
+            "print(np.mean(out.detach()))\n",
+            "np.mean(out.detach()) may be given a tensor on MPS, which raises TypeError",
+        ),
+        (
+            "import numpy as np\n",
+            "kept = np.zeros((1, 2))\nwith torch.no_grad():\n    kept[0] = net(out)\n",
+            "kept[0] = net(out) may be given a tensor on MPS",
+        ),
+        (
+            "from scipy.spatial.distance import cdist\n",
+            "with torch.no_grad():\n    print(cdist(net(out), [[1, 2]]))\n",
+            "cdist(net(out), [[1, 2]]) may be given a tensor on MPS",
+        ),
+        (
+            "import numpy as np\n",
+            "scores = torch.from_numpy(-np.load('scores.npy')).to(device)\n",
+            "may be given float64",
+        ),
+        (
+            "import importlib\nimport sys\n",
+            "importlib.import_module(sys.argv[1]).run(out)\n",
+            "importlib.import_module(sys.argv[1]) imports what the text does not say",
+        ),
+        (
+            "import hydra\nfrom settings import config\n",
+            "print(hydra.utils.instantiate(config.model)(out))\n",
+            "hydra.utils.instantiate(config.model) makes what a configuration names",
+        ),
+        ("", "print(torch.rfft(out, 1))\n", "is a function in no torch that has MPS"),
+        (
+            "from simulation import Simulation\n",
+            "run = Simulation()\nrun.to(device)\nrun.to(md_dtype)\n",
+            "run.to(device) comes before the dtype is chosen",
+        ),
+    ],
+    ids=lambda text: text.split("\n")[0][:30],
+)
+def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str, why: str
+) -> None:
+    (folder / "settings.py").write_text("config = {}\n")
+    (folder / "simulation.py").write_text("class Simulation:\n    pass\n")
+    opened, said = is_opened(folder, capsys, program=used + START + CALL + rest)
+    assert not opened
+    assert why in said.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("used", "rest"),
+    [
+        ("import numpy as np\n", "kept = np.zeros((1, 2))\nkept[0] = net(out).detach().cpu()\n"),
+        ("import numpy as np\n", "print(np.mean([out.sum().item()]))\n"),
+        (
+            "import numpy as np\n",
+            "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",
+        ),
+        ("", "print(torch.fft.rfft(out))\n"),
+        ("import warpnet\n", "\n\ndef trial():\n    return warpnet.points(out)\n"),
+    ],
+    ids=lambda text: text.split("\n")[0][:30],
+)
+def test_what_takes_the_tensor_off_the_device_or_is_not_run_keeps_nothing_back(
+    folder: Path, capsys: pytest.CaptureFixture[str], used: str, rest: str
+) -> None:
+    assert is_opened(folder, capsys, program=used + START + CALL + rest)[0]
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x + torch.cuda.LongTensor([torch.cuda.current_device()])
+"""
+
+
+def test_of_a_folder_that_a_program_imports_from_by_name_all_modules_are_on_its_way(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = "import importlib\nimport sys\n"
+    rest = "print(importlib.import_module('models.' + sys.argv[1]).Net()(out))\n"
+    (folder / "models").mkdir()
+    (folder / "models" / "__init__.py").write_text("")
+    opened, said = is_opened(
+        folder, capsys, program=chosen + START + CALL + rest, models__near=MODEL
+    )
+    assert not opened
+    assert "models/near.py, line 7" in said.replace("\n", " ")
+
+
+def test_what_a_notebook_imports_is_on_its_way(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "near.py").write_text(MODEL)
+    cells = ["from near import Net\n", START, CALL, "print(Net()(out))\n"]
+    notebook = {
+        "cells": [{"cell_type": "code", "metadata": {}, "source": [one]} for one in cells],
+        "metadata": {"language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    path = folder / "program.ipynb"
+    path.write_text(json.dumps(notebook))
+    run(["--no-verify", "--no-cache", str(folder)])
+    assert "mps" not in path.read_text()
+    assert "near.py, line 7" in capsys.readouterr().out.replace("\n", " ")
+
+
+SAMPLER = """\
+import numpy as np
+import torch
+
+
+class Sampler:
+    def __init__(self, model):
+        self.model = model
+
+    def register(self, name, values):
+        if isinstance(values, torch.Tensor):
+            values = values.to(self.model.device)
+        setattr(self, name, values)
+
+    def schedule(self, alphas):
+        self.register("sigmas", np.sqrt(1 - alphas))
+"""
+
+
+def test_a_method_that_moves_what_numpy_made_keeps_its_programs_on_the_cpu(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = "Sampler(net).schedule(torch.ones(3).double())\n"
+    opened, said = is_opened(
+        folder,
+        capsys,
+        sampler=SAMPLER,
+        program="from sampler import Sampler\n" + START + CALL + rest,
+    )
+    assert not opened
+    assert "sampler.py, line 11" in said.replace("\n", " ")
+
+
+LOADER = """\
+class Loader:
+    def __init__(self, device):
+        self.device = None
+        is_cuda = device.type == "cuda"
+        if is_cuda:
+            self.device = device
+"""
+
+
+def test_a_device_that_is_kept_for_cuda_alone_keeps_its_programs_on_the_cpu(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened, said = is_opened(
+        folder,
+        capsys,
+        loader="import torch\n\n\n" + LOADER,
+        program="from loader import Loader\n" + START + CALL + "print(Loader(device).device)\n",
+    )
+    assert not opened
+    assert "is done only where the device is CUDA" in said.replace("\n", " ")
+
+
+def test_a_guard_is_not_written_beside_an_event_that_ends_the_program_without_cuda(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = "torch.cuda.synchronize()\n"
+    event = "start = torch.cuda.Event(enable_timing=True)\n"
+    opened, said = is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}print(start)\n")
+    assert not opened
+    assert "line 3: torch.cuda.Event(enable_timing=True) raises where there is no CUDA" in (
+        said.replace("\n", " ")
+    )
+
+
+def test_an_event_behind_a_test_for_cuda_keeps_no_guard_back(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = "if torch.cuda.is_available():\n    torch.cuda.Event().record()\n"
+    rest = "torch.cuda.synchronize()\n"
+    assert is_opened(folder, capsys, program=f"import torch\n\n{event}{rest}")[0]
+
+
+def test_a_module_that_does_nothing_itself_asks_for_the_device_when_it_is_called(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "scripts").mkdir()
+    (folder / "scripts" / "train.py").write_text("print(1)\n")
+    noise = "def noise(shape):\n    return torch.randn(shape).cuda()\n"
+    more = "\n\ndef zeros(shape):\n    return torch.zeros(shape).cuda()\n"
+    opened, _ = is_opened(folder, capsys, losses="", program=f"import torch\n\n\n{noise}{more}")
+    assert opened
+    assert "def get_device()" in (folder / "program.py").read_text()

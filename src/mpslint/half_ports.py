@@ -293,7 +293,8 @@ class HalfPorts:
         """What nothing explains: it may raise for a tensor on MPS."""
         tree, file = self._tree(path), self._files.get(path)
         found = list(self._program.doubts(path, tree)) if tree is not None else []
-        before = file.before() if file is not None and found else None
+        ask = file.before if file is not None and found else None
+        before = ask() if ask is not None else None
         was = (
             {text: row for row, text in self._program.doubts(path, before)}
             if before is not None

@@ -22,13 +22,19 @@ class GivenAround:
         self._mentions = mentions
         self._elsewhere = elsewhere
 
-    def calls(self, path: str, name: str) -> tuple[list[Handed] | None, tuple[str, ...]]:
+    def calls(
+        self, path: str, name: str, kept: frozenset[str]
+    ) -> tuple[list[Handed] | None, tuple[str, ...]]:
         """All calls of the function or class `name` of the file at the absolute `path` by others;
-        None where one of them is not seen; and the files that this rests on."""
+        None where one of them is not seen, or sets an attribute that keeps what is given (`kept`)
+        on the object itself; and the files that this rests on."""
         if not name.startswith("_"):
             published, told = self._mentions.is_published(path)
             if published:
                 return None, told
+        setter = self._mentions.setter(path, kept)
+        if setter is not None:
+            return None, (setter,)
         asked = Given(name, "", None, method=False)
         found, files = self._mentions.calls(path, asked, self._elsewhere)
         calls: list[Handed] = []

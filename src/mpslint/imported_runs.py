@@ -297,7 +297,7 @@ class _Behind:
     def entered(self, name: str) -> int:
         return ALL
 
-    def given(self, name: str) -> list[Handed] | None:
+    def given(self, name: str, kept: frozenset[str]) -> list[Handed] | None:
         return None
 
 

@@ -101,6 +101,7 @@ def lint(
     if not rules and judge is None:
         return []
     from mpslint.moot import is_moot
+    from mpslint.semantics.config_keys import is_unread_key
     from mpslint.semantics.context import Context
     from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
@@ -121,6 +122,7 @@ def lint(
         and not is_idle_device(context, one.row)
         and not is_moot(context, one)
         and not is_never_chosen(context, one.row)
+        and not is_unread_key(context, one)
     ]
     if not findings and judge is None:
         return []

@@ -146,14 +146,27 @@ class Mentions:
             published, told = self.is_published(path)
             if published:
                 return False, told
-        whole = self._projects.of(path)
-        if kept and whole is not None:
-            stored = re.compile(rb"\.%s\s*(?::[^=\n]*)?=(?!=)" % re.escape(_bytes(kept)))
-            for other in whole.modules:
-                if other != path and stored.search(self._modules.text(other) or b""):
-                    return False, (other,)
+        setter = self.setter(path, frozenset({kept} if kept else ()))
+        if setter is not None:
+            return False, (setter,)
         calls, files = self.calls(path, given, self._elsewhere)
         return bool(calls) and all(given.left_out_by(call) for _, call in calls or ()), files
+
+    def setter(self, path: str, attributes: frozenset[str]) -> str | None:
+        """A file of the project that sets an attribute of one of these names, of whatever object:
+        the objects that the file at `path` makes may be among these. What it sets of `self` itself
+        is known."""
+        whole = self._projects.of(path)
+        if not attributes or whole is None:
+            return None
+        names = b"|".join(re.escape(_bytes(name)) for name in sorted(attributes))
+        stored = rb"\.(?:%s)\s*(?::[^=\n]*)?=(?!=)" % names
+        anywhere, of_others = re.compile(stored), re.compile(rb"(?<!\bself)" + stored)
+        for other in whole.modules:
+            pattern = anywhere if other != path else of_others
+            if pattern.search(self._modules.text(other) or b""):
+                return other
+        return None
 
     def calls(
         self, path: str, given: Given, elsewhere: Elsewhere

@@ -13,6 +13,7 @@ from mpslint.built_extensions import BuiltExtensions
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
+from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.near import Near
@@ -34,12 +35,14 @@ from mpslint.semantics.elsewhere import (
 )
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
+from mpslint.stars import Stars
 from mpslint.users import Users
 from mpslint.whole import Projects
 
 if TYPE_CHECKING:
     import ast
 
+    from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
@@ -83,7 +86,9 @@ class Neighbours:
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
+        self._keys_read = KeysRead(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
+        self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -127,6 +132,12 @@ class Neighbours:
     ) -> Definition | None:
         return self._definition(self._absolute(path), qualified, words)
 
+    def offers(self, path: str, qualified: str) -> bool:
+        path = self._absolute(path)
+        return self._answer(
+            path, ("offers", qualified), lambda path: self._stars.offers(path, qualified), False
+        )
+
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
         self._note(files)
@@ -141,6 +152,10 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path or not name:
                 return None
+            starred = self._stars.given(found, name)
+            if starred is not None:
+                path, qualified = found, starred
+                continue
             if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
@@ -163,6 +178,9 @@ class Neighbours:
         self._note(looked)
         if found is None or found == path or not name:
             return False
+        starred = self._stars.given(found, name)
+        if starred is not None:
+            return self.may_hold(found, starred)
         return self.modules.may_say(found, name, _HELD)
 
     def device(self, path: str, qualified: str, *, called: bool) -> Value | None:
@@ -246,15 +264,15 @@ class Neighbours:
 
         return self._answer(path, ("takes", path, name), ask, True)
 
-    def given(self, path: str, name: str) -> list[Handed] | None:
+    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
         path = os.path.abspath(path)
 
         def ask(_: str) -> list[Handed] | None:
-            calls, files = self._given_around.calls(path, name)
+            calls, files = self._given_around.calls(path, name, kept)
             self._note(files)
             return calls
 
-        return self._answer(path, ("given", path, name), ask, None)
+        return self._answer(path, ("given", path, name, kept), ask, None)
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)
@@ -275,6 +293,16 @@ class Neighbours:
             return nobody_gives
 
         return self._answer(path, ("leaves out", path, given, kept), ask, False)
+
+    def reads_key(self, path: str, key: Key) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            read, files = self._keys_read.reads(path, key)
+            self._note(files)
+            return read
+
+        return self._answer(path, ("reads key", path, key), ask, True)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = self._absolute(path), False
@@ -386,6 +414,10 @@ class Neighbours:
             self._note(looked)
             if found is None or found == path:
                 return None
+            starred = self._stars.given(found, name)
+            if starred is not None:
+                path, qualified = found, starred
+                continue
             if words and not self.modules.may_say(found, name, words):
                 return None
             context = self.context(found)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import ast
 
     from mpslint.results import Consulted
+    from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Definition, Elsewhere, Given
     from mpslint.semantics.facts_known import Facts
@@ -48,6 +49,10 @@ class OutOfReach:
     ) -> Definition | None:
         self._note(qualified)
         return None
+
+    def offers(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
 
     def imports_on(self, path: str, module: str) -> int:
         self._note(module)
@@ -87,7 +92,7 @@ class OutOfReach:
         self.asked = True
         return NONE
 
-    def given(self, path: str, name: str) -> list[Handed] | None:
+    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
         self.asked = True
         return None
 
@@ -106,6 +111,10 @@ class OutOfReach:
     def leaves_out(self, path: str, given: Given, kept: str) -> bool:
         self.asked = True
         return False
+
+    def reads_key(self, path: str, key: Key) -> bool:
+        self.asked = True
+        return not key.nested
 
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
@@ -165,6 +174,9 @@ class Distant:
     ) -> Definition | None:
         return self._neighbours.definition(path, qualified, words)
 
+    def offers(self, path: str, qualified: str) -> bool:
+        return self._neighbours.offers(path, qualified)
+
     def imports_on(self, path: str, module: str) -> int:
         return ALL
 
@@ -192,7 +204,7 @@ class Distant:
     def entered(self, path: str, name: str) -> Facts:
         return NONE
 
-    def given(self, path: str, name: str) -> list[Handed] | None:
+    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
         return None
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
@@ -206,6 +218,9 @@ class Distant:
 
     def leaves_out(self, path: str, given: Given, kept: str) -> bool:
         return False
+
+    def reads_key(self, path: str, key: Key) -> bool:
+        return not key.nested
 
     def gives(self, path: str, given: Given) -> bool:
         return False

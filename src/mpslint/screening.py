@@ -32,7 +32,8 @@ def names_torch(data: bytes) -> bool:
 
 def names_cuda_device(data: bytes) -> bool:
     """Whether the file may hold something like `device = "cuda"`: a project's configuration."""
-    return b"device" in data and (b'"cuda' in data or b"'cuda" in data)
+    named = b"device" in data or b"DEVICE" in data
+    return named and (b'"cuda' in data or b"'cuda" in data)
 
 
 def names_us(data: bytes) -> bool:

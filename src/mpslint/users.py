@@ -41,8 +41,10 @@ class Users:
         own = stem if stem != "__init__" else os.path.basename(folder)
         beside = [*self._modules.beside(path), *self._modules.beside(folder)]
         files = [folder, os.path.dirname(folder), *beside]
-        both = frozenset({_bytes(own), _bytes(name)})
-        users = [other for other in beside if self._modules.has_words(other, both)]
+        words = [frozenset({_bytes(by), _bytes(name)}) for by in self._known_by(path, own)]
+        users = [
+            other for other in beside if any(self._modules.has_words(other, both) for both in words)
+        ]
         if not users:
             return frozenset({NOBODY}), tuple(files)
         here: list[str] = []
@@ -74,6 +76,16 @@ class Users:
             return frozenset({NOBODY}), tuple(files)
         return common(sites) & _LASTING, tuple(files)
 
+    def _known_by(self, path: str, own: str) -> list[str]:
+        """The words by which others import from the file at `path`: its name, and that of its
+        package where this hands on what the file defines."""
+        folder = os.path.dirname(path)
+        package = os.path.join(folder, "__init__.py")
+        if package == path or package not in self._modules.beside(path):
+            return [own]
+        hands_on = _bytes(own) in self._modules.imported_by(package)
+        return [own, os.path.basename(folder)] if hands_on else [own]
+
     def _asks(self, other: str) -> bool:
         return not _ASKING.isdisjoint(self._modules.words(other))
 
@@ -102,13 +114,21 @@ class Users:
             body = qualified.lstrip(".")
             head, _, last = body.rpartition(".")
             module = qualified[: len(qualified) - len(body)] + head
-            return last == name and self._modules.find(other, module)[0] == path
+            if last != name:
+                return False
+            found = self._modules.find(other, module)[0]
+            return found == path or (found is not None and self._hands_on(other, qualified, path))
 
-        found = entered_from(context, imported)
+        found = entered_from(context, imported, name)
         if not found and self._takes_others(context, path, name):
             return []
         # A file that has both words and no mention that can be followed may use it somehow.
         return found or [NONE]
+
+    def _hands_on(self, other: str, qualified: str, path: str) -> bool:
+        """Whether what `other` names comes from the file at `path` through another module."""
+        definition = self._elsewhere.definition(other, qualified)
+        return definition is not None and definition.context.source.path == path
 
     def _takes_others(self, context: Context, path: str, name: str) -> bool:
         """Whether a file takes other names from the one at `path`, written out, and defines one of

@@ -117,3 +117,19 @@ def test_a_flag_that_somebody_sets_is_not(cli: Cli, project: Path) -> None:
 def test_what_asks_a_tensor_leaves_its_partner_behind(cli: Cli, project: Path) -> None:
     _project(project, "torch.ones(2).to(input()).is_cuda")
     assert sum(_RAISES in message for _, message in _messages(cli)) == 2
+
+
+@pytest.mark.parametrize("setting", ["trainer.fast = True", "trainer.fast: bool = True"])
+def test_who_sets_the_flag_of_an_object_has_it_on(cli: Cli, project: Path, setting: str) -> None:
+    _project(project)
+    (project / "more.py").write_text(f"from use import trainer\n\n{setting}\n")
+    assert [code for code, message in _messages(cli) if _RAISES in message] == ["MPS102"]
+
+
+def test_a_file_that_sets_the_flag_of_an_object_of_its_own_class_has_it_on(
+    cli: Cli, project: Path
+) -> None:
+    _project(project)
+    with (project / "trainer.py").open("a") as file:
+        file.write("\n\ndef hasten(trainers):\n    for one in trainers:\n        one.fast = True\n")
+    assert [code for code, message in _messages(cli) if _RAISES in message] == ["MPS102"]

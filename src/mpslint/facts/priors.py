@@ -242,6 +242,11 @@ def holds_without_mps(module: str) -> bool:
     return matches("data-without-mps", module.partition(".")[0])
 
 
+def makes_config(name: str | None) -> bool:
+    """Whether what is called makes an object whose attributes are the items that it is given."""
+    return matches("config-makers", name)
+
+
 def names_request(name: str) -> bool:
     """Whether a switch of this name, or this word, asks for CUDA."""
     return matches("requests", name)

@@ -43,7 +43,8 @@ meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for
 CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
 things. Moves of what holds no tensor go along with the first that is reported, so that a port does
 not read as half of one. Indices written as numbers
-are reported, not rewritten.
+are reported, not rewritten; where a class, a function or the program puts parts on several GPUs by
+hand (`.cuda(0)` and `.cuda(1)`), once.
 
 ## References
 - `torch/nn/modules/module.py` (`Module.cuda`), `torch/cuda/__init__.py` (`_lazy_init`)
@@ -63,6 +64,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
+from mpslint.semantics.spread_by_hand import Spread, spread_by_hand
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before
 
@@ -84,8 +86,13 @@ _STAYS = "moved only where the device is a CUDA one: on MPS this stays where it 
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     here = [event for event in context.worlds.events(Kind.MOVED) if event.on_mac]
     empty = [event.call for event in here if event.moves_nothing]
+    spread = spread_by_hand(context)
     for event in here:
         if event.moves_nothing or places_a_checkpoint(context.index, event.call):
+            continue
+        if spread is not None and event.call in spread.nodes:
+            if spread.is_first(event.call):
+                yield _spread(context, rule, event.call, spread)
             continue
         if event.caught:
             yield _finding(context, rule, event, Severity.IGNORES, _CAUGHT)
@@ -129,6 +136,13 @@ def _finding(
     beside = operand_gate(context, call) or beside_tensor(context, call)
     finding.follows = beside is not None
     return finding
+
+
+def _spread(context: Context, rule: Rule, call: ast.Call, spread: Spread) -> Finding:
+    assert isinstance(call.func, ast.Attribute)
+    start, end = context.name_token(call.func)
+    labels = spread.labels(context, call)
+    return context.finding_at(rule, start, end, spread.message, labels=labels)
 
 
 def _left_beside(context: Context, move: ast.Call) -> tuple[Label, ...]:

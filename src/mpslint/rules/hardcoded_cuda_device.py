@@ -31,7 +31,11 @@ all callers in the project give; variables that are only printed, and attributes
 file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A device that another file of the project makes, under a
-name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A bare move behind
+name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A device in a
+configuration (`{"model": {"device": "cuda"}}`, `_C.MODEL.DEVICE = "cuda"`) is flagged where it is
+written, but not where nobody in the project reads its key, or only to compare or print it. What a
+class, a function or the program puts on several GPUs by hand (`cuda:0` and `cuda:1`) is flagged
+once, with its other places: it needs more GPUs than a Mac has. A bare move behind
 a test for CUDA (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS
 out; so is what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from
 reaching.
@@ -63,6 +67,7 @@ from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Slot
 from mpslint.semantics.leftovers import is_never_default
+from mpslint.semantics.spread_by_hand import spread_by_hand
 from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
 from mpslint.semantics.worlds.events import Kind
@@ -81,6 +86,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     literals = {literal.node: literal for literal in context.devices.literals}
     asked = {chain.cuda_arm for chain in context.chains.without_mps}
     placed: dict[str, list[Written]] = {}
+    spread = spread_by_hand(context)
     for found in written(context.worlds):
         if isinstance(found.node, ast.Name | ast.Attribute):
             placed.setdefault(ast.unparse(found.node), []).append(found)
@@ -89,6 +95,11 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             item in asked for item in context.index.ancestors(found.node)
         ):
             continue  # The choice is what is wrong: device-chain-missing-mps.
+        if spread is not None and found.node in spread.nodes:
+            if spread.is_first(found.node):
+                labels = spread.labels(context, found.node)
+                yield context.finding(rule, found.node, spread.message, labels=labels)
+            continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
         if is_never_default(context, found.node):

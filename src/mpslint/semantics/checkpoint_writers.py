@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.numbered_files import numbered_place
 from mpslint.semantics.order import precedes
+from mpslint.semantics.unpacked import given_to
 from mpslint.semantics.value import Kind
 from mpslint.semantics.written_by_helpers import written_by_helpers
 
@@ -31,6 +32,8 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
     source = source_of(call)
     if source is not None and _best_of_fit(context, source, call):
         return True
+    if source is not None and _one_of_those_written(context, source, call):
+        return True
     place = _place(context, source) if source is not None else None
     numbered = numbered_place(source) if source is not None else None
     for writer, target in _writers(context):
@@ -47,6 +50,26 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
         return False
     file = opened(context, source)
     return written_by_helpers(context, call, file if file is not None else source)
+
+
+def _one_of_those_written(context: Context, source: ast.expr, call: ast.Call) -> bool:
+    """`best` of `torch.save(state, path)`, `if loss < least: best, least = path, loss`: whatever
+    file the name holds, the same function has written it before."""
+    if not isinstance(source, ast.Name):
+        return False
+    given = [given_to(binding, source.id) for binding in context.flow.reaching(source)]
+    places = {
+        _place(context, value) if value is not None else None
+        for value in given
+        if not (isinstance(value, ast.Constant) and value.value is None)
+    }
+    function = context.index.function(call)
+    written = {
+        _place(context, target)
+        for writer, target in _writers(context)
+        if context.index.function(writer) is function and precedes(context, writer, call)
+    }
+    return bool(places) and places <= written
 
 
 def _best_of_fit(context: Context, source: ast.expr, call: ast.Call) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
@@ -74,7 +74,9 @@ class Context:
 
     @cached_property
     def names(self) -> Names:
-        return Names(self.index)
+        if self.elsewhere is None:
+            return Names(self.index)
+        return Names(self.index, partial(self.elsewhere.offers, self.source.path))
 
     @cached_property
     def flow(self) -> Flow:

@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.machines import MACS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
@@ -83,6 +84,10 @@ class Elsewhere(Protocol):
         """What defines `qualified`, with `words` only where its text may have one of them; None:
         not known."""
 
+    def offers(self, path: str, qualified: str) -> bool:
+        """Whether a module of the project has a name of its own for others, or hands one on: what
+        `from module import *` gives."""
+
     def imports_on(self, path: str, module: str) -> int:
         """The worlds in which a module of the project can be imported."""
 
@@ -115,9 +120,10 @@ class Elsewhere(Protocol):
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; `NOBODY` where none of them does."""
 
-    def given(self, path: str, name: str) -> list[Handed] | None:
+    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
         """How the rest of the project calls the function or class `name` of the file at `path`;
-        None where somebody may do so who is not seen."""
+        None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
+        hold what is given."""
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
@@ -135,6 +141,10 @@ class Elsewhere(Protocol):
     def leaves_out(self, path: str, given: Given, kept: str) -> bool:
         """Whether somebody in the project calls what is asked about, and all who do leave the
         parameter to its default; `kept`: the attribute that holds it, which nobody else sets."""
+
+    def reads_key(self, path: str, key: Key) -> bool:
+        """Whether another file of the project may place something with what a configuration of
+        the file at `path` holds under a key."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in
@@ -207,19 +217,19 @@ def implied_by_import(definition: Definition, outcome: bool, *, called: bool) ->
     return common(facts) - _LOCAL
 
 
-def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Facts]:
-    """What holds at each mention of a name in a file; `imported` says of a qualified name whether
-    it is that which is meant.
+def entered_from(context: Context, imported: Callable[[str], bool], name: str) -> list[Facts]:
+    """What holds at each mention of what another file defines as `name`; `imported` says of a
+    qualified name whether it is that which is meant.
 
     What is imported and not used is there for others, but where the file uses something else of
     the same import: then it is a leftover, which runs no more than that.
     """
     found: list[Facts] = []
-    for name, binding in context.names.every_binding():
+    for local, binding in context.names.every_binding():
         if binding.kind != "import" or not binding.qualified:
             continue
         qualified = binding.qualified
-        uses = _loads(context, name)
+        uses = _loads(context, local)
         if imported(qualified):
             listed = bool(context.names.module.bindings.get("__all__"))
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
@@ -231,6 +241,9 @@ def entered_from(context: Context, imported: Callable[[str], bool]) -> list[Fact
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
                 found.append(_holding(context, parent))
+    for use in _loads(context, name):
+        if context.names.owner(name, use) is None and imported(context.resolve(use) or ""):
+            found.append(_holding(context, use))
     return found
 
 

@@ -41,7 +41,7 @@ def is_idle_device(context: Context, row: int) -> bool:
 def _is_idle(context: Context, statement: ast.stmt) -> bool:
     found = list(_assigned(statement))
     names = {name for name, _ in found}
-    if len(names) != 1 or not all(_only_chooses(context, value) for _, value in found):
+    if len(names) != 1 or not all(only_chooses(context, value) for _, value in found):
         return False
     (name,) = names
     if name is None or any(
@@ -78,7 +78,7 @@ def _is_idle_attribute(context: Context, row: int) -> bool:
             and isinstance(target, ast.Attribute)
             and isinstance(target.value, ast.Name)
             and target.value.id == "self"
-            and _only_chooses(context, statement.value)
+            and only_chooses(context, statement.value)
             and has_own_methods(context, owner, target.attr)
             and all(
                 isinstance(use.ctx, ast.Store)
@@ -104,7 +104,8 @@ def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr | None
         yield None, None
 
 
-def _only_chooses(context: Context, value: ast.expr | None) -> bool:
+def only_chooses(context: Context, value: ast.expr | None) -> bool:
+    """Whether an expression does nothing else than choose a device."""
     if value is None:
         return False
     return all(

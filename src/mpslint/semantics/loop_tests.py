@@ -11,6 +11,12 @@ from mpslint.semantics.value_syntax import last_name
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
 
+_REGISTERED = ("register_buffer", "register_parameter", "register_module", "add_module")
+_LIGHTNING_COUNTS = ("global_step", "current_epoch")
+"""Attributes of `LightningModule` (lightning/pytorch/core/module.py)."""
+_FEW = 100
+"""Above it a number of turns is a phase of a training run, whose waits are felt."""
+
 
 def counted_up(item: ast.stmt, counters: Container[str]) -> str | None:
     """`step` of `step += 1`, and of `step = i + 1` with `i` among `counters`."""
@@ -98,7 +104,10 @@ def warms_up(test: ast.expr) -> bool:
 
 def holds_once(test: ast.expr, body: list[ast.stmt]) -> bool:
     """Whether the arm makes its own test false: `if first is None: first = ...`, `if start:` with
-    `start = False`."""
+    `start = False`, `if not hasattr(self, "seen"): self.seen = ...`."""
+    unset = _unset(test)
+    if unset is not None:
+        return any(unset in _set_by(item) for item in body)
     negated = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
     asked = test.operand if isinstance(test, ast.UnaryOp) and negated else test
     of_none = False
@@ -119,4 +128,55 @@ def holds_once(test: ast.expr, body: list[ast.stmt]) -> bool:
             else isinstance(item.value, ast.Constant) and item.value.value is negated
         )
         for item in body
+    )
+
+
+def _unset(test: ast.expr) -> tuple[str, str] | None:
+    """`("self", "seen")` of `not hasattr(self, "seen")`."""
+    if not isinstance(test, ast.UnaryOp) or not isinstance(test.op, ast.Not):
+        return None
+    call = test.operand
+    if not isinstance(call, ast.Call) or ast.unparse(call.func) != "hasattr":
+        return None
+    return _named(call.args) if len(call.args) == 2 else None
+
+
+def _set_by(item: ast.stmt) -> Iterator[tuple[str, str] | None]:
+    """The attributes that a statement sets: by assignment, `setattr` or `register_buffer`."""
+    if isinstance(item, ast.Assign):
+        for target in item.targets:
+            if isinstance(target, ast.Attribute):
+                yield ast.unparse(target.value), target.attr
+    elif isinstance(item, ast.Expr) and isinstance(item.value, ast.Call):
+        call = item.value
+        if ast.unparse(call.func) == "setattr":
+            yield _named(call.args)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in _REGISTERED:
+            yield _named([call.func.value, *call.args])
+
+
+def _named(values: list[ast.expr]) -> tuple[str, str] | None:
+    """`("self", "seen")` of `self, "seen", ...`."""
+    if len(values) < 2 or not isinstance(values[1], ast.Constant):
+        return None
+    name = values[1].value
+    return (ast.unparse(values[0]), name) if isinstance(name, str) else None
+
+
+def at_first(test: ast.expr, counters: Container[str]) -> bool:
+    """`step < 5`: the first few turns, where the number of the turn is among `counters`, or is the
+    count that Lightning keeps for its modules."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    left, op, right = test.left, test.ops[0], test.comparators[0]
+    if isinstance(op, ast.Gt | ast.GtE):
+        left, right = right, left
+    elif not isinstance(op, ast.Lt | ast.LtE):
+        return False
+    if not isinstance(right, ast.Constant) or not isinstance(right.value, int):
+        return False
+    if right.value > _FEW:
+        return False
+    return (isinstance(left, ast.Name) and left.id in counters) or (
+        isinstance(left, ast.Attribute) and left.attr in _LIGHTNING_COUNTS
     )

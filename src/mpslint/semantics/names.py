@@ -8,7 +8,8 @@ functions, under `try`, `torch = pytest.importorskip("torch")`) and plain aliase
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import builtins
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ _MODULE_LOADERS = {
     "importorskip",
     "import_module",
 }
+_OF_PYTHON = frozenset(dir(builtins))
 _CANONICAL = {
     "torch.cuda.amp.autocast_mode": "torch.cuda.amp",
     "torch.cuda.amp.grad_scaler": "torch.cuda.amp",
@@ -68,8 +70,10 @@ class Scope:
 class Names:
     """Scopes and bindings of a file."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, offers: Callable[[str], bool] | None = None) -> None:
+        """`offers` says whether a module of the project has a name, given as `module.name`."""
         self._index = index
+        self._offers = offers
         self._scopes: dict[ast.AST, Scope] = {}
         self._around: dict[ast.AST, Scope] = {}
         self._resolved: dict[ast.AST, str | None] = {}
@@ -276,7 +280,7 @@ class Names:
     def _resolve_name(self, node: ast.Name) -> str | None:
         scope = self.owner(node.id, node)
         if scope is None:
-            return "torch" if node.id == "torch" and "*" in self.module.bindings else None
+            return self._of_all_names(node.id) if "*" in self.module.bindings else None
         bindings = scope.bindings[node.id]
         imported = [b for b in bindings if b.kind == "import"]
         if imported:
@@ -297,6 +301,19 @@ class Names:
                     return self.resolve(binding.value)
             finally:
                 self._busy.discard((scope, node.id))
+        return None
+
+    def _of_all_names(self, name: str) -> str | None:
+        """What a name means that the file does not bind, where it imports all names of modules:
+        the last of those in the project that has it."""
+        if name == "torch":
+            return name
+        if self._offers is None or name in _OF_PYTHON:
+            return None
+        for star in reversed(self.module.bindings["*"]):
+            qualified = (star.qualified or "").removesuffix("*") + name
+            if self._offers(qualified):
+                return qualified
         return None
 
     @cached_property

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import is_host_copy
+from mpslint.semantics.switch_defaults import is_default
 from mpslint.semantics.unpacked import given_to
 
 if TYPE_CHECKING:
@@ -143,6 +144,8 @@ def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr]
             test, inside = switch
             if arms.setdefault(ast.unparse(test), inside) is not inside:
                 return None  # One arm or the other reads it.
+            if is_default(context, test, inside):
+                return None  # Who asks for nothing else reads it.
             switches.append(test)
     return (loop, switches[0]) if switches else None
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.intervals import holds_each_turn
-from mpslint.semantics.loop_tests import answers, counted_by, deciding_names
+from mpslint.semantics.loop_tests import answers, at_first, counted_by, deciding_names
 
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
@@ -49,6 +49,8 @@ class RareTests:
                 # `if divisible_by(step, every)`: what is asked of the number of the turn.
                 if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
                     return True
+            if isinstance(item, ast.expr) and at_first(item, counters):
+                return True
             if isinstance(item, ast.BinOp) and isinstance(item.op, ast.Mod):
                 if not holds_each_turn(self._index, item):
                     return True

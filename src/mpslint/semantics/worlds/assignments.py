@@ -178,8 +178,9 @@ class Assignments(Expressions):
         owner = one(self.eval(target.value), self.frame.mask)
         key = one(self.eval(target.slice), ALL)
         self.kept(value, text_of(key) if key.kind == CONST else "")
-        if owner.kind == MAPPING and isinstance(target.slice, ast.Constant):
-            owner.v[target.slice.value] = value
+        if owner.kind in (MAPPING, NAMESPACE) and isinstance(target.slice, ast.Constant):
+            mask, old = self.frame.mask, owner.v.get(target.slice.value, UNK)
+            owner.v[target.slice.value] = pick(mask, value, ALL & ~mask, old, self.frame.tests)
 
 
 def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:

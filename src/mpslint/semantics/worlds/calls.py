@@ -11,9 +11,11 @@ from mpslint.facts.priors import (
     helper_answer,
     is_environment,
     kernels_of,
+    makes_config,
     matches,
     wide_of,
 )
+from mpslint.semantics.worlds.configurations import configuration, merged
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
@@ -113,7 +115,7 @@ class Calls(DeferredCalls):
                 keywords[keyword.arg] = value
             else:
                 first = one(value, ALL)
-                if first.kind == MAPPING:
+                if first.kind in (MAPPING, NAMESPACE):
                     keywords.update(
                         (name, item) for name, item in first.v.items() if isinstance(name, str)
                     )
@@ -262,8 +264,9 @@ class Calls(DeferredCalls):
         if name in _SKIP and self.frame.function is not None:
             return Atom(SKIP, 0)  # by a decorator, on some machines
         if name in facts.LOOKERS:
-            if name == "dict" and keywords and not args:
-                return Atom(MAPPING, dict(keywords))
+            if name == "dict":
+                copy = merged(args, keywords)
+                return copy if copy is not None else self.call_builtin(name, node, args)
             return self.call_builtin(name, node, args)
         if name in facts.EXITS:
             self.refuse(self.frame.mask, "SystemExit")
@@ -308,8 +311,10 @@ class Calls(DeferredCalls):
         if name.endswith(".DDPStrategy") and "process_group_backend" in keywords:
             if name.startswith(facts.LIGHTNING):
                 self.emit(Kind.BACKEND, node, value=keywords["process_group_backend"])
-        if name == "types.SimpleNamespace":
-            return Atom(NAMESPACE, dict(keywords))
+        if makes_config(name):
+            made = configuration(args, keywords)
+            if made is not None:
+                return made
         if name.rpartition(".")[2] in facts.DECLARING and "default" in keywords:
             return lift(
                 lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,

@@ -8,6 +8,7 @@ from typing import Any
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.device_text import TYPED
+from mpslint.semantics.worlds.configurations import KEEPING
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, port
 from mpslint.semantics.worlds.machines import MACS, sent_away
@@ -40,6 +41,7 @@ from mpslint.semantics.worlds.values import (
     Value,
     by_world,
     cases_of,
+    holds_device,
     lift,
     one,
     one_of,
@@ -179,6 +181,8 @@ class Expressions(Names):
             value = self.eval(item)
             if isinstance(key, ast.Constant):
                 found[key.value] = value
+            elif key is None and value.__class__ is Atom and value.kind in KEEPING:
+                found.update((name, held) for name, held in value.v.items() if holds_device(held))
         return Atom(MAPPING, found)
 
     def e_Subscript(self, node: ast.Subscript) -> Value:

@@ -90,35 +90,45 @@ def _told(atom: Atom) -> Atom:
     return atom if atom is BOT or is_flag or atom.kind == DEVICE else UNK
 
 
-def decides(function: Function, lines: list[int]) -> bool:
-    """Whether a parameter decides where CUDA's own is done: a test reads it, or the attribute of
-    the object under which a constructor keeps it. `lines`: those that have the word for that, of
-    which most functions have none."""
+def deciding(function: Function, lines: list[int]) -> frozenset[str] | None:
+    """What decides where CUDA's own is done, of what a function is given: a parameter that a test
+    reads, or the attribute of the object under which a constructor keeps one. Gives these
+    attributes; None where nothing decides. `lines`: those that have the word for that, of which
+    most functions have none."""
     scope: ast.AST = function.node if function.cls is None else function.cls.node
     if not matters(scope, lines):
-        return False
+        return None
     parameters = {item.arg for item in _parameters(function.node)}
     if not parameters:
-        return False
+        return None
     kept = kept_parameters(function) if function.cls is not None else set[str]()
-    return any(
-        _reads(item.test, parameters, kept) and _names_cuda(item)
+    read = {
+        name
         for item in walk(scope)
         if isinstance(item, ast.If | ast.IfExp) and matters(item, lines)
-    )
+        for name in _read(item.test, parameters, kept)
+        if _names_cuda(item)
+    }
+    return frozenset(read & kept) if read else None
 
 
 def kept_parameters(function: Function) -> set[str]:
-    """The attributes under which a function keeps what it is given."""
+    """The attributes under which a function keeps what it is given, or a part of that."""
     parameters = {item.arg for item in _parameters(function.node)}
     return {
         target.attr
         for item in statements(function.node)
-        if isinstance(item, ast.Assign) and isinstance(item.value, ast.Name)
-        if item.value.id in parameters
+        if isinstance(item, ast.Assign) and _root(item.value) in parameters
         for target in item.targets
         if isinstance(target, ast.Attribute)
     }
+
+
+def _root(value: ast.expr) -> str | None:
+    """The name of what a part is kept of: `cfg` of `cfg["test"]` and of `cfg.model`."""
+    while isinstance(value, ast.Attribute | ast.Subscript):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else None
 
 
 def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.arg]:
@@ -127,12 +137,12 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.ar
     yield from node.args.kwonlyargs
 
 
-def _reads(test: ast.expr, parameters: set[str], kept: set[str]) -> bool:
-    return any(
-        (isinstance(item, ast.Name) and item.id in parameters)
-        or (isinstance(item, ast.Attribute) and item.attr in kept)
-        for item in walk(test)
-    )
+def _read(test: ast.expr, parameters: set[str], kept: set[str]) -> Iterator[str]:
+    for item in walk(test):
+        if isinstance(item, ast.Name) and item.id in parameters:
+            yield item.id
+        elif isinstance(item, ast.Attribute) and item.attr in kept:
+            yield item.attr
 
 
 def _names_cuda(choice: ast.If | ast.IfExp) -> bool:

@@ -17,7 +17,7 @@ from mpslint.semantics.worlds.core import MAX_STEPS, Project
 from mpslint.semantics.worlds.handed import (
     OWN_WORD,
     Site,
-    decides,
+    deciding,
     kept_parameters,
     name_for_others,
 )
@@ -263,9 +263,10 @@ class Interpreter(Rebinding, Methods):
         if function.escaped:
             return self.parameters(function, ())
         name = name_for_others(function, self.classes.values())
-        if self.project is None or name is None or not decides(function, self._for_cuda):
+        if self.project is None or name is None:
             return self.parameters(function, sites)
-        others = self.project.given(name)
+        kept = deciding(function, self._for_cuda)
+        others = self.project.given(name, kept) if kept is not None else None
         if others is None:
             return self.parameters(function, sites)
         sites = sites + [

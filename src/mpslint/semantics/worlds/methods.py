@@ -6,6 +6,7 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.arrays import Arrays
+from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import MACS
@@ -94,7 +95,10 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if name in ("startswith", "lower", "upper"):
                 return self.compared(ast.Eq(), base, args[0], NO_TESTS) if args else base
             return ON_HOST
-        if name in ("get", "pop", "setdefault") and len(args) == 2 and kind != MAPPING:
+        held = asked(atom, name, args, keywords)
+        if held is not None:
+            return held
+        if name in ("get", "pop", "setdefault") and len(args) == 2:
             return lift(lambda item: item.but(maybe=True) if item.kind == DEVICE else UNK, args[1])
         if kind == UNKNOWN and name in ("startswith", "__eq__") and args:
             return self._text_test(node, base, args[0])

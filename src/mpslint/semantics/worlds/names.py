@@ -8,6 +8,7 @@ import builtins
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.conditions import Conditions
+from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.empty_modules import has_part
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
@@ -183,7 +184,7 @@ class Names(Wrapping, Conditions):
             found = self.stored(atom.v, name)
             return found if found is not None else UNK
         if kind == NAMESPACE:
-            found = atom.v.get(name)
+            found = setting(atom, name)
             return found if found is not None else Atom(UNKNOWN, symbol=(id(atom.v), name))
         if kind == ARRAY:
             return atom if name in ("T", "flat", "real") else ON_HOST

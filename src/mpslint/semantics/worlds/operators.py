@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.joining import join
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -129,6 +130,6 @@ def element(atom: Atom, index: Atom) -> Value:
             found: Value = atom.v[index.v]
             return found
     if atom.kind in (MAPPING, NAMESPACE) and index.kind in (CONST, DEVICE):
-        value: Value = atom.v.get(index.v, UNK)
-        return value
+        value = setting(atom, index.v)
+        return value if value is not None else UNK
     return UNK

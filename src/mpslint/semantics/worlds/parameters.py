@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     INSTANCE,
+    MAPPING,
     UNKNOWN,
     Atom,
     Symbol,
@@ -110,7 +111,7 @@ class Parameters(Expressions):
         return lift(
             lambda atom: (
                 atom.but(maybe=True)
-                if atom.kind == DEVICE
+                if atom.kind in (DEVICE, MAPPING)
                 else (atom if atom.tests else unknown if atom.kind in (CONST, UNKNOWN) else atom)
             ),
             value,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches, places_elsewhere
+from mpslint.semantics.worlds.configurations import MAX_NESTED
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import parted
@@ -91,9 +92,7 @@ class Placing(Core):
                 self.kept(item, "", node)
             return
         if first.kind in (NAMESPACE, MAPPING) and value.__class__ is Atom:
-            for key, item in first.v.items():
-                if not isinstance(item, Atom) or item.kind not in (NAMESPACE, MAPPING):
-                    self.kept(item, str(key), node)
+            self._kept_in(first, node, MAX_NESTED)
             return
         if first.kind == LAMBDA and value.__class__ is Atom:
             self.kept(first.v, name, node)
@@ -112,6 +111,13 @@ class Placing(Core):
             at = node if node is not None else next((t for a in atoms for t in a.tests), None)
             if at is not None and any(type(atom.v) is bool for atom in atoms):
                 self.emit(Kind.DECIDED, at, name=name, value=value)
+
+    def _kept_in(self, holder: Atom, node: ast.AST | None, depth: int) -> None:
+        for key, item in holder.v.items():
+            if item.__class__ is not Atom or item.kind not in (NAMESPACE, MAPPING):
+                self.kept(item, str(key), node)
+            elif depth:
+                self._kept_in(item, node, depth - 1)
 
     def counted(self, value: Value, node: ast.AST) -> None:
         """The number of CUDA's devices, where a number of something is made of it."""

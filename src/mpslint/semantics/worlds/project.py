@@ -41,8 +41,8 @@ class Imports:
             return 0
         return NVIDIA if "cuda" in facts else ALL
 
-    def given(self, name: str) -> list[Handed] | None:
-        return self._elsewhere.given(self._path, name)
+    def given(self, name: str, kept: frozenset[str]) -> list[Handed] | None:
+        return self._elsewhere.given(self._path, name, kept)
 
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)

@@ -1,0 +1,81 @@
+"""Configurations: values under keys, in mappings and in objects that have them as attributes."""
+
+from __future__ import annotations
+
+from mpslint.semantics.worlds.values import (
+    CONST,
+    DEVICE,
+    MAPPING,
+    NAMESPACE,
+    UNK,
+    Atom,
+    Value,
+    lift,
+)
+
+KEEPING = frozenset({MAPPING, NAMESPACE})
+"""Kinds that hold values under keys."""
+MAX_NESTED = 6
+"""Configurations in configurations are followed so deep; one may hold itself."""
+_COPIES = frozenset({"copy", "clone", "deepcopy"})
+_READS = frozenset({"get", "pop", "setdefault"})
+
+
+def configuration(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
+    """An object that has the items of these mappings, and the keywords, as attributes; None where
+    one of the mappings is not known."""
+    items = merged(args, keywords)
+    return _with_attributes(items, MAX_NESTED) if items is not None else None
+
+
+def merged(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
+    """`dict(...)` of mappings and keywords; None where one of the mappings is not known."""
+    items: dict[object, Value] = {}
+    for value in args:
+        if value.__class__ is not Atom or value.kind not in KEEPING:
+            return None
+        items.update(value.v)
+    return Atom(MAPPING, {**items, **keywords})
+
+
+def asked(owner: Atom, name: str, args: list[Value], keywords: dict[str, Value]) -> Value | None:
+    """What a method of a mapping, or of a configuration, gives; None: it is another method."""
+    if owner.kind not in KEEPING:
+        return None
+    if name in _COPIES and not args:
+        return owner
+    if name == "update":
+        more = merged(args, keywords)
+        owner.v.update(more.v if more is not None else keywords)
+        return UNK
+    if name in _READS and args and args[0].__class__ is Atom:
+        found = setting(owner, args[0].v) if args[0].kind in (CONST, DEVICE) else None
+        if found is None and len(args) > 1:
+            return lift(_perhaps, args[1])
+        return found if found is not None else UNK
+    return None
+
+
+def setting(owner: Atom, key: object) -> Value | None:
+    """What is kept under a key. A flag or a number in a configuration is what its users set it
+    to."""
+    found: Value | None = owner.v.get(key)
+    return None if found is not None and owner.maybe and _is_plain(found) else found
+
+
+def _is_plain(value: Value) -> bool:
+    return value.__class__ is Atom and value.kind == CONST
+
+
+def _perhaps(atom: Atom) -> Atom:
+    return atom.but(maybe=True) if atom.kind == DEVICE else UNK
+
+
+def _with_attributes(mapping: Atom, depth: int) -> Atom:
+    items = {
+        name: _with_attributes(item, depth - 1)
+        if depth and item.__class__ is Atom and item.kind == MAPPING
+        else item
+        for name, item in mapping.v.items()
+    }
+    return Atom(NAMESPACE, items, maybe=True)

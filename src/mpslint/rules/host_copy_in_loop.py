@@ -1,16 +1,17 @@
 """`.cpu()`, `.tolist()` or `.numpy()` at every step of a training loop waits each time.
 
 ## What it does
-Flags copies of a device tensor to the host at every step of a loop that trains. What is copied
-for NumPy or a list (`x.cpu().numpy()`) is a tensor wherever it comes from, and on a device, in a
+Flags copies of a device tensor to the host at every step of a loop that trains. What is copied for
+NumPy or a list (`x.cpu().numpy()`) is a tensor wherever it comes from, and on a device, in a
 program that uses one. In any loop that has a model or a loader, also one that only evaluates:
 copies of a batch, or of a part of it, that this turn has moved to the device and nothing has
 changed since (`y = y.to(device); ...; y.cpu()`: keep what came from the loader), what is copied at
 each turn and read only under a switch that the loop does not change (`if args.save_logits:`), and
-what is copied at each turn only to be added up, or reduced before and kept for after the loop
-(`correct += hits.cpu().sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`). Whole outputs of
-batches are told where a turn copies several only to keep them, or joins one to all before
-(`found = torch.cat((found, output.cpu()))`): the memory of a Mac is the same on both sides.
+what is copied at each turn only to be added up or kept for after the loop (`correct +=
+(guesses.cpu() == y).sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`), also in the method
+that Lightning's trainer calls for each batch of an evaluation. So are whole outputs of batches
+(`features.append(output.cpu())`): the memory of a Mac is the same on both sides. A program uses a
+device also where it hands one to its helpers (`featurize(batch, device)`).
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -32,8 +33,8 @@ predictions = torch.cat(predictions).cpu()
 
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops that need what they copy, or make it only when they are asked to (`if args.save:`), that keep
-one whole output of each batch, draw what they keep, free memory or take the time; what goes
+loops that need what they copy, or make it only when they are asked to (`if args.save:`), that
+draw what they keep, free memory or take the time; what goes
 to the next `step(...)` of an environment, where it comes from out of sight; `.to("cpu",
 non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
 that wait on purpose at every step.
@@ -49,16 +50,17 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
-from mpslint.semantics.batch_outputs import is_joined, keeps_batches, whole
+from mpslint.semantics.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
-from mpslint.semantics.gathering import gathered, is_small, is_summed
-from mpslint.semantics.loops import Loop
+from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_summed
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
+    Turns,
     also_waiting,
     at_each,
     first_of_runs,
@@ -95,26 +97,38 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
     """One for each loop that copies at each turn what nothing in it asks for."""
-    by_loop: dict[Loop, list[Step]] = {}
-    whole_outputs: dict[Loop, list[Step]] = {}
+    by_loop: dict[Turns, list[Step]] = {}
+    waiting: set[Turns] = set()
+    whole_outputs: dict[Turns, list[Step]] = {}
     for call in _that_copy(context):
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
-        joined = is_joined(context, call)
-        if not (joined or is_device_tensor(context, tensor) or _copied_for_numpy(context, call)):
+        known = (
+            is_joined(context, call)
+            or is_device_tensor(context, tensor)
+            or _copied_for_numpy(context, call)
+        )
+        if not known and not _copied_by_who_knows(context, call):
             continue
         chain = whole(context, call)
         loop = gathered(context, chain, tensor)
         if loop is None or only_tests_run(context, call):
             continue
+        if not known and not is_evaluation(context, loop):
+            continue  # Parameters, before they are saved.
         step = Step(call, tensor, loop)
         if is_summed(context, chain) or is_small(context, tensor):
             by_loop.setdefault(loop, []).append(step)
-        elif not _is_list(chain) and keeps_batches(context, loop, chain):
+        elif not keeps_batches(context, loop, chain):
+            waiting.add(loop)
+        elif not _is_list(chain):
             whole_outputs.setdefault(loop, []).append(step)
     for loop, steps in whole_outputs.items():
-        # One copy of the whole output is how an evaluation is written that asks for memory.
-        if loop in by_loop or len(steps) > 1 or is_joined(context, steps[0].node):
+        # One output that the turn works on as well is worked on where there is memory for it.
+        plain = (
+            len(steps) > 1 or is_joined(context, steps[0].node) or _is_put_away(context, steps[0])
+        )
+        if loop in by_loop or (plain and loop not in waiting):
             by_loop.setdefault(loop, []).extend(steps)
     for turns, steps in by_loop.items():
         come = [step for run in first_of_runs(context, steps) for step in run]
@@ -125,17 +139,34 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
         assert isinstance(first, ast.Call)
         assert isinstance(first.func, ast.Attribute)
         more = " (the first of several copies)" if len(come) > 1 else ""
+        what, after = ("loop", "after the loop")
+        if isinstance(turns, FUNCTIONS):
+            what, after = ("method", "at the end of the epoch")
         yield context.finding_at(
             rule,
             *context.name_token(first.func),
             f"copies to the host and waits {_at_each_turn(context, turns)}{more}, though nothing"
-            " in it needs the copy: gather on the device, and copy once after the loop",
+            f" in it needs the copy: gather on the device, and copy once {after}",
             confidence=Confidence.INFERRED,
             labels=(
-                context.label(turns, "this loop only gathers what it copies"),
+                context.label(turns, f"this {what} only gathers what it copies"),
                 *also_waiting(context, come),
             ),
         )
+
+
+def _is_put_away(context: Context, step: Step) -> bool:
+    """Whether a copy goes into a list as it is (`features.append(output.cpu().numpy())`), or into
+    what a method hands back."""
+    parent = context.index.parents[whole(context, step.node)]
+    if isinstance(step.turns, FUNCTIONS):
+        return True
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr in ("append", "extend")
+        and is_of_memory(context, parent.func.value)
+    )
 
 
 def _is_list(chain: ast.expr) -> bool:
@@ -176,7 +207,9 @@ def _needless(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
         )
 
 
-def _at_each_turn(context: Context, turns: ast.AST) -> str:
+def _at_each_turn(context: Context, turns: Turns) -> str:
+    if isinstance(turns, FUNCTIONS):
+        return f"at each call of `{turns.name}`"
     return f"at each turn of the loop at {context.line(turns)}"
 
 
@@ -237,9 +270,19 @@ def _copied_for_numpy(context: Context, call: ast.Call) -> bool:
     if attribute.attr not in ("numpy", "tolist") or context.guards.has(call, "cpu"):
         return False
     value = context.values.of(call.func.value)
-    if value.kind is not Kind.UNKNOWN or not context.placement.file_uses_devices:
+    if value.kind is not Kind.UNKNOWN or not context.placement.program_uses_devices:
         return False
     return value.devices is None and not _is_asked_for(context, call)
+
+
+def _copied_by_who_knows(context: Context, call: ast.Call) -> bool:
+    """`scores.cpu()` of something out of sight: nobody copies to the host what lies there."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr != "cpu" or context.guards.has(call, "cpu"):
+        return False
+    value = context.values.of(call.func.value)
+    unknown = value.kind in (Kind.UNKNOWN, Kind.TENSOR) and value.devices is None
+    return unknown and context.placement.program_uses_devices
 
 
 def _is_asked_for(context: Context, call: ast.Call) -> bool:

@@ -4,7 +4,8 @@
 Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
 alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
 also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
-what that calls in the project, and at every step of a loop that trains. So is
+what that calls in the project, at every step of a loop that trains, and in functions that reckon a
+loss of what they are given (`return F.cross_entropy(scores, own)`). So is
 `torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`; and an
 index that is an array of NumPy's or a tensor on the CPU, where what it picks from lies on a device
 (`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a function that a

@@ -6,21 +6,23 @@ printed or summed up, an accuracy, a norm. A step is a turn of a loop that train
 function that trains without a loop (`update`, a callback of an engine), with the functions of the
 file that it calls by name or by way of `self`; so is an arm that trains one of several networks
 every few turns (`if step % n_critic == 0:`), and what a test of the step guards whose interval is 1
-unless somebody asks for more. What `backward()` is called on is a tensor, wherever
-it comes from, in a file that uses a device itself. Several reads with no device work between them
-are reported once, at the first, with the places of the others. So are the reads that no method
-tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a
-list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element of a NumPy array
-(`errors[i] += t`). A loop that each forward
-pass of a module runs, in its `forward` or in what that calls in the project, counts like one that
-trains, whoever calls the module: each turn that reads a number waits. And a loop, whatever it is
-for, that reads a tensor of a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] >
-0`, `if t[i] in ends`), where one copy before it would do, also where a caller in the file hands the
-tensor over; and one that fills a tensor of the device with an element of a buffer
-(`torch.full(shape, self.alphas[i])`), itself or in a function that it calls. In an evaluation:
-numbers that the loop reads at each turn only to add them up or to keep them (`correct +=
-hits.sum().item()`, `meter.update(loss.item(), n)`, `losses.append(loss.item())`). And Python's own
-`max` and `min` of tensors in a forward pass, which compare them on the host.
+unless somebody asks for more. What `backward()` is called on is a tensor, wherever it comes from,
+in a file that uses a device itself. Several reads with no device work between them are reported
+once, at the first, with the places of the others. So are the reads that no method tells: `int(t)`,
+`range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a list, the size or
+the fill value of a factory, `torch.tensor([t, ...])`, an element of a NumPy array (`errors[i] +=
+t`). A loop that each forward pass of a module runs, in its `forward` or in what that calls in the
+project, counts like one that trains, whoever calls the module: each turn that reads a number waits.
+And a loop, whatever it is for, that reads a tensor of a device element by element (`t[i].item()`,
+`t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `row[:end]` of `for row, end in zip(rows, t)`),
+where one copy before it would do, also where a caller in the file hands the tensor over; and one
+that fills a tensor of the device with an element of a buffer (`torch.full(shape, self.alphas[i])`),
+itself or in a function that it calls. In an evaluation: numbers that the loop reads at each turn
+only to add them up or to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
+`losses.append(loss.item())`), be it in the method that Lightning's trainer calls for each batch. In
+both: calls of a function of another file of the project that reads a number of the tensors that it
+is given (`acc += get_accuracy(scores, y)`). And Python's own `max` and `min` of tensors in a
+forward pass, which compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -71,13 +73,16 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
 from mpslint.patterns.kept_sum import accumulates, keep_on_device
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import ElementRead, element_reads
 from mpslint.semantics.gathering import gathered
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
 from mpslint.semantics.implicit_reads import compared, implicit_reads
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.loops import Loop
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.reading_callees import calls_that_read
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
@@ -93,6 +98,7 @@ from mpslint.semantics.steps import (
     trains_what_it_is_given,
 )
 from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.trainer_steps import has_trainer_step
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_tables import REDUCTIONS
 
@@ -103,7 +109,18 @@ _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAININ
     "MPS303",
     "item-in-loop",
     severity=Severity.SLOW,
-    triggers=(b".item(", b"float(", b"int(", b"range(", b"[", b"max(", b"min(", b"math.", b"alpha"),
+    triggers=(
+        b".item(",
+        b"float(",
+        b"int(",
+        b"range(",
+        b"[",
+        b"max(",
+        b"min(",
+        b"math.",
+        b"alpha",
+        b"import",
+    ),
     also=_WORDS,
     fix=Applicability.UNSAFE,
 )
@@ -114,6 +131,9 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         *_at_steps(context, rule),
         *_gathered(context, rule),
     ):
+        told.add(finding.row)
+        yield finding
+    for finding in _in_callees(context, rule, told):
         told.add(finding.row)
         yield finding
     for read in element_reads(context):
@@ -158,17 +178,44 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
         )
 
 
+def _in_callees(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
+    """Calls of functions of other files that read numbers of tensors that they are given."""
+    for run in calls_that_read(context, told):
+        (call, _, turns), function = run[0].step, run[0].function
+        more = f" (the first of {len(run)} such calls)" if len(run) > 1 else ""
+        start, end = _token(context, call)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"`{function.name}` reads a number of its tensors, so that this waits for the device at"
+            f" each turn of the loop at {context.line(turns)}{more}: have it return a tensor, and"
+            " read that after the loop",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, [item.step for item in run]),
+            ),
+        )
+
+
 def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
     """One for each evaluation that reads numbers that nothing in its loop asks for."""
-    if not context.placement.file_uses_devices and not trains_what_it_is_given(context):
+    if not (
+        context.placement.program_uses_devices
+        or trains_what_it_is_given(context)
+        or has_trainer_step(context)
+    ):
         return
     steps = []
     for read in (c for name in ("item", "float") for c in context.index.calls.get(name, ())):
         whole = _read_tensor(read)
         if whole is None or not _is_read(context, read, whole):
             continue
-        loop = gathered(context, read)
-        if loop is not None and not only_tests_run(context, read):
+        loop = gathered(context, read, whole)
+        if loop is None or not is_evaluation(context, loop):
+            continue
+        if not only_tests_run(context, read):
             steps.append(Step(read, whole, loop))
     by_loop: dict[ast.AST, list[Step]] = {}
     for step in (item for run in first_of_runs(context, steps) for item in run):
@@ -176,11 +223,15 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
     for run in by_loop.values():
         turns = run[0].turns
         more = " (the first of several reads)" if len(run) > 1 else ""
+        when, what = f"turn of the loop at {context.line(turns)}", "loop"
+        after = "after the loop"
+        if isinstance(turns, FUNCTIONS):
+            when, what, after = f"call of `{turns.name}`", "method", "at the end of the epoch"
         message = (
-            f"waits for the device at each turn of the loop at {context.line(turns)}{more}, though"
-            " nothing in it needs the number: gather on the device, and read once after the loop"
+            f"waits for the device at each {when}{more}, though nothing in it needs the number:"
+            f" gather on the device, and read once {after}"
         )
-        gathers = context.label(turns, "this loop only gathers the numbers")
+        gathers = context.label(turns, f"this {what} only gathers the numbers")
         yield _finding(context, rule, run, message, (gathers, *also_waiting(context, run)))
 
 

@@ -2,7 +2,9 @@
 
 ## What it does
 Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`), or to
-be summed up (`loss[mask].mean()`), at every step of a loop that trains and in every forward pass.
+be summed up (`loss[mask].mean()`), at every step of a loop that trains and in every forward pass;
+and what a mask selects at each turn of a loop without gradients that calls a model a number of
+times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x = self.layer(x)`).
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`
@@ -40,7 +42,9 @@ from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
+from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.masks import needless_selections
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -70,7 +74,7 @@ _ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive
     least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    told = set()
+    told: set[ast.expr] = set()
     for steps, instead in _needless(context):
         told |= {step.node for step in steps}
         turns = steps[0].turns
@@ -85,11 +89,24 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
-    if not trains_on_device(context):
-        return
-    for step in _sized_by_data(context):
-        if step.node in told:
-            continue
+    sized = _sized_by_data(context) if trains_on_device(context) else ()
+    trained = [step for step in sized if step.node not in told]
+    told |= {step.node for step in trained}
+    generated = [step for step in _selected_in_turns(context) if step.node not in told]
+    for steps in first_of_runs(context, generated):
+        loop = steps[0].turns
+        yield context.finding(
+            rule,
+            steps[0].node,
+            "waits for the size of what the mask selects at each turn of the loop at"
+            f" {context.line(loop)}, which calls a model each time",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(loop, "this loop goes on without gradients"),
+                *also_waiting(context, steps),
+            ),
+        )
+    for step in trained:
         yield context.finding(
             rule,
             step.node.func if isinstance(step.node, ast.Call) else step.node,
@@ -136,6 +153,27 @@ def _sized_by_data(context: Context) -> Iterator[Step]:
             turns = training(context, read)
             if turns is not None and _is_mask(context, read.slice):
                 yield Step(read, read.slice, turns)
+
+
+def _selected_in_turns(context: Context) -> Iterator[Step]:
+    """Selections by masks in loops that call a model again and again on the same: a sequence that
+    grows, a sampler. What goes through a loader needs what it selects once a batch."""
+    loops = context.loops
+    for read in context.index.of(ast.Subscript):
+        if not isinstance(read.ctx, ast.Load):
+            continue
+        parts = read.slice.elts if isinstance(read.slice, ast.Tuple) else [read.slice]
+        if not any(isinstance(part, ast.Compare | ast.Name) for part in parts):
+            continue
+        loop = loops.innermost(read)
+        if loop is None or loops.kind(loop) not in (LoopKind.EVAL, LoopKind.DEVICE):
+            continue
+        if goes_through_batches(context, loop) or not loops.every_step(read, loop):
+            continue
+        if not loops.without_gradients(read) or only_tests_run(context, read):
+            continue
+        if any(_is_mask(context, part) for part in parts):
+            yield Step(read, read, loop)
 
 
 def _operand(context: Context, call: ast.Call) -> ast.expr | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.loops import Loop
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _JOINING = ("torch.cat", "torch.concat", "torch.stack", "torch.hstack", "torch.vstack")
+_NAMES_FOLLOWED = 3
+"""`out = model(x)`, `best = out.max(1)[1]`, `hits = best.eq(y)`, and what is read."""
+_OF_TENSORS = frozenset({"to", "cuda", "cpu", "float", "long", "detach", "view", "size", "item"})
 _ON_PURPOSE = (
     ("empty_cache", "torch."),
     ("time", "time."),
@@ -56,15 +60,15 @@ def is_joined(context: Context, copy: ast.expr) -> bool:
         and isinstance(around, ast.Call)
         and parts in around.args
         and context.resolve(around.func) in _JOINING
-        and context.placement.file_uses_devices
+        and context.placement.program_uses_devices
     )
 
 
-def keeps_batches(context: Context, loop: Loop, copy: ast.expr) -> bool:
+def keeps_batches(context: Context, loop: Loop | FunctionNode, copy: ast.expr) -> bool:
     """Whether `loop` keeps whole outputs of the batches that it goes through, for which the memory
     of a Mac is the same on both sides: not what it draws itself, which may be images without end,
     where it frees memory, takes the time, or goes through what it has gathered once more."""
-    if not _goes_through_batches(context, loop):
+    if not isinstance(loop, FUNCTIONS) and not goes_through_batches(context, loop):
         return False
     for word, calls in _ON_PURPOSE:
         for call in context.index.calls.get(word, ()):
@@ -74,7 +78,7 @@ def keeps_batches(context: Context, loop: Loop, copy: ast.expr) -> bool:
     return not _comes_again(context, loop, copy)
 
 
-def _comes_again(context: Context, loop: Loop, copy: ast.expr) -> bool:
+def _comes_again(context: Context, loop: Loop | FunctionNode, copy: ast.expr) -> bool:
     """Whether a loop around `loop` joins what that gathers to what `loop` reads at its next
     turn: layer by layer, for all nodes of a graph."""
     outer = context.loops.innermost(loop)
@@ -102,7 +106,7 @@ def is_handed_back_in(context: Context, tensor: ast.expr, loop: Loop) -> bool:
     root = _root(tensor)
     if not isinstance(root, ast.Name) or not isinstance(loop, ast.For | ast.AsyncFor):
         return False
-    if not _goes_through_batches(context, loop):
+    if not goes_through_batches(context, loop):
         return False
     if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):
         return False  # It turns at most once.
@@ -118,7 +122,59 @@ def is_handed_back_in(context: Context, tensor: ast.expr, loop: Loop) -> bool:
     )
 
 
-def _goes_through_batches(context: Context, loop: Loop) -> bool:
+def works_in_turns(context: Context, tensor: ast.expr, loop: Loop) -> bool:
+    """Whether `tensor` is made of what each turn of an evaluation is handed back by something out
+    of sight (`loss, mean = score(model(x), y)`), in a loop that says that it is one."""
+    if not isinstance(loop, ast.For | ast.AsyncFor) or not is_evaluation(context, loop):
+        return False
+    if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):
+        return False  # It turns at most once.
+    return _is_handed_back(context, tensor, loop, _NAMES_FOLLOWED)
+
+
+def is_evaluation(context: Context, loop: Loop | FunctionNode) -> bool:
+    """Whether a loop calls a model, goes without gradients, brings its batches to a device itself,
+    or hands the device to what does so."""
+    if isinstance(loop, FUNCTIONS) or context.loops.kind(loop) is not LoopKind.NONE:
+        return True
+    first, last = loop.body[0].lineno, loop.end_lineno or loop.lineno
+    placement = context.placement
+    return (
+        context.loops.without_gradients(loop)
+        or placement.used_between(first, last)
+        or placement.handed_on_between(first, last)
+    )
+
+
+def _is_handed_back(context: Context, node: ast.expr, loop: Loop, names: int) -> bool:
+    for name in ast.walk(node):
+        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
+            continue
+        for item in context.flow.reaching(name):
+            given = item.value
+            if given is None or item.kind not in ("assign", "unpack"):
+                continue
+            if context.loops.innermost(given) is not loop:
+                continue
+            if isinstance(given, ast.Call) and _is_out_of_sight(context, given):
+                return True
+            if names and _is_handed_back(context, given, loop, names - 1):
+                return True
+    return False
+
+
+def _is_out_of_sight(context: Context, call: ast.Call) -> bool:
+    """Whether a call runs neither torch's own functions nor a method of a tensor, nor Python's."""
+    if (context.resolve(call.func) or "").startswith(("torch.", "numpy.")):
+        return False
+    if isinstance(call.func, ast.Name):
+        return context.names.owner(call.func.id, call.func) is not None
+    if not isinstance(call.func, ast.Attribute) or call.func.attr in _OF_TENSORS:
+        return False
+    return not _is_method_of_tensor(context, call)
+
+
+def goes_through_batches(context: Context, loop: Loop) -> bool:
     """Whether a loop goes through something, be it by number: `for at in range(len(loader))`."""
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return False

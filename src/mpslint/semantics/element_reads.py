@@ -123,8 +123,13 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
         if isinstance(call.func, ast.Attribute) and not call.args:
             yield call, call.func.value
     for call in index.calls.get("tolist", ()):
-        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Subscript):
-            yield call, call.func.value
+        if isinstance(call.func, ast.Attribute):
+            if isinstance(call.func.value, ast.Subscript | ast.Name):
+                yield call, call.func.value
+    for piece in index.of(ast.Slice):
+        for bound in (piece.lower, piece.upper):
+            if isinstance(bound, ast.Name):
+                yield bound, bound
     for name in ("int", "float"):
         for call in index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and len(call.args) == 1:
@@ -140,6 +145,44 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
                 if isinstance(part.ops[0], ast.In | ast.NotIn):
                     continue  # What is looked through is no number.
                 yield part, part.comparators[0]
+
+
+def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None:
+    """The tensor that the loop goes through whose target `name` is: of `for x in t`, `for i, x in
+    enumerate(t)` and `for a, x in zip(s, t)`."""
+    bindings = context.flow.reaching(name)
+    if len(bindings) != 1 or bindings[0].kind != "for":
+        return None
+    for parent in context.index.ancestors(name):
+        if isinstance(parent, FUNCTIONS):
+            return None
+        heads: list[tuple[ast.expr, ast.expr]] = []
+        if isinstance(parent, ast.For | ast.AsyncFor):
+            heads = [(parent.target, parent.iter)]
+        elif isinstance(parent, COMPREHENSIONS):
+            heads = [(part.target, part.iter) for part in parent.generators]
+        for target, iterable in heads:
+            for place, tensor in _drawn_from(context, target, iterable):
+                if isinstance(place, ast.Name) and place.id == name.id:
+                    # A list of tensors may be walked through as well; it is not moved as a whole.
+                    value = context.values.of(tensor).as_tensor
+                    there = value.kind is Kind.TENSOR and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
+                    return (tensor, parent) if there else None  # type: ignore[return-value]
+    return None
+
+
+def _drawn_from(
+    context: Context, target: ast.expr, iterable: ast.expr
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Parts of the target of a loop, with what each turn draws them from."""
+    name = context.values.last_name(iterable.func) if isinstance(iterable, ast.Call) else None
+    given = iterable.args if isinstance(iterable, ast.Call) else []
+    if name == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2 and given:
+        yield from _drawn_from(context, target.elts[1], given[0])
+    elif name == "zip" and isinstance(target, ast.Tuple):
+        yield from zip(target.elts, given, strict=False)
+    elif not isinstance(iterable, ast.Call):
+        yield target, iterable
 
 
 def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Turning] | None:
@@ -158,6 +201,9 @@ def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Tu
             break
     if not isinstance(node, ast.Name) or not names:
         return None
+    walked = _walked(context, node)
+    if walked is not None:
+        return walked
     bindings = context.flow.reaching(node)
     if len(bindings) != 1:
         return None

@@ -141,9 +141,12 @@ class ForwardPasses:
         if not depth:
             return False
         if isinstance(node, ast.Name):
-            bound = [item.value for item in self._flow.reaching(node)]
+            bound = self._flow.reaching(node)
             return bool(bound) and all(
-                item is not None and self._is_on_host(item, depth - 1) for item in bound
+                item.value is not None
+                and item.kind != "parameter"  # Its default says nothing of what callers hand over.
+                and self._is_on_host(item.value, depth - 1)
+                for item in bound
             )
         if isinstance(node, ast.Call) and any(self._functions(node)):
             return any(self._is_on_host(item, depth - 1) for item in node.args)

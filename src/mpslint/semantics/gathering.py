@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.batch_outputs import is_handed_back_in, whole
-from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.loops import Loop, LoopKind
+from mpslint.semantics.batch_outputs import is_handed_back_in, whole, works_in_turns
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.steps import is_device_tensor
+from mpslint.semantics.steps import Turns, is_device_tensor
+from mpslint.semantics.trainer_steps import is_trainer_evaluation
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
@@ -23,9 +24,17 @@ if TYPE_CHECKING:
 
 _GATHERERS = frozenset({"append", "extend", "update", "add"})
 """Methods of lists and of meters that keep what they are given and return nothing."""
+_LOGGERS = frozenset({"log", "log_dict"})
+"""Methods of a trainer's module that take tensors as they are."""
 _CONVERSIONS = ("float", "int", "round")
 _JOINED = frozenset({"append", "concatenate", "hstack", "vstack", "cat"})
 """Functions of NumPy and torch that put what they are given behind what is there."""
+_RECKONED = frozenset(
+    {"sum", "mean", "float", "double", "astype", "eq", "abs", "square", "sqrt", "exp", "long"}
+    | {"item", "numpy", "cpu", "detach", "type", "argmax", "flatten", "squeeze", "view", "reshape"}
+)
+"""What works on an array of the host as on a tensor of the device, which could do it there."""
+_KEEPING = frozenset({"data", "T"})
 _REDUCING = frozenset(
     {"argmax", "argmin", "max", "min", "topk", "sum", "mean", "norm", "any", "all", "median"}
 )
@@ -36,23 +45,41 @@ _NAMES_FOLLOWED = 2
 _BUSY = "gathering.busy"
 
 
-def gathered(context: Context, read: ast.expr, tensor: ast.expr | None = None) -> Loop | None:
+def gathered(context: Context, read: ast.expr, tensor: ast.expr | None = None) -> Turns | None:
     """The loop that works on a device without training, and reads `read` at each turn for nothing
     but a sum, a mean or a list; None where there is no such loop. One that calls for `tensor` what
-    works on the device out of sight is one, too."""
+    works on the device out of sight is one, too, and so is the method that a trainer calls for
+    each batch."""
     loops = context.loops
     loop = loops.innermost(read)
     while loop is not None and loops.kind(loop) is LoopKind.NONE:
-        if tensor is not None and is_handed_back_in(context, tensor, loop):
+        if tensor is not None and (
+            is_handed_back_in(context, tensor, loop) or works_in_turns(context, tensor, loop)
+        ):
             break
         loop = loops.innermost(loop)
-    if loop is None or loops.kind(loop) is LoopKind.TRAIN:
+    if loop is None:
+        return _in_evaluation_step(context, read)
+    if loops.kind(loop) is LoopKind.TRAIN:
         return None
     if not loops.every_step(read, loop) or loops.waits_anyway(loop):
         return None
     if not _is_gathered(context, read, loop, _NAMES_FOLLOWED) or _needs_others(context, loop):
         return None
     return loop
+
+
+def _in_evaluation_step(context: Context, read: ast.expr) -> FunctionNode | None:
+    """The method around `read` that a trainer calls for each batch of an evaluation, and which
+    only hands back or logs what it reads."""
+    function = context.index.function(read)
+    if function is None or not is_trainer_evaluation(context, function):
+        return None
+    if not context.loops.every_step(read, function) or context.loops.waits_anyway(function):
+        return None
+    if not _is_gathered(context, read, function, _NAMES_FOLLOWED):
+        return None
+    return None if _needs_others(context, function) else function
 
 
 def is_small(context: Context, tensor: ast.expr, names: int = _NAMES_FOLLOWED) -> bool:
@@ -87,7 +114,7 @@ def is_summed(context: Context, node: ast.expr) -> bool:
     return isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Add)
 
 
-def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bool:
+def _is_gathered(context: Context, node: ast.expr, loop: Turns, names: int) -> bool:
     """Whether the value of `node` goes into a sum or a container, and nowhere else."""
     parents = context.index.parents
     child: ast.AST = node
@@ -96,24 +123,31 @@ def _is_gathered(context: Context, node: ast.expr, loop: Loop, names: int) -> bo
         child, parent = parent, parents[parent]
     if isinstance(parent, ast.keyword):
         child, parent = parent, parents[parent]
+    if isinstance(parent, ast.Return):
+        return parent.value is not None and isinstance(loop, FUNCTIONS)
     if isinstance(parent, ast.AugAssign):
         kept = isinstance(parent.op, ast.Add) and child is parent.value
         return kept and _is_only_kept(context, parent.target, parent, loop)
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
         target = parent.targets[0]
         if isinstance(target, ast.Subscript):
-            known = _is_of_memory(context, target.value)
+            known = is_of_memory(context, target.value)
             return known and _is_only_kept(context, target.value, parent, loop)
         if not isinstance(target, ast.Name):
             return False
-        if any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(parent.value)):
+        joins = not isinstance(parent.value, ast.DictComp | ast.ListComp) and any(
+            isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(parent.value)
+        )
+        if joins:
             return _is_only_kept(context, target, parent, loop)
         return bool(names) and _goes_on(context, target, parent, loop, names - 1)
+    if isinstance(loop, FUNCTIONS) and _receiver(context, parent, child, _LOGGERS) is not None:
+        return True
     receiver = _receiver(context, parent, child, _GATHERERS)
     return receiver is not None and _is_only_kept(context, receiver, parent, loop)
 
 
-def _is_of_memory(context: Context, container: ast.expr) -> bool:
+def is_of_memory(context: Context, container: ast.expr) -> bool:
     """Whether a container is no file: what somebody else's function has made may be written to a
     disk (`h5py`), so that it does not fill the memory."""
     if not isinstance(container, ast.Name):
@@ -132,11 +166,24 @@ def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
             return child in parent.args
         if child in parent.args and context.values.of(parent).loss:
             return True  # A loss can be reckoned where the scores are.
-        joins = context.resolve(parent.func) or ""
-        module, _, name = joins.rpartition(".")
-        return module in ("numpy", "torch") and name in _JOINED and child in parent.args
+        if isinstance(parent.func, ast.Attribute) and child is parent.func:
+            return parent.func.attr in _RECKONED
+        called = context.resolve(parent.func) or ""
+        module, _, name = called.rpartition(".")
+        known = name in _JOINED or name in _RECKONED
+        return module in ("numpy", "torch") and known and child in parent.args
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _RECKONED or parent.attr in _KEEPING
+    if isinstance(parent, ast.Subscript):
+        return child is parent.value and isinstance(parent.slice, ast.Constant)
+    if isinstance(parent, ast.Compare):
+        return not isinstance(parent.ops[0], ast.Is | ast.IsNot | ast.In | ast.NotIn)
     if isinstance(parent, ast.BinOp):
         return isinstance(parent.op, ast.Add | ast.Sub | ast.Mult | ast.Div)
+    if isinstance(parent, ast.Dict | ast.DictComp):
+        return child in parent.values if isinstance(parent, ast.Dict) else child is parent.value
+    if isinstance(parent, ast.ListComp):
+        return child is parent.elt
     return isinstance(parent, ast.UnaryOp | ast.Tuple | ast.List) and not isinstance(
         getattr(parent, "op", None), ast.Not
     )
@@ -156,7 +203,7 @@ def _receiver(
 
 
 def _goes_on(
-    context: Context, target: ast.Name, statement: ast.stmt, loop: Loop, names: int
+    context: Context, target: ast.Name, statement: ast.stmt, loop: Turns, names: int
 ) -> bool:
     """Whether all that the loop makes of the number that `target` is given is gathered."""
     kept = False
@@ -173,7 +220,7 @@ def _goes_on(
     return kept
 
 
-def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Loop) -> bool:
+def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -> bool:
     """Whether the turns of the loop add to `sink`, and ask nothing of it but under a test of the
     step."""
     while isinstance(sink, ast.Subscript):
@@ -210,17 +257,17 @@ def _keeps(context: Context, use: ast.expr) -> bool:
     return False
 
 
-def _needs_others(context: Context, loop: Loop) -> bool:
+def _needs_others(context: Context, loop: Turns) -> bool:
     """Whether each turn waits for something that it needs itself: then what is read beside it
     costs nothing more."""
-    known: dict[Loop, bool]
+    known: dict[Turns, bool]
     known = context.memo.setdefault(_BUSY, {})  # type: ignore[assignment]
     if loop not in known:
         known[loop] = any(_needs(context, node, loop) for node in ast.walk(loop))
     return known[loop]
 
 
-def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
+def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if isinstance(node, ast.If | ast.While | ast.IfExp | ast.Assert):
         return is_device_tensor(context, node.test) and context.loops.every_step(node.test, loop)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
@@ -233,9 +280,12 @@ def _needs(context: Context, node: ast.AST, loop: Loop) -> bool:
     copied = has_host_copy(node.func.value)
     if not copied and (value.on_cpu or value.kind in _HOST_KINDS):
         return False
-    if context.index.enclosing(node, *FUNCTIONS, ast.Lambda) is not context.index.enclosing(
-        loop, *FUNCTIONS, ast.Lambda
-    ):
+    own = (
+        loop
+        if isinstance(loop, FUNCTIONS)
+        else context.index.enclosing(loop, *FUNCTIONS, ast.Lambda)
+    )
+    if context.index.enclosing(node, *FUNCTIONS, ast.Lambda) is not own:
         return False
     if not context.loops.every_step(node, loop):
         return False

@@ -105,7 +105,7 @@ def _is_table(context: Context, node: ast.expr, depth: int) -> bool:
 def _gives_a_loss(context: Context, table: ast.Name) -> bool:
     """Whether what a table holds under some name goes back through the graph: what it holds beside
     that are losses, too."""
-    if not context.placement.file_uses_devices:
+    if not context.placement.program_uses_devices:
         return False
     scope = context.names.owner(table.id, table)
     for use in context.index.names.get(table.id, ()):

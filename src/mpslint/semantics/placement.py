@@ -24,6 +24,9 @@ _ON_CPU_FACTS = frozenset({"cpu", "no-accelerator", "no-mps"})
 _CUDA_FACTS = frozenset({"cuda", "asked-cuda"})
 _OF_TENSORS = frozenset({"dtype", "shape", "size", "ndim", "dim", "new_zeros", "new_tensor"})
 
+_TOLD_ONLY = frozenset({"device", "str", "print", "isinstance", "len", "format", "int", "type"})
+"""What is told a device, and places nothing there."""
+
 
 class Placement:
     def __init__(self, index: Index, flow: Flow, guards: Guards, values: Values) -> None:
@@ -32,6 +35,8 @@ class Placement:
         self._guards = guards
         self._values = values
         self._uses: list[ast.Call] | None = None
+        self._others_use: bool | None = None
+        self._calls_with_device: list[ast.Call] | None = None
         self._asked_as_tensors: set[tuple[str, FunctionNode | None]] | None = None
         """Names of which a function asks what only tensors have."""
 
@@ -53,9 +58,21 @@ class Placement:
         """Whether this file moves anything to a device, or creates anything on one."""
         return bool(self._all_uses())
 
+    @property
+    def program_uses_devices(self) -> bool:
+        """Whether this file does so, or leaves it to others: it hands them the device
+        (`featurize(batch, device)`), or copies to the host what they have put there."""
+        if self._others_use is None:
+            self._others_use = self.file_uses_devices or self._leaves_it_to_others()
+        return self._others_use
+
     def used_between(self, first: int, last: int) -> bool:
         """Whether lines `first` to `last` (counted from 1, both included) do so."""
         return any(first <= call.lineno <= last for call in self._all_uses())
+
+    def handed_on_between(self, first: int, last: int) -> bool:
+        """Whether these lines hand a device to somebody: `featurize(batch, device)`."""
+        return any(first <= call.lineno <= last for call in self._handed_on())
 
     def used_in(self, function: ast.AST | None) -> bool:
         """Whether `function` (None: the top of the file) does so itself."""
@@ -84,6 +101,39 @@ class Placement:
                 continue
             if self._names_accelerator(keyword.value):
                 yield parent
+
+    def _leaves_it_to_others(self) -> bool:
+        for call in self._index.calls.get("cpu", ()):
+            if isinstance(call.func, ast.Attribute) and not call.args:
+                if not self._values.of(call.func.value).on_cpu:
+                    return True
+        return bool(self._handed_on())
+
+    def _handed_on(self) -> list[ast.Call]:
+        """Calls that are given a device by its place."""
+        if self._calls_with_device is None:
+            self._calls_with_device = [
+                call
+                for name in self._names_of_devices()
+                if isinstance(call := self._index.parents[name], ast.Call)
+                and name in call.args
+                and not self._is_told_only(call)
+                and self._names_accelerator(name)
+            ]
+        return self._calls_with_device
+
+    def _names_of_devices(self) -> Iterator[ast.Name | ast.Attribute]:
+        for word, names in self._index.names.items():
+            if names_device(word):
+                yield from names
+        for word, attributes in self._index.attributes.items():
+            if names_device(word):
+                yield from attributes
+
+    def _is_told_only(self, call: ast.Call) -> bool:
+        """Whether a call makes, shows or asks about the device it is given, and places nothing."""
+        name = last_name(call.func) or ""
+        return name in _TOLD_ONLY or isinstance(self._index.parents[call], ast.Expr | ast.Compare)
 
     def _names_accelerator(self, node: ast.expr) -> bool:
         if self._follows(node):

@@ -44,8 +44,20 @@ def steps(context: Context) -> set[FunctionNode]:
     if known is None:
         around = {context.index.function(call) for call in context.index.calls.get("backward", ())}
         known = {item for item in around if item is not None and _is_step(context, item)}
+        known |= {function for one in known for function in _that_hand_over(context, one)}
         context.memo[_STEPS] = known
     return known
+
+
+def _that_hand_over(context: Context, step: FunctionNode) -> Iterator[FunctionNode]:
+    """Functions of this file whose calls each leave the step to `step`, once: `self.optimize(loss)`
+    at the end of what reckons the loss."""
+    for site in called_by_name(context, step):
+        function = context.index.function(site)
+        if function is None or context.loops.innermost(site) is not None:
+            continue
+        if context.loops.every_step(site, function):
+            yield function
 
 
 def trains_once(context: Context, function: FunctionNode) -> bool:

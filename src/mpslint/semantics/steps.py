@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.semantics.bases import inherits
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
+from mpslint.semantics.loss_functions import is_loss_function
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
@@ -73,7 +74,7 @@ def trains_on_device(context: Context) -> bool:
         return True
     if "backward" not in calls and "step" not in calls:
         return False
-    return context.placement.file_uses_devices or trains_what_it_is_given(context)
+    return context.placement.program_uses_devices or trains_what_it_is_given(context)
 
 
 def trains_what_it_is_given(context: Context) -> bool:
@@ -171,6 +172,8 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
         return None
     if is_step_of_optimizer(context, function) or is_trainer_step(context, function):
         return function
+    if is_loss_function(context, function):
+        return function
     if not trains_once(context, function):
         return None
     if function.name.startswith("test"):  # pytest and unittest call these, once
@@ -236,7 +239,7 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
     if value.kind is not Kind.TENSOR or not (value.computed or value.loss):
         return False
     if value.devices is None:
-        uses = context.placement.file_uses_devices
+        uses = context.placement.program_uses_devices
         if not uses and not value.by_use:
             uses = trains_what_it_is_given(context)
         if not uses:  # Its parameters are where the model is.

@@ -18,13 +18,22 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 STEP = "training_step"
+EVALUATIONS = frozenset({"validation_step", "test_step"})
+"""What the same trainer calls for each batch of an evaluation, and keeps what it returns."""
 _KNOWN = "trainer-steps"
 
 
 def is_trainer_step(context: Context, function: FunctionNode) -> bool:
     """Whether a trainer calls `function` once at each step of training."""
-    if function.name != STEP:
-        return False
+    return function.name == STEP and _is_of_trained(context, function)
+
+
+def is_trainer_evaluation(context: Context, function: FunctionNode) -> bool:
+    """Whether a trainer calls `function` once for each batch of an evaluation."""
+    return function.name in EVALUATIONS and _is_of_trained(context, function)
+
+
+def _is_of_trained(context: Context, function: FunctionNode) -> bool:
     klass = context.index.parents[function]
     return isinstance(klass, ast.ClassDef) and is_trained(context, klass)
 

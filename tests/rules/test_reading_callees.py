@@ -1,0 +1,84 @@
+"""A function of another file that reads a number makes the loop wait that calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+_SCORES = """import torch
+
+
+def accuracy(scores, y, threshold=0.5):
+    guesses = scores > threshold
+    hits = torch.sum(guesses == y)
+    return float(hits) / y.numel()
+
+
+def tensor_accuracy(scores, y):
+    return (scores.argmax(1) == y).float().mean()
+
+
+def of_shapes(scores, y):
+    return float(scores.shape[0]) / int(y.size(0))
+
+
+def now_and_then(scores, y, step):
+    if step % 100 == 0:
+        return (scores == y).sum().item()
+    return 0.0
+"""
+_PROGRAM = """import torch
+{imported}
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters())
+
+
+def train(loader):
+    total = 0.0
+    for x, y in loader:
+        y = y.to(device)
+        scores = model(x.to(device))
+        loss = torch.nn.functional.cross_entropy(scores, y)
+        loss.backward()
+        optimizer.step()
+        total += {call}
+    return total
+
+
+@torch.no_grad()
+def evaluate(loader):
+    total = 0.0
+    for x, y in loader:
+        scores = model(x.to(device))
+        total += {call}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("imported", "call", "rows"),
+    [
+        ("from scores import accuracy", "accuracy(scores, y)", [17, 26]),
+        ("from scores import *", "accuracy(scores, y)", [17, 26]),
+        ("import scores as s", "s.accuracy(scores, y)", [17, 26]),
+        ("from scores import accuracy", "accuracy(scores.cpu(), y.cpu())", []),
+        ("from scores import tensor_accuracy", "tensor_accuracy(scores, y)", []),
+        ("from scores import of_shapes", "of_shapes(scores, y)", []),
+        ("from scores import now_and_then", "now_and_then(scores, y, 3)", []),
+        ("from elsewhere import accuracy", "accuracy(scores, y)", []),
+    ],
+)
+def test_a_call_waits_for_what_the_function_reads(
+    cli: Cli, project: Path, imported: str, call: str, rows: list[int]
+) -> None:
+    (project / "pyproject.toml").write_text("")
+    (project / "scores.py").write_text(_SCORES)
+    (project / "program.py").write_text(_PROGRAM.format(imported=imported, call=call))
+    ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == rows

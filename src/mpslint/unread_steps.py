@@ -86,7 +86,8 @@ def _of_call(call: ast.Call) -> str:
         if function.attr == "instantiate":
             return _CONFIGURED
         if function.attr == "to" and _is_device(call) and len(call.args) == 1:
-            return _WIDE if _is_unread_array(owner) else ""
+            says_dtype = any(one.arg == "dtype" for one in call.keywords)
+            return _WIDE if not says_dtype and _is_unread_array(owner) else ""
     elif isinstance(function, ast.Name):
         if function.id in ("import_module", "__import__") and is_open(call):
             return _CHOSEN

@@ -80,7 +80,7 @@ def test_findings_of_a_notebook_are_those_of_check_cell_by_cell(project: Path, c
         wanted = [(one["cell"], one["location"]["row"], one["code"]) for one in said]
         assert sorted(in_editor(scenario, [project])) == sorted(wanted)
         seen += len(wanted)
-    assert seen == 5
+    assert seen == 6
 
 
 def test_what_one_cell_imports_holds_in_the_next_and_cells_come_and_go(project: Path) -> None:

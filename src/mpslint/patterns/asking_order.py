@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _ORDER = "the order in which new selections ask"
+# Fact: the Python language reference: conditional expressions, and `if` with a block below it.
 _SELECTS = re.compile(
     r"\b(?P<arm>cuda|mps)(?::[0-9]+)?[\"']\)?[ \t]+if[ \t]"
     r"|\bif[ \t][^\n]*\b(?P<test>cuda|mps)\.is_available\(\)[^\n]*:[ \t]*\r?\n"

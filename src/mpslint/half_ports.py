@@ -23,6 +23,7 @@ from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import WRAPPING
 from mpslint.semantics.wrapped_models import moved_by_wrapper
+from mpslint.unread_steps import by_file, only_defines, takes_files
 from mpslint.ways import Name, Ways
 from mpslint.wrapped_runs import WrappedRuns
 
@@ -112,6 +113,7 @@ class Ported(NamedTuple):
     left: Sequence[Left]
 
 
+_TAKES = "runs files that it finds by their names, of which this may be one"
 _DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
 """Codes of the rules about dtypes that MPS lacks: these raise only once a tensor is there."""
 
@@ -213,6 +215,7 @@ class HalfPorts:
         self._left: dict[Name, list[Left]] = {}
         self._ways: dict[Name, dict[Name, None]] = {}
         self._used: dict[Name, frozenset[str]] = {}
+        self._taken: dict[str, Left | None] = {}
 
     def release(self) -> None:
         """Lets go of all that is known, whose parts know each other, once it has been told."""
@@ -239,6 +242,10 @@ class HalfPorts:
             for path in sorted(concerned):
                 for left in self._left_in_doubt(path):
                     self._left.setdefault(self._name(path, left.row), []).append(left)
+            for path, name, one in open_:
+                taken = self._taken_by(path) if one.brings and one.ran else None
+                if taken is not None:
+                    self._left.setdefault(name, []).append(taken._replace(row=one.row))
         before = -1
         while self._left and len(open_) != before:
             before, rest = len(open_), open_
@@ -305,6 +312,31 @@ class HalfPorts:
             yield Left(row, path, line, text, raises=False, is_doubt=True)
         for row, text in self._program.ends(path, tree) if tree is not None else ():
             yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
+
+    def _taken_by(self, path: str) -> Left | None:
+        """What may run a file that does nothing itself and that no import leads to: a program that
+        takes files by a text. What else that does with the file's device nobody sees."""
+        if path not in self._taken:
+            self._taken[path] = self._loader_of(path)
+        return self._taken[path]
+
+    def _loader_of(self, path: str) -> Left | None:
+        file = self._files.get(path)
+        before = file.before() if file is not None and file.before is not None else None
+        tree = before or self._tree(path)
+        if tree is None or not only_defines(tree):
+            return None
+        others = [other for other in self._program.around(path) if other != path]
+        if any(path in self._led(other) for other in others):
+            return None
+        for other in others:
+            text = self._text_of(other)
+            loader = next(by_file(self._tree(other)), None) if takes_files(text) else None
+            if loader is not None:
+                line = self._program.line_of(other, loader.lineno)
+                message = f"{ast.unparse(loader)[:_MAX_TEXT]} {_TAKES}"
+                return Left(loader.lineno, other, line, message, raises=False, is_doubt=True)
+        return None
 
     def _left_by_name(self, path: str) -> Iterator[Left]:
         """What functions and classes move that are CUDA's own by their name, and all that a file

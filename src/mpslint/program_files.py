@@ -63,6 +63,10 @@ class ProgramFiles:
         """The modules that a file imports, and they in turn."""
         return self._far.led_to(path)
 
+    def around(self, path: str) -> Iterable[str]:
+        """The modules of the project of a file."""
+        return self._project.modules_around(path)
+
     def doubts(self, path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
         """The rows in which a file does what nobody understands, with what that is."""
         text = self.text_of(path)

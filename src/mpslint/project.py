@@ -61,6 +61,11 @@ class Project(Neighbours):
             self._cuda_first[whole.head] = asks_cuda_first(texts)
         return self._cuda_first[whole.head]
 
+    def modules_around(self, path: str) -> tuple[str, ...]:
+        """The modules of the project that the file at `path` is of; none where they are many."""
+        whole = self._projects.of(os.path.abspath(path))
+        return whole.modules if whole is not None else ()
+
     def sees_gpus_late(self, path: str) -> str:
         return self._importers.sees_gpus_late(os.path.abspath(path))
 

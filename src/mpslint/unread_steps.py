@@ -230,3 +230,23 @@ def _moved_before_the_dtype(scope: ast.AST) -> Iterator[tuple[int, str]]:
 
 def _is_dtype(node: ast.expr) -> bool:
     return any(word in _last(node).lower() for word in _OF_DTYPES)
+
+
+def takes_files(text: bytes) -> bool:
+    return any(name.encode() in text for name in _BY_FILE)
+
+
+def by_file(tree: ast.Module | None) -> Iterator[ast.Call]:
+    """The calls that run a file found by its place."""
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Call) and _last(node.func) in _BY_FILE:
+            yield node
+
+
+def only_defines(tree: ast.Module) -> bool:
+    """Whether a file does nothing itself."""
+    return not any(
+        isinstance(one, ast.For | ast.While | ast.With | ast.If)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+        for one in tree.body
+    )

@@ -245,3 +245,29 @@ def test_a_module_that_does_nothing_itself_asks_for_the_device_when_it_is_called
     opened, _ = is_opened(folder, capsys, losses="", program=f"import torch\n\n\n{noise}{more}")
     assert opened
     assert "def get_device()" in (folder / "program.py").read_text()
+
+
+TAKES = "import runpy\nimport sys\n\nrunpy.run_path(sys.argv[1])\n"
+DEFINES = (
+    f"import torch\nfrom torch import nn\n\n{CHOICE}\n\n"
+    "def make():\n    return nn.Linear(2, 2).to(device)\n"
+)
+
+
+def test_a_file_that_only_defines_is_in_doubt_where_a_program_takes_files_by_name(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened, said = is_opened(folder, capsys, program=DEFINES, main=TAKES)
+
+    assert not opened
+    assert "main.py, line 4: runpy.run_path(sys.argv[1]) runs files that it finds" in said
+
+
+def test_a_file_that_an_import_leads_to_is_not_in_doubt_for_that(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uses = (
+        "import torch\nfrom program import device, make\n\nmake()(torch.zeros(1, 2).to(device))\n"
+    )
+
+    assert is_opened(folder, capsys, program=DEFINES, main=TAKES, uses=uses)[0]

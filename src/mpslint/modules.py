@@ -66,6 +66,10 @@ _FOREIGN = sys.stdlib_module_names | {
     "pytest",
 }
 """Packages that no project defines itself; not looked for."""
+_MARKS = (".git", ".hg", ".jj", "pyproject.toml", "setup.py", "setup.cfg")
+"""What lies in the head of a project."""
+_TO_HEAD = 8
+"""So many folders up it is looked for."""
 
 
 class Modules:
@@ -234,7 +238,11 @@ class Modules:
     def _above(self, path: str) -> Iterator[str]:
         """The folders between a file and the project's own, the nearest first: a program may start
         in one of them, and find there what its modules import."""
-        folder, top = os.path.dirname(self.roots(path)[0]), self._of_project[0]
+        near, top = self.roots(path)[0], self._of_project[0]
+        if not _is_below(near, top):
+            yield from _outside(near, is_started_there=near == top)
+            return
+        folder = os.path.dirname(near)
         while _is_below(folder, top) and folder != top:
             yield folder
             folder = os.path.dirname(folder)
@@ -376,6 +384,22 @@ class Modules:
             return read_regular(path, _MAX_BYTES)
         except OSError:
             return None
+
+
+def _outside(near: str, *, is_started_there: bool) -> list[str]:
+    """The folders above one that is not below the current folder, up to the head of its project:
+    what is found must not hang on where the check was started. Where no folder is marked as a head
+    all of them count, but for a check that `is_started_there`: that may be the head."""
+    found: list[str] = []
+    folder = near
+    for _ in range(_TO_HEAD):
+        if any(os.path.lexists(os.path.join(folder, mark)) for mark in _MARKS):
+            return found
+        if os.path.dirname(folder) == folder:
+            break
+        folder = os.path.dirname(folder)
+        found.append(folder)
+    return [] if is_started_there else found
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -158,9 +158,30 @@ def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]
 def _is_put_away(context: Context, step: Step) -> bool:
     """Whether a copy goes into a list as it is (`features.append(output.cpu().numpy())`), or into
     what a method hands back."""
-    parent = context.index.parents[whole(context, step.node)]
     if isinstance(step.turns, FUNCTIONS):
         return True
+    copy = whole(context, step.node)
+    parent = context.index.parents[copy]
+    if isinstance(parent, ast.Assign) and parent.value is copy:
+        uses = list(_uses_of(context, parent))
+        return bool(uses) and all(_goes_into_list(context, use) for use in uses)
+    return _goes_into_list(context, copy)
+
+
+def _uses_of(context: Context, statement: ast.Assign) -> Iterator[ast.Name]:
+    """Where the one name is read that `statement` gives a value."""
+    target = statement.targets[0]
+    if len(statement.targets) == 1 and isinstance(target, ast.Name):
+        for use in context.index.names.get(target.id, ()):
+            if isinstance(use.ctx, ast.Load) and any(
+                binding.node is statement for binding in context.flow.reaching(use)
+            ):
+                yield use
+
+
+def _goes_into_list(context: Context, node: ast.expr) -> bool:
+    """`features.append(output)`"""
+    parent = context.index.parents[node]
     return (
         isinstance(parent, ast.Call)
         and isinstance(parent.func, ast.Attribute)

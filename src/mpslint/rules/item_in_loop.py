@@ -19,7 +19,8 @@ where one copy before it would do, also where a caller in the file hands the ten
 that fills a tensor of the device with an element of a buffer (`torch.full(shape, self.alphas[i])`),
 itself or in a function that it calls. In an evaluation: numbers that the loop reads at each turn
 only to add them up or to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
-`losses.append(loss.item())`), be it in the method that Lightning's trainer calls for each batch. In
+`losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
+be it in the method that Lightning's trainer calls for each batch. In
 both: calls of a function of another file of the project that reads a number of the tensors that it
 is given (`acc += get_accuracy(scores, y)`). And Python's own `max` and `min` of tensors in a
 forward pass, which compare them on the host.
@@ -47,10 +48,10 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 ## What is not flagged
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`, by a name for such a test as
 well), of the rank or of a verbosity switch, in an error path, behind `if step % n: continue`; after
-the loop; once per epoch; in evaluation loops what the turn itself needs or shows, and what is read
-beside a copy that it needs anyway (but for reads element by element); tensors known to be on the
-CPU and programs that never use another device (a file that trains what its callers hand it says
-nothing of that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries'
+the loop; once per epoch; in evaluation loops what the turn itself needs, or prints alone, and what
+is read beside a copy that it needs anyway (but for reads element by element); tensors known to be
+on the CPU and programs that never use another device (a file that trains what its callers hand it
+says nothing of that); values that are no tensors of torch (NumPy scalars, pandas, dictionaries'
 `.items()`); loops that wait on purpose at every step (`synchronize`, or a helper of the file that
 does so); functions that hand to NumPy as it is what comes from out of sight, since that is on the
 CPU then; in a forward pass, a read outside loops (a length that a shape needs), arms for
@@ -77,11 +78,17 @@ from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import ElementRead, element_reads
 from mpslint.semantics.gathering import gathered
-from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
-from mpslint.semantics.implicit_reads import compared, implicit_reads
+from mpslint.semantics.implicit_reads import compared
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.loops import Loop
-from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.number_reads import (
+    is_read,
+    numbers_in_forward,
+    read_tensor,
+    reads_ahead,
+    reads_at_steps,
+    says_so,
+)
 from mpslint.semantics.reading_callees import calls_that_read
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -89,8 +96,6 @@ from mpslint.semantics.steps import (
     also_waiting,
     at_each,
     first_of_runs,
-    follows,
-    is_device_tensor,
     most_in_one_turn,
     that_trains,
     training,
@@ -99,8 +104,6 @@ from mpslint.semantics.steps import (
 )
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.trainer_steps import has_trainer_step
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_tables import REDUCTIONS
 
 _WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAINING_WORDS)
 
@@ -164,8 +167,8 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     """Runs of reads at each step of training."""
     if not trains_on_device(context):
         return
-    for run in first_of_runs(context, list(_reads(context))):
-        reads = [*_reads_ahead(context, run[0]), *run]
+    for run in first_of_runs(context, list(reads_at_steps(context))):
+        reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""
         turns = reads[0].turns
@@ -209,8 +212,8 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
         return
     steps = []
     for read in (c for name in ("item", "float") for c in context.index.calls.get(name, ())):
-        whole = _read_tensor(read)
-        if whole is None or not _is_read(context, read, whole):
+        whole = read_tensor(read)
+        if whole is None or not is_read(context, read, whole):
             continue
         loop = gathered(context, read, whole)
         if loop is None or not is_evaluation(context, loop):
@@ -224,12 +227,12 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
         turns = run[0].turns
         more = " (the first of several reads)" if len(run) > 1 else ""
         when, what = f"turn of the loop at {context.line(turns)}", "loop"
-        after = "after the loop"
+        after = "after the loop, or every so many turns"
         if isinstance(turns, FUNCTIONS):
             when, what, after = f"call of `{turns.name}`", "method", "at the end of the epoch"
         message = (
             f"waits for the device at each {when}{more}, though nothing in it needs the number:"
-            f" gather on the device, and read once {after}"
+            f" gather on the device, and read it {after}"
         )
         gathers = context.label(turns, f"this {what} only gathers the numbers")
         yield _finding(context, rule, run, message, (gathers, *also_waiting(context, run)))
@@ -259,22 +262,15 @@ def _finding(
     )
 
 
-def _is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:
-    """Whether `call` reads a number of a tensor on a device."""
-    if is_device_tensor(context, tensor):
-        return True
-    return isinstance(call.func, ast.Attribute) and _is_made_of_device_tensors(context, tensor)
-
-
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     """One for each loop of a forward pass that reads numbers of tensors."""
     reads: dict[Loop, list[Step]] = {}
-    for node, tensor in _numbers(context):
+    for node, tensor in numbers_in_forward(context):
         around = context.passes.loop(node)
         if around is None or (trains_on_device(context) and training(context, node) is not None):
             continue
         loop, function = around
-        if not _says_so(node) and not context.passes.is_tensor(tensor, function):
+        if not says_so(node) and not context.passes.is_tensor(tensor, function):
             continue
         if context.passes.is_read_back(tensor, loop, function) and context.passes.runs(function):
             reads.setdefault(loop, []).append(Step(node, tensor, function))
@@ -316,87 +312,8 @@ def _compared_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:
             )
 
 
-def _numbers(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Reads of one number, those that say so first."""
-    for call in context.index.calls.get("item", ()):
-        tensor = _read_tensor(call)
-        if tensor is not None:
-            yield call, tensor
-    if b"forward" in context.source.data:
-        yield from implicit_reads(context, lambda node: bool(context.passes.loop(node)))
-
-
-def _says_so(node: ast.expr) -> bool:
-    """Whether it is `.item()`, which only tensors are asked for."""
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return called and node.func.attr == "item"  # type: ignore[attr-defined]
-
-
-def _reads(context: Context) -> Iterator[Step]:
-    """Calls that read one number of a tensor on a device at each step of a training loop."""
-    for name in ("item", "float"):
-        for call in context.index.calls.get(name, ()):
-            tensor = _read_tensor(call)
-            if tensor is None:
-                continue
-            turns = training(context, call)
-            if turns is not None and _is_read(context, call, tensor):
-                yield Step(call, tensor, turns)
-    for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
-        value = context.values.of(tensor)
-        if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
-            turns = training(context, node)
-            if turns is not None:
-                yield Step(node, tensor, turns)
-
-
-def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
-    """`hits.sum().item()` and `top1.item()`, where something out of sight has made `hits` and
-    `top1` of a device's tensors, or is a step of training: what has an `item()` lies there too."""
-    made = tensor
-    if isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
-        if made.func.attr not in REDUCTIONS or made.args or made.keywords:
-            return False
-        made = made.func.value
-    elif isinstance(made, ast.Subscript) and isinstance(made.slice, ast.Constant):
-        made = made.value
-    value = context.values.of(made)
-    if value.kind is not Kind.UNKNOWN or value.devices is not None:
-        return False
-    if isinstance(made, ast.Name):
-        return comes_from_device_work(context, made)
-    return made is not tensor and isinstance(made, ast.Call) and works_on_device(context, made)
-
-
 def _token(context: Context, node: ast.expr) -> tuple[int, int]:
     """What is marked: the name of the method or function, else the whole expression."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):
         return context.name_token(node.func)
     return context.source.span(node)
-
-
-def _reads_ahead(context: Context, read: Step) -> list[Step]:
-    """`.item()` of values of unknown origin, with no device work between them and `read`: what
-    they wait for, `read` need not wait for."""
-    ahead = []
-    for call in context.index.calls.get("item", ()):
-        if (call.lineno, call.col_offset) >= (read.node.lineno, read.node.col_offset):
-            continue
-        tensor = _read_tensor(call)
-        if tensor is None or training(context, call) is not read.turns:
-            continue
-        step = Step(call, tensor, read.turns)
-        if context.values.of(tensor).kind is not Kind.UNKNOWN or has_host_copy(tensor):
-            continue
-        if follows(context, step, read):
-            ahead.append(step)
-    return sorted(ahead, key=lambda s: (s.node.lineno, s.node.col_offset))
-
-
-def _read_tensor(call: ast.Call) -> ast.expr | None:
-    """`t` of `t.item()` and of `float(t)`."""
-    if call.keywords:
-        return None
-    if isinstance(call.func, ast.Attribute):
-        return call.func.value if call.func.attr == "item" and not call.args else None
-    return call.args[0] if len(call.args) == 1 and call.func.id == "float" else None  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
 """Numbers that a loop reads at each turn only to add them up, or to keep them for after it.
 
 `correct += (scores.argmax(1) == y).sum().item()` needs no number before the loop is over: the sum
-can stay on the device and be read once. That is so in an evaluation as in training. It is not so
-where the turn itself asks for the number, shows it, or waits for something else that it needs.
+can stay on the device and be read once. That is so in an evaluation as in training, and where the
+turn shows the sum, which need not be at each. It is not so where the turn itself asks for the
+number, or waits for something else that it needs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from mpslint.semantics.batch_outputs import is_handed_back_in, whole, works_in_t
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.shown import is_shown
 from mpslint.semantics.steps import Turns, is_device_tensor
 from mpslint.semantics.trainer_steps import is_trainer_evaluation
 from mpslint.semantics.value import Kind
@@ -221,8 +223,8 @@ def _goes_on(
 
 
 def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -> bool:
-    """Whether the turns of the loop add to `sink`, and ask nothing of it but under a test of the
-    step."""
+    """Whether the turns of the loop add to `sink`, and ask nothing of it but to show it, or under a
+    test of the step."""
     while isinstance(sink, ast.Subscript):
         sink = sink.value
     uses: list[ast.Name] | list[ast.Attribute]
@@ -237,6 +239,7 @@ def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -
     return all(
         context.index.within(use, own)
         or _keeps(context, use)
+        or is_shown(context, use, loop)
         or not context.loops.every_step(use, loop)
         for use in uses
         if context.index.within(use, loop)

@@ -7,6 +7,7 @@ lies, whoever wrote them; so are the losses that a dictionary holds by name.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.steps import is_device_tensor
@@ -15,8 +16,9 @@ from mpslint.semantics.value import Kind
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
-_CALLS_FOLLOWED = 3
-"""`for name, loss in reduced(criterion(scores, y)).items()`: more is not seen in real code."""
+_CALLS_FOLLOWED = 6
+"""`reduced(criterion(scores, y))`, what a comprehension makes of its items, and their sum: each is
+two steps, from a name to a call and from the call to what it is given."""
 _OF_TABLES = ("items", "values")
 
 
@@ -65,9 +67,21 @@ def works_on_device(context: Context, call: ast.Call, depth: int = _CALLS_FOLLOW
         if value.kind is Kind.TENSOR and context.placement.on_accelerator(item):
             return True
         if depth and value.kind is Kind.UNKNOWN:
-            if isinstance(item, ast.Call) and works_on_device(context, item, depth - 1):
+            if isinstance(item, ast.Call) and (
+                works_on_device(context, item, depth - 1) or _gives_values(context, item, depth)
+            ):
                 return True
     return False
+
+
+def _gives_values(context: Context, call: ast.Call, depth: int) -> bool:
+    """`table.values()` of a table of tensors of a device."""
+    return (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "values"
+        and not call.args
+        and _is_table(context, call.func.value, depth - 1)
+    )
 
 
 def _walks_through(context: Context, table: ast.expr, name: str, node: ast.AST, depth: int) -> bool:
@@ -99,7 +113,36 @@ def _is_table(context: Context, node: ast.expr, depth: int) -> bool:
         is_device_tensor(context, node)
         or (bool(depth) and comes_from_device_work(context, node, depth))
         or _gives_a_loss(context, node)
+        or _is_rewritten(context, node, depth)
     )
+
+
+def _is_rewritten(context: Context, table: ast.Name, depth: int) -> bool:
+    """`{name: weights[name] * loss for name, loss in losses.items()}`: a tensor of a device in
+    other numbers, or under another name, lies where it lay."""
+    bindings = context.flow.reaching(table)
+    return (
+        bool(bindings)
+        and bool(depth)
+        and all(
+            item.kind == "assign"
+            and isinstance(item.value, ast.DictComp)
+            and any(
+                comes_from_device_work(context, name, depth - 1)
+                for name in _operands(item.value.value)
+            )
+            for item in bindings
+        )
+    )
+
+
+def _operands(node: ast.expr) -> Iterator[ast.Name]:
+    """The names that a product or a sum is made of."""
+    if isinstance(node, ast.BinOp):
+        yield from _operands(node.left)
+        yield from _operands(node.right)
+    elif isinstance(node, ast.Name):
+        yield node
 
 
 def _gives_a_loss(context: Context, table: ast.Name) -> bool:

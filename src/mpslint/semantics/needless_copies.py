@@ -8,6 +8,7 @@ same at all turns, though it is copied whatever the switch says.
 from __future__ import annotations
 
 import ast
+import enum
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.loops import LoopKind
@@ -38,7 +39,8 @@ def batch_back(context: Context, call: ast.Call) -> Batch | None:
             continue
         if _is_asked_for(context, call, batch.loop):
             continue
-        if _is_moved(context, call.func.value, batch, moved=False, depth=_DEPTH):
+        part = _part(context, call.func.value, batch, moved=False, depth=_DEPTH)
+        if part is _Part.MOVED:
             return batch
     return None
 
@@ -73,8 +75,18 @@ def _is_bound_in(context: Context, name: ast.Name, loop: Loop) -> bool:
     )
 
 
-def _is_moved(context: Context, node: ast.expr, batch: Batch, *, moved: bool, depth: int) -> bool:
-    """Whether `node` is a part of the batch that has been moved, and nothing else."""
+class _Part(enum.Enum):
+    """What a tensor is of a batch."""
+
+    AS_LOADED = "as the loader gave it"
+    MOVED = "moved to a device, at least where there is one"
+
+
+def _part(
+    context: Context, node: ast.expr, batch: Batch, *, moved: bool, depth: int
+) -> _Part | None:
+    """What `node` is, if it is a part of the batch and nothing else; what the arm of a test moves
+    (`if use_cuda: y = y.cuda()`) is moved."""
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Subscript) or (
             isinstance(node, ast.Attribute) and node.attr in ("data", "T", "mT")
@@ -82,27 +94,29 @@ def _is_moved(context: Context, node: ast.expr, batch: Batch, *, moved: bool, de
             node = node.value
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if is_host_copy(node):
-                return False
+                return None
             if node.func.attr in ("to", "cuda"):
                 moved = moved or not context.values.of(node).on_cpu
             elif node.func.attr not in _VIEWS:
-                return False
+                return None
             node = node.func.value
         else:
-            return False
+            return None
     if not depth or _is_changed(context, node, batch):
-        return False
+        return None
+    bindings = context.flow.reaching(node)
     if node.id == batch.whole or node.id in batch.parts:
-        bindings = context.flow.reaching(node)
-        if all(item.node is batch.loop for item in bindings):
-            return moved and bool(bindings)
-    given = [given_to(item, node.id) for item in context.flow.reaching(node)]
-    return bool(given) and all(
-        item is not None
-        and context.index.within(item, batch.loop)
-        and _is_moved(context, item, batch, moved=moved, depth=depth - 1)
-        for item in given
-    )
+        if bindings and all(item.node is batch.loop for item in bindings):
+            return _Part.MOVED if moved else _Part.AS_LOADED
+    ways = set()
+    for binding in bindings:
+        item = given_to(binding, node.id)
+        if item is None or not context.index.within(item, batch.loop):
+            return None
+        ways.add(_part(context, item, batch, moved=moved, depth=depth - 1))
+    if not ways or None in ways:
+        return None
+    return _Part.MOVED if _Part.MOVED in ways else _Part.AS_LOADED
 
 
 def _is_changed(context: Context, name: ast.Name, batch: Batch) -> bool:

@@ -95,8 +95,10 @@ def _left_alone(
         if effect is None or not event.worlds & CUDA or not _is_for_cuda(event):
             continue
         if event.kind in (Kind.MOVED, Kind.TYPED, Kind.PLACED):
-            if event.on_mac or event.caught or event.moves_nothing or _is_there(event):
+            if event.on_mac or event.moves_nothing or _is_there(event):
                 continue
+            if event.caught and event.kind is not Kind.MOVED:
+                continue  # Whether a GPU works at all is tried. Moves that are tried are meant.
             if _is_moved_next(event):
                 continue
             if not event.once_ported and not any(test in device_tests for test in event.tests):

@@ -8,10 +8,12 @@ something of that function has been moved.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from mpslint.facts.priors import computes_on_host
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.screening import moves_something
+from mpslint.semantics.index import FUNCTIONS, walk
 
 _TO_HOST = frozenset(
     {"cpu", "numpy", "item", "tolist", "size", "dim", "shape", "dtype", "device", "ndim", "numel"}
@@ -33,20 +35,45 @@ _HANDLES = frozenset(
 _SEES = 60
 
 
-def read_on_host(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The rows of such calls, and of what is put into an array without a copy."""
-    hosts = _host_names(tree)
-    if not hosts:
+KINDS: frozenset[type[ast.AST]] = frozenset({ast.Import, ast.ImportFrom, ast.Call, *FUNCTIONS})
+"""The kinds of nodes that are asked for."""
+
+
+def may_be_read(text: bytes) -> bool:
+    """Whether something of a text may go to a device, and anything to such a library."""
+    return b"import" in text and (b"cuda" in text or moves_something(text))
+
+
+def read_on_host(tree: ast.Module, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+    """The rows of such calls, and of what is put into an array without a copy; `nodes`: those of
+    its `KINDS`."""
+    hosts = _host_names(nodes)
+    # Where nothing is moved, nothing is on the device.
+    moves = sorted(filter(None, map(_move_row, nodes))) if hosts else []
+    if not moves:
         return
-    defined = {one.name for one in ast.walk(tree) if isinstance(one, FUNCTIONS)}
-    for scope in _scopes(tree):
-        yield from _Scope(hosts, defined).read(scope)
+    defined = {one.name for one in nodes if isinstance(one, FUNCTIONS)}
+    for scope in _scopes(tree, nodes):
+        if any(_stands_in(one, moves) for one in scope):
+            yield from _Scope(hosts, defined).read(scope)
 
 
-def _host_names(tree: ast.Module) -> set[str]:
+def _move_row(node: ast.AST) -> int:
+    """The row of a move to a device; 0: it is none."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return 0
+    return node.lineno if node.func.attr in ("cuda", "to") else 0
+
+
+def _stands_in(statement: ast.stmt, rows: Sequence[int]) -> bool:
+    at = bisect_left(rows, statement.lineno)
+    return at < len(rows) and rows[at] <= (statement.end_lineno or statement.lineno)
+
+
+def _host_names(nodes: Sequence[ast.AST]) -> set[str]:
     """The names by which a file knows such libraries, or functions of theirs."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]
@@ -58,10 +85,10 @@ def _host_names(tree: ast.Module) -> set[str]:
     return found
 
 
-def _scopes(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+def _scopes(tree: ast.Module, nodes: Sequence[ast.AST]) -> Iterator[list[ast.stmt]]:
     """What runs in one go: each function, and the module."""
     yield [one for one in tree.body if not isinstance(one, (*FUNCTIONS, ast.ClassDef))]
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, FUNCTIONS):
             yield node.body
 
@@ -77,9 +104,10 @@ class _Scope:
 
     def read(self, body: list[ast.stmt]) -> Iterator[tuple[int, str]]:
         seen: set[int] = set()
+        every = [(one, self._host_calls(one)) for one in _statements(body)]
         for _ in range(2):  # A loop's second turn knows what its first one has moved.
-            for statement in _statements(body):
-                for row, text in self._statement(statement):
+            for statement, calls in every:
+                for row, text in self._statement(statement, calls):
                     if row not in seen:
                         seen.add(row)
                         yield (
@@ -87,11 +115,20 @@ class _Scope:
                             f"{text[:_SEES]} may be given a tensor on MPS, which raises TypeError",
                         )
 
-    def _statement(self, statement: ast.stmt) -> Iterator[tuple[int, str]]:
-        for part in _own(statement):
-            for node in ast.walk(part):
-                if isinstance(node, ast.Call) and self._is_host(node.func) and self._given(node):
-                    yield node.lineno, ast.unparse(node)
+    def _host_calls(self, statement: ast.stmt) -> list[ast.Call]:
+        return [
+            node
+            for part in _own(statement)
+            for node in walk(part)
+            if isinstance(node, ast.Call) and self._is_host(node.func)
+        ]
+
+    def _statement(
+        self, statement: ast.stmt, calls: Sequence[ast.Call]
+    ) -> Iterator[tuple[int, str]]:
+        for node in calls:
+            if self._given(node):
+                yield node.lineno, ast.unparse(node)
         if isinstance(statement, ast.Assign):
             self._assign(statement.targets, statement.value)
             for target in statement.targets:

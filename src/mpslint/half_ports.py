@@ -239,8 +239,9 @@ class HalfPorts:
             for one in file.opened:
                 open_.append((path, self._name_before(path, one.row), one))
         if open_:
+            is_brought = any(one.brings for _, _, one in open_)
             for path in sorted(concerned):
-                for left in self._left_in_doubt(path):
+                for left in self._left_in_doubt(path, is_brought=is_brought):
                     self._left.setdefault(self._name(path, left.row), []).append(left)
             for path, name, one in open_:
                 taken = self._taken_by(path) if one.brings and one.ran else None
@@ -296,21 +297,17 @@ class HalfPorts:
             text = ast.unparse(node)[:_MAX_TEXT]
             yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {_KERNELS}")
 
-    def _left_in_doubt(self, path: str) -> Iterator[Left]:
-        """What nothing explains: it may raise for a tensor on MPS."""
-        tree, file = self._tree(path), self._files.get(path)
-        found = list(self._program.doubts(path, tree)) if tree is not None else []
-        ask = file.before if file is not None and found else None
-        before = ask() if ask is not None else None
-        was = (
-            {text: row for row, text in self._program.doubts(path, before)}
-            if before is not None
-            else {}
-        )
+    def _left_in_doubt(self, path: str, *, is_brought: bool) -> Iterator[Left]:
+        """What nothing explains: it may raise for a tensor on MPS, where one is brought there."""
+        file = self._files.get(path)
+        found = self._program.doubts(path, lambda: self._tree(path)) if is_brought else []
+        was: dict[str, int] = {}
+        if found and file is not None and file.before is not None and file.before != file.after:
+            was = {text: row for row, text in self._program.doubts(path, file.before)}
         for row, text in found:
             line = self._program.line_of(path, was.get(text, row))
             yield Left(row, path, line, text, raises=False, is_doubt=True)
-        for row, text in self._program.ends(path, tree) if tree is not None else ():
+        for row, text in self._program.ends(path, lambda: self._tree(path)):
             yield Left(row, path, self._program.line_of(path, row), text, is_untold=True)
 
     def _taken_by(self, path: str) -> Left | None:

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mpslint.device_arrays import read_on_host
+from mpslint import device_arrays, understood_packages
 from mpslint.errors import MpslintError
 from mpslint.far_imports import FarImports
 from mpslint.opening import is_notebook, open_source, position
+from mpslint.semantics.node_kinds import of_kinds
 from mpslint.semantics.worlds.machines import MACS
-from mpslint.understood_packages import doubtful_modules, uses
-from mpslint.unread_steps import beginning, cuda_objects, unread_steps
+from mpslint.unread_steps import OF_CUDA, Steps, beginning, cuda_objects
 
 if TYPE_CHECKING:
     from mpslint.project import Project
@@ -67,21 +67,36 @@ class ProgramFiles:
         """The modules of the project of a file."""
         return self._project.modules_around(path)
 
-    def doubts(self, path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
-        """The rows in which a file does what nobody understands, with what that is."""
+    def doubts(self, path: str, tree_of: Callable[[], ast.Module | None]) -> list[tuple[int, str]]:
+        """The rows in which a file does what nobody understands, with what that is. Its tree is
+        asked for where its text may hold something of the kind, and gone through once."""
         text = self.text_of(path)
-        doubtful = doubtful_modules(text, lambda module: self._is_own(path, module))
+        doubtful = understood_packages.doubtful_modules(
+            text, lambda module: self._is_own(path, module)
+        )
         # What no Mac can import no Mac's tensor comes to.
         near = {
             module: why
             for module, why in doubtful.items()
             if self._project.imports_on(path, module) & MACS
         }
+        steps = Steps(text) if b"torch" in text else None
+        is_read = device_arrays.may_be_read(text)
+        kinds = steps.kinds if steps is not None else frozenset()
         if near:
-            yield from uses(tree, near)
-        if b"torch" in text:
-            yield from unread_steps(tree)
-        yield from read_on_host(tree)
+            kinds |= understood_packages.KINDS
+        if is_read:
+            kinds |= device_arrays.KINDS
+        tree = tree_of() if kinds else None
+        if tree is None:
+            return []
+        nodes = of_kinds(tree, kinds)
+        found = list(understood_packages.uses(nodes, near)) if near else []
+        if steps is not None:
+            found += steps.rows(text, nodes)
+        if is_read:
+            found += device_arrays.read_on_host(tree, nodes)
+        return found
 
     def line_of(self, path: str, row: int) -> str:
         """A row as people read it."""
@@ -91,9 +106,15 @@ class ProgramFiles:
         cell, row, _ = position(source, source.starts[min(row, len(source.starts)) - 1])
         return f"line {row} of cell {cell}"
 
-    def ends(self, path: str, tree: ast.Module) -> Iterator[tuple[int, str]]:
+    def ends(
+        self, path: str, tree_of: Callable[[], ast.Module | None]
+    ) -> Iterator[tuple[int, str]]:
         """The rows in which a file ends without CUDA, of which no rule tells."""
-        if b"torch.cuda." in self.text_of(path):
+        text = self.text_of(path)
+        if b"torch.cuda." not in text or not any(one.encode() in text for one in OF_CUDA):
+            return
+        tree = tree_of()
+        if tree is not None:
             yield from cuda_objects(tree)
 
     def _notebook(self, path: str) -> SourceFile | None:

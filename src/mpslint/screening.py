@@ -17,6 +17,7 @@ _DOT = ord(".")
 _PATH = _LETTERS + b"."
 _BEFORE = _SPACE + b"(\\"
 """What may stand between `=` and the path behind it."""
+_TO = re.compile(rb"\bto[\s\\]*\(")
 _TO_BLANKS = bytes(code if code in _LETTERS else 32 for code in range(256))
 
 
@@ -28,6 +29,11 @@ def speaks_of_torch(data: bytes) -> bool:
 
 def names_torch(data: bytes) -> bool:
     return any(word in data for word in TORCH_WORDS)
+
+
+def moves_something(data: bytes) -> bool:
+    """Whether the file may hold `.to(...)`."""
+    return _TO.search(data) is not None
 
 
 def names_cuda_device(data: bytes) -> bool:

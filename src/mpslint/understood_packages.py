@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.facts.priors import holds_without_mps, kernels_of, understood
 from mpslint.imported_runs import imported_modules
@@ -40,10 +40,15 @@ def doubtful_modules(text: bytes, is_own: Callable[[str], bool | None]) -> dict[
     return found
 
 
-def uses(tree: ast.Module, doubtful: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """The rows in which one of these is used, with the reason. An import by itself does nothing."""
+KINDS: frozenset[type[ast.AST]] = frozenset({ast.Import, ast.ImportFrom, ast.Name})
+"""The kinds of nodes that are asked for."""
+
+
+def uses(nodes: Sequence[ast.AST], doubtful: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """The rows in which one of these is used, with the reason. An import by itself does nothing.
+    `nodes`: those of these `KINDS`."""
     named: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 reason = doubtful.get(alias.name.partition(".")[0])
@@ -63,7 +68,7 @@ def uses(tree: ast.Module, doubtful: dict[str, str]) -> Iterator[tuple[int, str]
     if not named:
         return
     seen: set[int] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
             if node.lineno not in seen:
                 seen.add(node.lineno)

@@ -5,10 +5,12 @@ anybody's guess, and each of them has ended a program there.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Iterator
+import re
+from collections.abc import Container, Iterator, Sequence
 
 from mpslint.facts.priors import names_device
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.screening import moves_something
+from mpslint.semantics.index import FUNCTIONS, walk
 
 _LATE = "comes before the dtype is chosen: what is float64 cannot be moved to MPS"
 _WIDE = "may be given float64, which cannot be moved to MPS"
@@ -22,7 +24,7 @@ _OLD = "is a function in no torch that has MPS"
 _NO_OBJECT = "raises where there is no CUDA"
 # Fact: torch/cuda/__init__.py, streams.py and graphs.py: stand-ins that raise where torch was
 # built without CUDA.
-_OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
+OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
 _MAX_TEXT = 60
 _SENT = frozenset({"from_numpy"})
 _NARROW = frozenset(
@@ -31,27 +33,69 @@ _NARROW = frozenset(
     | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
 )
 _OF_DTYPES = ("float", "double", "half", "dtype", "precision")
+_DTYPE_WORDS = tuple(word.encode() for word in _OF_DTYPES)
+_CALLED = re.compile(
+    "|".join(
+        (*sorted(_GONE), "import_module", "__import__", *sorted(_BY_FILE), "instantiate", *_SENT)
+    ).encode()
+)
+"""The names of the calls that are in doubt."""
 
 
-def unread_steps(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """The rows of such steps, with what is in doubt."""
-    asking = {
-        _last(one.targets[0])
-        for one in ast.walk(tree)
-        if isinstance(one, ast.Assign) and _asks_type(one.value, frozenset())
-    } - {""}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            why = _of_call(node)
-            if why:
-                yield node.lineno, f"{_text(node)} {why}"
-        elif isinstance(node, ast.If):
-            for inner in _kept_for_cuda(node, asking):
-                yield inner.lineno, f"{_text(inner)} {_ONLY_CUDA}"
-        elif isinstance(node, ast.ClassDef):
-            yield from _registered(node)
-        if isinstance(node, (*FUNCTIONS, ast.Module)):
-            yield from _moved_before_the_dtype(node)
+class Steps:
+    """What the words of a text let its tree hold: most files have none of these, and no tree is
+    looked at for what cannot be there."""
+
+    def __init__(self, text: bytes) -> None:
+        moves = moves_something(text)
+        words = text.lower() if moves else text
+        self._calls = b"torch" in text and _CALLED.search(text) is not None
+        self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
+        self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
+        self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
+
+    @property
+    def kinds(self) -> frozenset[type[ast.AST]]:
+        """The kinds of nodes that are asked for."""
+        wanted: set[type[ast.AST]] = set()
+        if self._calls:
+            wanted.add(ast.Call)
+        if self._tests:
+            wanted |= {ast.Assign, ast.If, ast.Compare}
+        if self._classes:
+            wanted |= {ast.ClassDef, ast.Call}
+        if self._dtypes:
+            wanted |= {*FUNCTIONS, ast.Module}
+        return frozenset(wanted)
+
+    def rows(self, text: bytes, nodes: Sequence[ast.AST]) -> Iterator[tuple[int, str]]:
+        """The rows of such steps, with what is in doubt; `nodes`: those of these kinds."""
+        tests = self._tests and (b"is_cuda" in text or any(map(_compares_type, nodes)))
+        asking = (
+            {
+                _last(one.targets[0])
+                for one in nodes
+                if isinstance(one, ast.Assign) and _asks_type(one.value, frozenset())
+            }
+            if tests
+            else set()
+        ) - {""}
+        calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
+        moves = [one.lineno for one in calls if _moved_alone(one)]
+        for node in nodes:
+            if isinstance(node, ast.Call):
+                why = _of_call(node) if self._calls else ""
+                if why:
+                    yield node.lineno, f"{_text(node)} {why}"
+            elif isinstance(node, ast.If):
+                for inner in _kept_for_cuda(node, asking) if tests else ():
+                    yield inner.lineno, f"{_text(inner)} {_ONLY_CUDA}"
+            elif isinstance(node, ast.ClassDef):
+                last = node.end_lineno or node.lineno
+                if any(node.lineno <= row <= last for row in moves):
+                    yield from _registered(node)
+            elif self._dtypes and isinstance(node, (*FUNCTIONS, ast.Module)):
+                yield from _moved_before_the_dtype(node)
 
 
 def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -64,7 +108,7 @@ def cuda_objects(tree: ast.Module) -> Iterator[tuple[int, str]]:
             if isinstance(node, ast.Try) or "cuda" in ast.unparse(node.test).lower():
                 continue
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr in _OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
+            if node.func.attr in OF_CUDA and ast.unparse(node.func.value) == "torch.cuda":
                 yield node.lineno, f"{_text(node)} {_NO_OBJECT}"
         waiting += ast.iter_child_nodes(node)
 
@@ -140,7 +184,7 @@ def _is_unread_array(node: ast.expr) -> bool:
 
 
 def _is_narrow(node: ast.AST) -> bool:
-    for one in ast.walk(node):
+    for one in walk(node):
         if isinstance(one, ast.Attribute) and one.attr in _NARROW:
             return True
         if isinstance(one, ast.Constant) and one.value in _NARROW:
@@ -161,17 +205,33 @@ def _kept_for_cuda(node: ast.If, asking: Container[str]) -> Iterator[ast.stmt]:
 
 
 def _asks_type(test: ast.expr, asking: Container[str]) -> bool:
-    for node in ast.walk(test):
+    for node in walk(test):
         if isinstance(node, ast.Attribute) and node.attr == "is_cuda":
             return True
         if isinstance(node, ast.Name) and node.id in asking:
             return True
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.In):
-            words = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
-            is_type = any(_last(one) == "type" for one in ast.walk(node))
-            if is_type and "cuda" in words and "mps" not in words:
-                return True
+        if _compares_type(node):
+            return True
     return False
+
+
+def _compares_type(node: ast.AST) -> bool:
+    """`device.type == "cuda"`"""
+    if not isinstance(node, ast.Compare) or not isinstance(node.ops[0], ast.Eq | ast.In):
+        return False
+    words = [one.value for one in walk(node) if isinstance(one, ast.Constant)]
+    if "cuda" not in words or "mps" in words:
+        return False
+    return any(_last(one) == "type" for one in walk(node))
+
+
+def _moved_alone(node: ast.Call) -> str:
+    """The name in `x.to(device)`, which is given nothing else; empty: it is another call."""
+    if not isinstance(node.func, ast.Attribute) or node.func.attr != "to":
+        return ""
+    if len(node.args) != 1 or node.keywords:
+        return ""
+    return node.func.value.id if isinstance(node.func.value, ast.Name) else ""
 
 
 def _registered(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
@@ -180,14 +240,12 @@ def _registered(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
     for method in owner.body:
         if isinstance(method, FUNCTIONS):
             names = [one.arg for one in method.args.args[1:]]
-            for node in ast.walk(method):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                    target = node.func.value
-                    if node.func.attr == "to" and len(node.args) == 1 and not node.keywords:
-                        if isinstance(target, ast.Name) and target.id in names:
-                            if "device" in ast.unparse(node.args[0]):
-                                moving[method.name] = node, names.index(target.id)
-    for node in ast.walk(owner) if moving else ():
+            for node in walk(method):
+                if isinstance(node, ast.Call):
+                    name = _moved_alone(node)
+                    if name in names and "device" in ast.unparse(node.args[0]):
+                        moving[method.name] = node, names.index(name)
+    for node in walk(owner) if moving else ():
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             known = moving.get(node.func.attr)
             if known is not None and len(node.args) > known[1]:
@@ -199,7 +257,7 @@ def _registered(owner: ast.ClassDef) -> Iterator[tuple[int, str]]:
 def _is_of_numpy(node: ast.expr, owner: ast.ClassDef) -> bool:
     """Whether NumPy computes a value, or one of several that a call gives back at once."""
     if isinstance(node, ast.Name):
-        for one in ast.walk(owner):
+        for one in walk(owner):
             if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Tuple):
                 if any(_last(item) == node.id for item in one.targets[0].elts):
                     return isinstance(one.value, ast.Call) and "numpy" in ast.unparse(one.value)
@@ -221,11 +279,14 @@ def _moved_before_the_dtype(scope: ast.AST) -> Iterator[tuple[int, str]]:
         call = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
             continue
-        name = ast.unparse(call.func.value)
-        if call.func.attr == "to" and _is_device(call) and len(call.args) == 1:
-            moved.setdefault(name, call)
-        elif call.func.attr == "to" and call.args and _is_dtype(call.args[0]) and name in moved:
-            yield moved[name].lineno, f"{_text(moved[name])} {_LATE}"
+        if call.func.attr != "to":
+            continue
+        if _is_device(call) and len(call.args) == 1:
+            moved.setdefault(ast.unparse(call.func.value), call)
+        elif moved and call.args and _is_dtype(call.args[0]):
+            name = ast.unparse(call.func.value)
+            if name in moved:
+                yield moved[name].lineno, f"{_text(moved[name])} {_LATE}"
 
 
 def _is_dtype(node: ast.expr) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
 import pytest
 
 from mpslint.cli.fix import run
+from mpslint.program_files import ProgramFiles
+from mpslint.settings import Settings
+from mpslint.withheld import Projects
 
 CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 START = f"import torch\nfrom torch import nn\n\n{CHOICE}net = nn.Linear(2, 2).to(device)\n"
@@ -272,3 +276,26 @@ def test_a_file_that_an_import_leads_to_is_not_in_doubt_for_that(
     )
 
     assert is_opened(folder, capsys, program=DEFINES, main=TAKES, uses=uses)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("import torch\nimport numpy as np\n\nprint(np.mean(torch.ones(2)))\n", 0),
+        ("import torch\nimport numpy as np\n\nprint(np.mean(torch.ones(2).to(device)))\n", 1),
+    ],
+)
+def test_a_file_is_parsed_for_doubts_once_and_only_where_its_words_allow_one(
+    folder: Path, text: str, asked: int
+) -> None:
+    path = folder / "program.py"
+    path.write_text(text)
+    trees: list[ast.Module] = []
+
+    def tree_of() -> ast.Module:
+        trees.append(ast.parse(text))
+        return trees[-1]
+
+    project = Projects().of(Settings(root=str(folder)))
+    found = ProgramFiles(project, [str(path)]).doubts(str(path), tree_of)
+    assert (len(trees), len(found)) == (asked, asked)

@@ -9,6 +9,7 @@ import pytest
 
 import mpslint
 from mpslint.semantics.index import statements, walk
+from mpslint.semantics.node_kinds import of_kinds
 
 _NOWHERE = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 _STATEMENTS = (ast.Module, ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -53,3 +54,9 @@ def test_a_walk_gives_what_pythons_own_does_in_its_order(found, kept) -> None:  
             if isinstance(node, kept) and not isinstance(node, _NOWHERE)
         ]
         assert list(found(tree)) == expected
+
+
+def test_the_nodes_of_some_kinds_are_those_of_a_walk_in_its_order() -> None:
+    kinds = {ast.Module, ast.ClassDef, ast.ImportFrom, ast.Call, ast.Compare, ast.Name}
+    for tree in trees():
+        assert of_kinds(tree, kinds) == [one for one in ast.walk(tree) if type(one) in kinds]

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+from mpslint.extension_helpers import names_by_helpers
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC
 
@@ -33,9 +34,11 @@ def built_by(script: bytes) -> tuple[frozenset[str], frozenset[str]]:
             warnings.simplefilter("ignore")
             tree = ast.parse(script)
         chosen = frozenset(_chosen(tree, script)) if _FOR_CUDA.encode() in script else frozenset()
+        helped = frozenset(names_by_helpers(tree, (_FOR_CUDA, *_FOR_ANY)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _NOTHING
-    return frozenset(_names(tree, (_FOR_CUDA,))) | chosen, frozenset(_names(tree, _FOR_ANY))
+    for_cuda, for_any = _names(tree, (_FOR_CUDA,)), _names(tree, _FOR_ANY)
+    return frozenset(for_cuda) | chosen | helped, frozenset(for_any) - helped
 
 
 def _short(name: str) -> str:

@@ -276,3 +276,48 @@ def test_a_setup_script_of_its_own_for_cuda_builds_for_cuda(cli: Cli, project: P
 
 def test_a_setup_script_of_its_own_for_all_builds_for_all(cli: Cli, project: Path) -> None:
     assert _told_of_script(cli, project, "CppExtension") == ["MPS102"]
+
+
+_HELPED = """
+import torch
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension, CUDAExtension
+
+
+def make_extension(name, package, sources, kernels=()):
+    maker = CppExtension
+    if torch.cuda.is_available():
+        maker = CUDAExtension
+        sources = [*sources, *kernels]
+    return maker(name={name}, sources=[f"{{package}}/{{one}}" for one in sources])
+
+
+setup(
+    name="chat",
+    ext_modules=[
+        make_extension(name="other", package="chat.other", sources=["bind.cpp", "{other}"]),
+        make_extension("engine", "chat", ["bind.cpp"], kernels=["gemm.cu"]),
+    ],
+    cmdclass={{"build_ext": BuildExtension}},
+)
+"""
+_WITHIN = _LAYER.format(guarded="from . import engine\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["'{}.{}'.format(package, name)", 'f"{package}.{name}"', 'package + "." + name']
+)
+def test_what_a_function_of_the_script_builds_from_kernels_everywhere_is_for_cuda(
+    cli: Cli, project: Path, name: str
+) -> None:
+    _project(project, _WITHIN)
+    (project / "setup.py").write_text(_HELPED.format(name=name, other="other.cu"))
+    assert _checked(cli) == []
+
+
+def test_what_it_builds_of_c_plus_plus_where_there_is_no_cuda_is_for_all(
+    cli: Cli, project: Path
+) -> None:
+    _project(project, _WITHIN)
+    (project / "setup.py").write_text(_HELPED.format(name='f"{package}.{name}"', other="other.cpp"))
+    assert _checked(cli) == [("layer.py", "MPS102")]

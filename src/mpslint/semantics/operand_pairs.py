@@ -16,18 +16,50 @@ if TYPE_CHECKING:
 _PAIRED = "operands on one device"
 _WITH = {
     "add_",
+    "addcmul",
+    "addcmul_",
     "bmm",
+    "div_",
     "eq",
     "gather",
+    "index_add_",
     "index_select",
     "masked_fill",
+    "masked_fill_",
     "matmul",
     "mm",
     "mul",
+    "mul_",
+    "mv",
+    "scatter",
     "scatter_",
+    "sub_",
 }
 """Methods that raise for tensors of two devices."""
-_FUNCTIONS = {"add", "bmm", "cat", "dot", "matmul", "max", "min", "mm", "mul", "stack", "where"}
+_FUNCTIONS = {
+    "add",
+    "bmm",
+    "cat",
+    "cdist",
+    "div",
+    "dot",
+    "eq",
+    "gather",
+    "hstack",
+    "index_select",
+    "matmul",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "mm",
+    "mul",
+    "mv",
+    "stack",
+    "sub",
+    "vstack",
+    "where",
+}
 """The same of `torch`."""
 _OF_FIRST = {
     "abs",
@@ -90,28 +122,97 @@ _TENSORS_FIRST = {
 }
 """So many arguments of these functions of `torch.nn.functional` are tensors; else two count."""
 _TORCH = ("torch", "torch.nn.functional")
+_COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 GRAD = "torch.autograd.grad"
 """What it is given as `grad_outputs` lies where the `outputs` do."""
 
 
-def operand_pairs(context: Context, function: FunctionNode) -> list[tuple[ast.expr, ast.expr]]:
-    """Operands of the function's own code that have to be on one device."""
-    known: dict[FunctionNode, list[tuple[ast.expr, ast.expr]]]
+Pair = tuple[ast.expr, ast.expr]
+
+
+def operand_pairs(context: Context, function: FunctionNode) -> list[Pair]:
+    """What the function's own code computes with what: where the second lies, the first has to
+    lie, or torch raises."""
+    known: dict[FunctionNode, list[Pair]]
     known = context.memo.setdefault(_PAIRED, {})  # type: ignore[assignment]
     if function not in known:
+        known[function] = []  # of one that calls itself
         known[function] = list(_paired(context, function))
     return known[function]
 
 
-def _paired(context: Context, function: FunctionNode) -> Iterator[tuple[ast.expr, ast.expr]]:
+def _paired(context: Context, function: FunctionNode) -> Iterator[Pair]:
     for node in walk(function):
         if isinstance(node, ast.BinOp) and not isinstance(node.op, ast.Mod):
-            yield node.left, node.right
+            yield from ((node.left, node.right), (node.right, node.left))
+        elif isinstance(node, ast.AugAssign) and not isinstance(node.op, ast.Mod):
+            yield from ((node.target, node.value), (node.value, node.target))
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], _COMPARED):
+            yield from ((node.left, node.comparators[0]), (node.comparators[0], node.left))
+        elif isinstance(node, ast.Subscript):
+            # An index may be on the CPU, what is indexed by one of CUDA may not.
+            indices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            yield from ((index, node.value) for index in indices)
         elif isinstance(node, ast.Call):
             operands = _operands(context, node)
             for at, one in enumerate(operands):
                 for two in operands[at + 1 :]:
-                    yield one, two
+                    yield from ((one, two), (two, one))
+            yield from _handed_on(context, node)
+
+
+def _handed_on(context: Context, call: ast.Call) -> Iterator[Pair]:
+    """What a function of the file that is called here computes with one another."""
+    given = given_by_name(context, call)
+    if len(given) < 2:
+        return
+    callee = own_callee(context, call)
+    for one, two in operand_pairs(context, callee) if callee is not None else ():
+        mine, other = innermost(one), innermost(two)
+        if mine != other and mine in given and other in given:
+            yield given[mine], given[other]
+
+
+def innermost(operand: ast.expr) -> str:
+    """`x` of `x[0]`: the parameter that a function is given; empty: none."""
+    while isinstance(operand, ast.Subscript):
+        operand = operand.value
+    return operand.id if isinstance(operand, ast.Name) else ""
+
+
+def given_by_name(context: Context, call: ast.Call) -> dict[str, ast.expr]:
+    """What a call gives the parameters of a function of the file that are bound once."""
+    callee = own_callee(context, call)
+    if callee is None or any(isinstance(given, ast.Starred) for given in call.args):
+        return {}
+    names = [one.arg for one in (*callee.args.posonlyargs, *callee.args.args)]
+    if isinstance(call.func, ast.Attribute):
+        names = names[1:]
+    given = dict(zip(names, call.args, strict=False))
+    given |= {k.arg: k.value for k in call.keywords if k.arg is not None}
+    scope = context.names.own_scope(callee).bindings
+    return {name: value for name, value in given.items() if len(scope.get(name, ())) == 1}
+
+
+def own_callee(context: Context, call: ast.Call) -> FunctionNode | None:
+    """The function of the file, or the method of the own class, that a call runs."""
+    function = call.func
+    if isinstance(function, ast.Name):
+        bindings = context.names.bindings(function.id, function)
+        made = bindings[0].node if len(bindings) == 1 else None
+        return made if isinstance(made, ast.FunctionDef) else None
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return None
+    owner = context.index.enclosing(call, ast.ClassDef)
+    if owner is None or function.value.id != "self":
+        return None
+    found = [
+        item
+        for item in owner.body
+        if isinstance(item, ast.FunctionDef)
+        if item.name == function.attr and not item.decorator_list
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
@@ -119,7 +220,7 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
     if name == GRAD:
         return [k.value for k in call.keywords if k.arg in ("outputs", "grad_outputs")]
     given = list(call.args)
-    if len(given) == 1 and isinstance(given[0], ast.List | ast.Tuple):
+    if given and isinstance(given[0], ast.List | ast.Tuple):
         given = list(given[0].elts)
     module, _, last = name.rpartition(".")
     if module == "torch" and last in _FUNCTIONS:

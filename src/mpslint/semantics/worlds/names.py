@@ -246,8 +246,12 @@ class Names(Wrapping, Conditions):
 def moved_along(owner: Atom, name: str, part: Atom) -> Atom:
     """What a module that was moved holds, where that is called: its own modules went with it."""
     placed = owner.placed if owner.kind == INSTANCE else None
-    if placed is None or not owner.v.module:
+    if owner.kind != INSTANCE or not owner.v.module:
         return part
+    if placed is None:
+        # Whoever makes the object may send it anywhere: its parts do not stay where they were made.
+        is_host = part.kind == MODULE and part.v[0] == "cpu"
+        return part.but(v=("?", part.v[1])) if is_host else part
     if part.kind == UNKNOWN and has_part(owner.v, name):
         return Atom(MODULE, placed, None, owner.tests)
     if part.kind == MODULE:

@@ -99,7 +99,7 @@ def test_what_is_installed_is_mpslint_of_the_actions_own_checkout(
 def test_findings_annotate_the_lines_and_fail_the_job(action: Action, check: Run) -> None:
     shutil.copy(ROOT / "examples" / "train.py", action.workspace)
     assert check() == {"exit-code": "1", "sarif": ""}
-    assert annotated(action) == ["train.py"] * 6
+    assert annotated(action) == ["train.py"] * 8
     assert "file=train.py,line=23," in action.log
     assert action.used == []
 
@@ -117,7 +117,7 @@ def test_sarif_is_written_and_uploaded_though_findings_fail_the_job(
     assert outputs["exit-code"] == "1"
     log = json.loads(Path(outputs["sarif"]).read_text(encoding="utf-8"))
     validate(log, published(SARIF))
-    assert len(log["runs"][0]["results"]) == 7
+    assert len(log["runs"][0]["results"]) == 9
     (used, with_), *others = action.used
     assert (used.split("@")[0], others) == ("github/codeql-action/upload-sarif", [])
     assert with_ == {"sarif_file": outputs["sarif"], "category": "gpu"}

@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+VERSIONED = (".git", ".hg", ".jj")
+BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
+"""What lies in the head of a project: it is versioned there, or built from there."""
 _UNLIMITED = 1 << 62
 _CHUNK = 1 << 20
 

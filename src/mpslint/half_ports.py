@@ -22,8 +22,9 @@ from mpslint.opening import position
 from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import WRAPPING
+from mpslint.semantics.value_syntax import only_defines
 from mpslint.semantics.wrapped_models import moved_by_wrapper
-from mpslint.unread_steps import by_file, only_defines, takes_files
+from mpslint.unread_steps import by_file, takes_files
 from mpslint.ways import Name, Ways
 from mpslint.wrapped_runs import WrappedRuns
 

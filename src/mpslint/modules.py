@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
-from mpslint.files import read_regular
+from mpslint.files import BUILT, VERSIONED, read_regular
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import imported_words, names_in
 from mpslint.semantics.context import Context
@@ -66,10 +66,8 @@ _FOREIGN = sys.stdlib_module_names | {
     "pytest",
 }
 """Packages that no project defines itself; not looked for."""
-_MARKS = (".git", ".hg", ".jj", "pyproject.toml", "setup.py", "setup.cfg")
-"""What lies in the head of a project."""
 _TO_HEAD = 8
-"""So many folders up it is looked for."""
+"""So many folders up the head of a project is looked for."""
 
 
 class Modules:
@@ -393,7 +391,7 @@ def _outside(near: str, *, is_started_there: bool) -> list[str]:
     found: list[str] = []
     folder = near
     for _ in range(_TO_HEAD):
-        if any(os.path.lexists(os.path.join(folder, mark)) for mark in _MARKS):
+        if any(os.path.lexists(os.path.join(folder, mark)) for mark in (*VERSIONED, *BUILT)):
             return found
         if os.path.dirname(folder) == folder:
             break

@@ -9,15 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.files import read_regular
+from mpslint.files import BUILT, VERSIONED, read_regular
 from mpslint.semantics.reservations import holds_back, may_hold_back
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.settings import Settings
 
-_VERSIONED = (".git", ".hg", ".jj")
-_BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
 _MAX_FILES = 20_000
 _MAX_BYTES = 1_000_000
 _TESTS = re.compile(r"tests?|testing|conftest\.py|test_.*\.py|.*_test\.py")
@@ -73,7 +71,7 @@ class Surroundings:
             self._roots[folder] = next(
                 (
                     place
-                    for marks in (_VERSIONED, _BUILT)
+                    for marks in (VERSIONED, BUILT)
                     for place in above
                     if any(os.path.lexists(os.path.join(place, mark)) for mark in marks)
                 ),

@@ -302,12 +302,3 @@ def by_file(tree: ast.Module | None) -> Iterator[ast.Call]:
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Call) and _last(node.func) in _BY_FILE:
             yield node
-
-
-def only_defines(tree: ast.Module) -> bool:
-    """Whether a file does nothing itself."""
-    return not any(
-        isinstance(one, ast.For | ast.While | ast.With | ast.If)
-        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
-        for one in tree.body
-    )

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.files import BUILT, VERSIONED
+
 if TYPE_CHECKING:
     from mpslint.settings import Settings
 
-_VERSIONED = (".git", ".hg", ".jj")
-_BUILT = ("pyproject.toml", "setup.py", "setup.cfg")
 _HEADS = ("README", "LICENSE", "requirements", "environment.y")
 """What the names of files begin with that stand at the head of a project."""
 PROSE = (".md", ".rst", ".txt")
@@ -110,7 +110,7 @@ class Projects:
             versioned = (
                 place
                 for place in above
-                if any(os.path.lexists(os.path.join(place, mark)) for mark in _VERSIONED)
+                if any(os.path.lexists(os.path.join(place, mark)) for mark in VERSIONED)
             )
             self._heads[folder] = next(
                 versioned, next((place for place in reversed(above) if _is_head(place)), None)
@@ -135,7 +135,7 @@ class Projects:
                     others.append(place)
             if left < 0 or len(modules) + len(others) > _MOST_FILES:
                 return None
-        is_built = any(os.path.isfile(os.path.join(head, name)) for name in _BUILT)
+        is_built = any(os.path.isfile(os.path.join(head, name)) for name in BUILT)
         return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)
 
 
@@ -144,4 +144,4 @@ def _is_head(folder: str) -> bool:
         names = os.listdir(folder)
     except OSError:
         return False
-    return any(name in _BUILT or name.startswith(_HEADS) for name in names)
+    return any(name in BUILT or name.startswith(_HEADS) for name in names)

@@ -29,6 +29,7 @@ from mpslint.patterns.text import indent_unit, insert, line_limit, quote
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
+from mpslint.semantics.value_syntax import only_defines
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -266,13 +267,7 @@ def _deferred(
 
 def does_nothing_itself(context: Context) -> bool:
     """Whether a file only defines things."""
-    if context.source.path.endswith(".ipynb"):
-        return False
-    return not any(
-        isinstance(one, ast.For | ast.While | ast.With | ast.If)
-        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
-        for one in context.tree.body
-    )
+    return not context.source.path.endswith(".ipynb") and only_defines(context.tree)
 
 
 def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:

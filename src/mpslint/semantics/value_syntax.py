@@ -49,3 +49,12 @@ def is_path(node: ast.AST) -> bool:
     while isinstance(node, ast.Attribute):
         node = node.value
     return isinstance(node, ast.Name)
+
+
+def only_defines(tree: ast.Module) -> bool:
+    """Whether a file does nothing itself."""
+    return not any(
+        isinstance(one, ast.For | ast.While | ast.With | ast.If)
+        or (isinstance(one, ast.Expr) and isinstance(one.value, ast.Call))
+        for one in tree.body
+    )

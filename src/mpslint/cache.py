@@ -74,7 +74,7 @@ class Cache:
     def __init__(self, settings: Settings, folder: CacheFolder | None) -> None:
         self._here = os.getcwd() + os.sep
         self._root = os.path.join(settings.root or os.getcwd(), "")
-        self._file = f"{_key(settings, self._root)}.json"
+        self._file = f"{key_of(settings, self._root)}.json"
         self._entries = _entries(folder, self._file)
         self._fresh: dict[str, list[Any]] = {}
         self._signs: dict[str, tuple[int, int]] = {}
@@ -195,7 +195,7 @@ def _stamp(status: os.stat_result, read_at: int) -> tuple[int, int]:
     return (0 if recent else status.st_mtime_ns, status.st_size)
 
 
-def _key(settings: Settings, root: str) -> str:
+def key_of(settings: Settings, root: str) -> str:
     values = [
         f"{name}={value!r}" for name, value in settings._asdict().items() if name not in _NO_MATTER
     ]

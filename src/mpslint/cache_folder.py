@@ -22,10 +22,12 @@ from mpslint.errors import BadSettings
 VARIABLE = "MPSLINT_CACHE_DIR"
 _TAG_NAME = "CACHEDIR.TAG"
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# Made by mpslint; safe to delete.\n"
-_OURS = re.compile(r"[0-9a-f]{32}\.json(?P<unfinished>\.[0-9a-f]{16}\.tmp)?")
+_OURS = re.compile(r"[0-9a-f]{32}\.(?:json|together)(?P<unfinished>\.[0-9a-f]{16}\.tmp)?")
+_KINDS = (".json", ".together")
+"""What was found in files by themselves, and what they have against each other's fixes."""
 _MAX_BYTES = 256 << 20
 _MAX_FILES = 128
-"""Sets of settings, of all projects together, that are kept."""
+"""Sets of settings, of all projects together, that are kept, and so many sets of files."""
 _HOUR = 3600
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _BY_HANDLE = os.open in os.supports_dir_fd and hasattr(os, "geteuid")
@@ -86,8 +88,10 @@ class CacheFolder:
         """Forget the settings that were not used for longest, and what a crash left behind."""
         files = sorted(self._files(), reverse=True)
         finished = [name for _, name, unfinished in files if not unfinished]
+        kinds = [[name for name in finished if name.endswith(kind)] for kind in _KINDS]
+        surplus = [name for names in kinds for name in names[_MAX_FILES:]]
         left = [name for at, name, unfinished in files if unfinished and at < time.time() - _HOUR]
-        for name in finished[_MAX_FILES:] + left:
+        for name in surplus + left:
             with contextlib.suppress(OSError):
                 os.unlink(self._name(name), **self._within())
 

@@ -12,11 +12,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.blame import Barred, blamed, doubted
+from mpslint.bringing import is_aid, narrows
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Before, Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
-from mpslint.left_behind import is_aid, narrows
 from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.left_behind import OPENING, STAYS, brings, lacks_kernel, places
+from mpslint.bringing import OPENING, brings
+from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.screening import names_in
 from mpslint.semantics.destinations import device_argument, keyword

@@ -12,11 +12,12 @@ import ast
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from mpslint.bringing import OPENING, is_aid
 from mpslint.facts.priors import matches
 from mpslint.files import spoken_path
 from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
-from mpslint.left_behind import OPENING, Part, is_aid, lacks_kernel, parts, programs
+from mpslint.left_behind import Part, lacks_kernel, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.screening import names_torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from mpslint.left_behind import brings
+from mpslint.bringing import brings
 from mpslint.model import Applicability, Severity
 
 if TYPE_CHECKING:

@@ -27,14 +27,6 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.semantics.context import Context
 
-OPENING = "MPS1"
-"""Codes of the rules about where tensors and modules go."""
-_NARROWING = frozenset(
-    {"MPS104", "MPS105", "MPS106", "MPS107", "MPS108", "MPS109", "MPS113", "MPS116", "MPS117"}
-)
-"""Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
-_ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415"})
-"""Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
 KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 MOST_MODULES = 48
@@ -61,24 +53,6 @@ DEFAULT = "makes every float float64"
 _RUN_BY_OTHERS = frozenset({"forward", "training_step", "validation_step"})
 """Methods that somebody else calls for an object of the class."""
 _MAX_TEXT = 60
-
-
-def brings(code: str) -> bool:
-    """Whether fixes of a rule may bring tensors to MPS that were elsewhere."""
-    return code.startswith(OPENING) and not narrows(code)
-
-
-def narrows(code: str) -> bool:
-    """Whether fixes of a rule let no tensor come to MPS that did not go there before."""
-    return code in _NARROWING
-
-
-def is_aid(code: str, severity: Severity) -> bool:
-    """Whether fixes of a finding bring no tensor to MPS, and do something for a program that comes
-    there, or that goes on without CUDA."""
-    return severity >= Severity.IGNORES and not (
-        brings(code) or narrows(code) or code in _ON_EVERY_MACHINE
-    )
 
 
 def lacks_kernel(finding: Finding) -> bool:

@@ -18,6 +18,7 @@ from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
 from mpslint.files import BUILT, VERSIONED, read_regular
+from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import imported_words, names_in
 from mpslint.semantics.context import Context
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 2_000_000
 _MOST_BESIDE = 64
-"""Of a folder with more modules nobody asks who imports whom."""
+"""So many modules' words are kept."""
 _FAR = 80
 _UP = 6
 """So many folders up a package is looked for whose tests a file may be one of."""
@@ -82,6 +83,8 @@ class Modules:
         self._scripts: dict[str, bool] = {}
         self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
+        self.marks: dict[str, bool] = {}
+        """Whether these are there, of which nobody asks more."""
         self._spoken: dict[tuple[str, str, tuple[bytes, ...]], bool] = {}
         self._contexts: dict[tuple[str, type], Context | None] = {}
         """By path, and by who tells the context of other files."""
@@ -98,6 +101,7 @@ class Modules:
         self._roots.update(known._roots)
         self._around_folders.update(known._around_folders)
         self._signs.update(known._signs)
+        self.marks.update(known.marks)
         self._beside.update(known._beside)
         self._added.update(_without(known._added, changed))
         self._scripts.update(_without(known._scripts, changed))
@@ -219,26 +223,30 @@ class Modules:
         """
         if path not in self._scripts:
             folder = os.path.dirname(path)
-            if folder not in self._roots:
-                self._roots[folder] = package_root(path)
             self._scripts[path] = (
-                self._roots[folder] != folder and MAIN.search(self.text(path) or b"") is not None
+                self._package_root(path) != folder
+                and MAIN.search(self.text(path) or b"") is not None
             )
         return self._scripts[path]
 
     def roots(self, path: str) -> list[str]:
         """The folders from which the file at `path` can import by absolute names, each once."""
+        return list(dict.fromkeys([self._package_root(path), *self._of_project]))
+
+    def _package_root(self, path: str) -> str:
         folder = os.path.dirname(path)
         if folder not in self._roots:
-            self._roots[folder] = package_root(path)
-        return list(dict.fromkeys([self._roots[folder], *self._of_project]))
+            root = self._roots[folder] = package_root(path)
+            for one in (*folders_up(folder, root), root):
+                self.sign(os.path.join(one, "__init__.py"))
+        return self._roots[folder]
 
     def _above(self, path: str) -> Iterator[str]:
         """The folders between a file and the project's own, the nearest first: a program may start
         in one of them, and find there what its modules import."""
         near, top = self.roots(path)[0], self._of_project[0]
         if not _is_below(near, top):
-            yield from _outside(near, is_started_there=near == top)
+            yield from _outside(near, self.marks, is_started_there=near == top)
             return
         folder = os.path.dirname(near)
         while _is_below(folder, top) and folder != top:
@@ -249,15 +257,14 @@ class Modules:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""
         return self.sign(path) != ABSENT and os.path.isfile(path)
 
+    def _is_folder(self, path: str) -> bool:
+        return self.sign(path) != ABSENT and os.path.isdir(path)
+
     def beside(self, path: str) -> list[str]:
         """The other modules of the folder of the file at `path`; none where there are many."""
         folder = os.path.dirname(path)
         if folder not in self._beside:
-            try:
-                names = sorted(name for name in os.listdir(folder) if name.endswith(".py"))
-            except OSError:
-                names = []
-            self._beside[folder] = names if len(names) <= _MOST_BESIDE else []
+            self._beside[folder] = modules_in(folder)
         own = os.path.basename(path)
         return [os.path.join(folder, name) for name in self._beside[folder] if name != own]
 
@@ -269,7 +276,7 @@ class Modules:
             os.path.join(folder, word.decode(errors="replace"))
             for folder in dict.fromkeys((own, *self._around(path)))
             for word in sorted(words)
-            if os.path.isdir(os.path.join(folder, word.decode(errors="replace")))
+            if self._is_folder(os.path.join(folder, word.decode(errors="replace")))
         ]
         folders = [folder for folder in folders if folder != own]
         return [name for one in folders for name in self.beside(os.path.join(one, ""))]
@@ -303,6 +310,16 @@ class Modules:
     def looked_at(self) -> int:
         """How many files were looked at, or for."""
         return len(self._signs)
+
+    @property
+    def listed(self) -> dict[str, list[str]]:
+        """The folders whose modules were asked for, with these."""
+        return self._beside
+
+    @property
+    def signs(self) -> dict[str, tuple[int, int]]:
+        """All files and folders that were looked at, or for, as they were when they first were."""
+        return self._signs
 
     def sign(self, path: str) -> tuple[int, int]:
         """Time and size of a file when it was first looked at."""
@@ -384,14 +401,22 @@ class Modules:
             return None
 
 
-def _outside(near: str, *, is_started_there: bool) -> list[str]:
+def folders_up(folder: str, to: str) -> Iterator[str]:
+    """The folders from one up to that which it lies in, that one left out."""
+    while folder != to and os.path.dirname(folder) != folder:
+        yield folder
+        folder = os.path.dirname(folder)
+
+
+def _outside(near: str, marks: dict[str, bool], *, is_started_there: bool) -> list[str]:
     """The folders above one that is not below the current folder, up to the head of its project:
     what is found must not hang on where the check was started. Where no folder is marked as a head
-    all of them count, but for a check that `is_started_there`: that may be the head."""
+    all of them count, but for a check that `is_started_there`: that may be the head. What was
+    asked for is noted in `marks`."""
     found: list[str] = []
     folder = near
     for _ in range(_TO_HEAD):
-        if any(os.path.lexists(os.path.join(folder, mark)) for mark in (*VERSIONED, *BUILT)):
+        if is_marked(folder, (*VERSIONED, *BUILT), marks):
             return found
         if os.path.dirname(folder) == folder:
             break

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.errors import BadSettings
 from mpslint.import_places import imports_shown, is_part_of_name
 from mpslint.importers import Importers
+from mpslint.looks import Looked
 from mpslint.modules import Modules, package_root
 from mpslint.neighbours import Neighbours
 from mpslint.patterns.asking_order import asks_cuda_first, cuda_first
@@ -57,6 +58,8 @@ class Project(Neighbours):
         if whole is None:
             return False
         if whole.head not in self._cuda_first:
+            for module in whole.modules:
+                self.modules.sign(module)
             texts = map(text_of, whole.modules)
             self._cuda_first[whole.head] = asks_cuda_first(texts)
         return self._cuda_first[whole.head]
@@ -83,6 +86,15 @@ class Project(Neighbours):
     def imports_of(self, path: str) -> tuple[str, ...]:
         """The modules that the file at the absolute `path` imports itself."""
         return self._runs.imports_of(path)
+
+    def rests_on(self) -> Looked:
+        """All that was looked at so far."""
+        for path in self._heard[0]:
+            self.modules.sign(path)
+        parts = (self.modules, self._projects, self._surroundings)
+        signs = {path: sign for part in reversed(parts) for path, sign in part.signs.items()}
+        marks = {path: is_there for part in parts for path, is_there in part.marks.items()}
+        return Looked(signs, marks, self._projects.asked, self.modules.listed)
 
     # the helper module
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.beside import Beside
+from mpslint.bringing import brings, is_aid, narrows
 from mpslint.files import spoken_path
 from mpslint.fixing import plan
 from mpslint.half_ports import Opened, Ported, keeps_out, left_in, raises_there_alone
 from mpslint.halves import halves
-from mpslint.left_behind import brings, is_aid, narrows
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
 from mpslint.program_files import ProgramFiles

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.files import BUILT, VERSIONED, read_regular
+from mpslint.looks import is_marked
+from mpslint.reading import sign_of
 from mpslint.semantics.reservations import holds_back, may_hold_back
 
 if TYPE_CHECKING:
@@ -40,13 +42,17 @@ class Surroundings:
         self._said: dict[str, str] = {}
         self._led: dict[str, frozenset[str]] = {}
         self._roots: dict[str, str] = {}
+        self.signs: dict[str, tuple[int, int]] = {}
+        """The files and folders that were looked at, as they were then."""
+        self.marks: dict[str, bool] = {}
+        """Whether these are there, of which nobody asks more."""
 
     def hold_back(self, path: str) -> str:
         """Why it is held back; empty: it is not."""
         path = os.path.abspath(path)
         root = self._root(os.path.dirname(path))
         if root not in self._known:
-            self._known[root] = list(filter(_may_say_so, self._files(root)))
+            self._known[root] = list(filter(self._may_say_so, self._files(root)))
         for other in self._known[root]:
             if other != path and self._are_of_one_program(path, other):
                 if said := self._says_so(other):
@@ -73,15 +79,16 @@ class Surroundings:
                     place
                     for marks in (VERSIONED, BUILT)
                     for place in above
-                    if any(os.path.lexists(os.path.join(place, mark)) for mark in marks)
+                    if is_marked(place, marks, self.marks)
                 ),
-                next(p for p in above if not os.path.isfile(os.path.join(p, "__init__.py"))),
+                next(p for p in above if not is_marked(p, ("__init__.py",), self.marks)),
             )
         return self._roots[folder]
 
     def _files(self, root: str) -> Iterator[str]:
         left = _MAX_FILES
         for folder, folders, names in os.walk(root):
+            self.signs[folder] = sign_of(folder)
             folders[:] = sorted(
                 name
                 for name in folders
@@ -102,9 +109,9 @@ class Surroundings:
             self._said[path] = holds_back(context) if context is not None else ""
         return self._said[path]
 
-
-def _may_say_so(path: str) -> bool:
-    try:
-        return may_hold_back(read_regular(path, _MAX_BYTES))
-    except OSError:
-        return False
+    def _may_say_so(self, path: str) -> bool:
+        self.signs[path] = sign_of(path)
+        try:
+            return may_hold_back(read_regular(path, _MAX_BYTES))
+        except OSError:
+            return False

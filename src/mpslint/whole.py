@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.files import BUILT, VERSIONED
+from mpslint.looks import is_head, is_marked
+from mpslint.reading import sign_of
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings
 
-_HEADS = ("README", "LICENSE", "requirements", "environment.y")
-"""What the names of files begin with that stand at the head of a project."""
 PROSE = (".md", ".rst", ".txt")
 _DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
 _SETUP = "setup"
@@ -50,12 +50,21 @@ class Projects:
         self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
         self._scripts: dict[str, tuple[str, ...]] = {}
+        self.signs: dict[str, tuple[int, int]] = {}
+        """The folders that were listed, as they were then."""
+        self.marks: dict[str, bool] = {}
+        """Whether these are there, of which nobody asks more."""
+        self.asked: dict[str, bool] = {}
+        """Of folders above, of which others write to some all the time: whether each is a head."""
 
     def take_over(self, known: Projects) -> None:
         """Takes over what another one has found on the disk."""
         self._wholes.update(known._wholes)
         self._heads.update(known._heads)
         self._scripts.update(known._scripts)
+        self.signs.update(known.signs)
+        self.marks.update(known.marks)
+        self.asked.update(known.asked)
 
     def of(self, path: str) -> Whole | None:
         """The project that a file belongs to; None where nobody looks through it."""
@@ -83,6 +92,7 @@ class Projects:
             if not todo:
                 return
             folder, depth = todo.pop(0)
+            self._note(folder)
             try:
                 with os.scandir(folder) as entries:
                     found = sorted(entries, key=lambda entry: entry.name)
@@ -107,13 +117,9 @@ class Projects:
             above = [folder]
             while len(above) < _UP and os.path.dirname(above[-1]) != above[-1]:
                 above.append(os.path.dirname(above[-1]))
-            versioned = (
-                place
-                for place in above
-                if any(os.path.lexists(os.path.join(place, mark)) for mark in VERSIONED)
-            )
+            versioned = (place for place in above if is_marked(place, VERSIONED, self.marks))
             self._heads[folder] = next(
-                versioned, next((place for place in reversed(above) if _is_head(place)), None)
+                versioned, next((place for place in reversed(above) if self._is_head(place)), None)
             )
         return self._heads[folder]
 
@@ -123,6 +129,7 @@ class Projects:
         folders: list[str] = []
         left = _MOST_ENTRIES
         for folder, inner, names in os.walk(head):
+            self._note(folder)
             left -= len(names) + len(inner)
             inner[:] = sorted(name for name in inner if self._is_followed(name))
             folders.append(folder)
@@ -138,10 +145,11 @@ class Projects:
         is_built = any(os.path.isfile(os.path.join(head, name)) for name in BUILT)
         return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)
 
+    def _is_head(self, folder: str) -> bool:
+        if folder not in self.asked:
+            self.asked[folder] = is_head(folder)
+        return self.asked[folder]
 
-def _is_head(folder: str) -> bool:
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    return any(name in BUILT or name.startswith(_HEADS) for name in names)
+    def _note(self, folder: str) -> None:
+        if folder not in self.signs:
+            self.signs[folder] = sign_of(folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from mpslint.bringing import brings, is_aid
 from mpslint.model import Applicability
 
 if TYPE_CHECKING:
@@ -75,15 +76,11 @@ def as_fixed(
 
 def may_open(finding: Finding) -> bool:
     """Whether a safe fix may bring something to MPS."""
-    from mpslint.left_behind import brings
-
     return finding.applicability is Applicability.SAFE and brings(finding.code)
 
 
 def may_be_left(finding: Finding) -> bool:
     """Whether a safe fix may be left out for what stays beside it."""
-    from mpslint.left_behind import is_aid
-
     is_safe = finding.applicability is Applicability.SAFE
     return may_open(finding) or (is_safe and is_aid(finding.code, finding.severity))
 

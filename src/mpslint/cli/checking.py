@@ -45,7 +45,7 @@ def _check_files(
 ) -> list[FileResult]:
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
-    from mpslint.withheld import as_fixed, may_be_left
+    from mpslint.withheld import may_be_left
 
     shown = Progress() if sys.stderr.isatty() else None
     try:
@@ -58,12 +58,34 @@ def _check_files(
             progress=shown,
             around=projects.around,
         )
-        results = list(as_fixed(results, files, projects))
-        if promised and any(may_be_left(one) for result in results for one in result.findings):
-            from mpslint.promised import as_promised
+        if not any(may_be_left(one) for result in results for one in result.findings):
+            return results
+        helped = any(file.settings.helper_module is not None for file in files)
+        if not promised or options.no_cache or helped:
+            return _together(files, results, projects, promised=promised)
+        from mpslint.remembered import Remembered
 
-            as_promised(results, files, projects)
+        before = Remembered(files, results, with_fixes=with_fixes)
+        known = before.known()
+        if known is not None:
+            return known
+        results = _together(files, results, projects, promised=True)
+        before.keep(results, projects)
         return results
     finally:
         if shown is not None:
             shown.clear()
+
+
+def _together(
+    files: list[Target], results: list[FileResult], projects: Projects, *, promised: bool
+) -> list[FileResult]:
+    """The results with what other files have against their fixes."""
+    from mpslint.withheld import as_fixed, may_be_left
+
+    results = list(as_fixed(results, files, projects))
+    if promised and any(may_be_left(one) for result in results for one in result.findings):
+        from mpslint.promised import as_promised
+
+        as_promised(results, files, projects)
+    return results

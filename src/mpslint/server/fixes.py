@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from mpslint.bringing import OPENING
 from mpslint.fixer import Fixing
 from mpslint.halves import settled_alone
-from mpslint.left_behind import OPENING
 from mpslint.linter import lint
 from mpslint.model import Applicability, Severity, doubtful
 from mpslint.offers import Offers

@@ -1,0 +1,33 @@
+"""What fixes of a rule bring to a Mac, by the rule's code alone: whoever only shows what an earlier
+run found asks this, and needs nothing of the analysis for it."""
+
+from __future__ import annotations
+
+from mpslint.model import Severity
+
+OPENING = "MPS1"
+"""Codes of the rules about where tensors and modules go."""
+_NARROWING = frozenset(
+    {"MPS104", "MPS105", "MPS106", "MPS107", "MPS108", "MPS109", "MPS113", "MPS116", "MPS117"}
+)
+"""Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
+_ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415"})
+"""Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
+
+
+def brings(code: str) -> bool:
+    """Whether fixes of a rule may bring tensors to MPS that were elsewhere."""
+    return code.startswith(OPENING) and not narrows(code)
+
+
+def narrows(code: str) -> bool:
+    """Whether fixes of a rule let no tensor come to MPS that did not go there before."""
+    return code in _NARROWING
+
+
+def is_aid(code: str, severity: Severity) -> bool:
+    """Whether fixes of a finding bring no tensor to MPS, and do something for a program that comes
+    there, or that goes on without CUDA."""
+    return severity >= Severity.IGNORES and not (
+        brings(code) or narrows(code) or code in _ON_EVERY_MACHINE
+    )

@@ -7,11 +7,11 @@ commands by which a README, a script or a Dockerfile installs one where no list 
 folders without code (`requirements/`, `docker/`) counts behind the same in the project's own.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
+# compile each of them, which is a large part of what a run on one small file costs.
 
 import os
 import re
-from fnmatch import fnmatch, translate
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.files import read_regular
@@ -118,14 +118,35 @@ def names_in(folder: str) -> set[str]:
         return set()
 
 
-_may_count = re.compile("|".join(map(translate, (*_FIRST, *_OTHERS, *COMMANDS, _CONDA)))).match
-"""Most names of a folder are of none of these files, which one look says."""
+def _is_like(name: str, pattern: str) -> bool:
+    """Whether a name is of a pattern in which `*` alone stands for others: `fnmatch` would make a
+    regular expression of each, which takes longer than to look at all names of a folder."""
+    head, *parts = pattern.split("*")
+    if not parts or not name.startswith(head):
+        return name == pattern
+    at = len(head)
+    for part in parts[:-1]:
+        found = name.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return name.endswith(parts[-1]) and at + len(parts[-1]) <= len(name)
+
+
+_COUNTING = (*_FIRST, *_OTHERS, *COMMANDS, _CONDA)
+_BEGINNINGS = tuple(one.partition("*")[0] for one in _COUNTING if not one.startswith("*"))
+_ENDS = tuple(one.partition("*")[2] for one in _COUNTING if one.startswith("*") and one != _CONDA)
+
+
+def _may_count(name: str) -> bool:
+    """Most names of a folder are of none of these files, which a glance says."""
+    return name.startswith(_BEGINNINGS) or name.endswith(_ENDS) or _is_like(name, _CONDA)
 
 
 def _pin_in(folder: str, names: set[str]) -> Pin | None:
     whole = is_project(names)
     names = set(filter(_may_count, names))
-    yaml = {name for name in names if fnmatch(name, _CONDA)}
+    yaml = {name for name in names if _is_like(name, _CONDA)}
     if len(yaml) > _MOST_YAML:
         names = names - {name for name in yaml if not _is_first(name)}
     below: list[tuple[str, list[str]]] | None = None
@@ -154,18 +175,18 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
 
 
 def _is_wanted(name: str, wanted: tuple[str, ...]) -> bool:
-    return any(fnmatch(name, pattern) for pattern in (*wanted, _CONDA))
+    return any(_is_like(name, pattern) for pattern in (*wanted, _CONDA))
 
 
 def _is_list(folder: str, name: str) -> bool:
-    return fnmatch(folder, _LISTING) and name.endswith((".txt", ".in"))
+    return _is_like(folder, _LISTING) and name.endswith((".txt", ".in"))
 
 
 def _shown(top: str, folder: str, name: str) -> str:
     return os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
 
 
-def _without_code(top: str) -> Iterator[tuple[str, list[str]]]:
+def _without_code(top: str) -> "Iterator[tuple[str, list[str]]]":
     """The folders of a project that hold no Python, nor do theirs, with their files: what such a
     folder asks for is asked for the whole project, and not for the code beside it."""
     left = _MOST_FOLDERS
@@ -207,15 +228,15 @@ def _installed(line: str) -> str:
 
 
 def _is_first(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in _FIRST)
+    return any(_is_like(name, pattern) for pattern in _FIRST)
 
 
 def _requirements(folder: str, name: str) -> str:
     """The text of a file that may list requirements; empty for YAML of another purpose."""
     text = text_of(os.path.join(folder, name))
-    if any(fnmatch(name, pattern) for pattern in COMMANDS):
+    if any(_is_like(name, pattern) for pattern in COMMANDS):
         return "\n".join(map(_installed, text.splitlines()))
-    if fnmatch(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
+    if _is_like(name, _CONDA) and not _is_first(name) and "\ndependencies:" not in f"\n{text}":
         return ""
     return text
 

@@ -4,17 +4,16 @@ An unknown key or a wrong type raises `BadSettings` that names the key, the file
 expected.
 """
 
-from __future__ import annotations
+# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
+# compile each of them, which is a large part of what a run on one small file costs.
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from mpslint.errors import BadSettings
 from mpslint.model import Confidence, Severity
 from mpslint.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 STYLES = ("inline", "helper", "accelerator")
 DEVICES = ("mps", "cuda", "cpu")

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from mpslint.cli.checking import check_files
-from mpslint.cli.legacy import add_legacy, require_one_job
+from mpslint.cli.legacy_options import add_legacy, require_one_job
 from mpslint.cli.options import (
     add_output,
     add_paths,

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from mpslint.cli import ERROR, FINDINGS, NOT_VERIFIED, OK, complain
-from mpslint.cli.legacy import add_legacy
+from mpslint.cli.legacy_options import add_legacy
 from mpslint.cli.options import (
     add_output,
     add_paths,

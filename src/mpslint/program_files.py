@@ -38,6 +38,7 @@ class ProgramFiles:
         self._texts = texts or {}
         self._notebooks: dict[str, SourceFile | None] = {}
         self._chosen: dict[str, list[str]] = {}
+        self._led_to: dict[str, list[str]] = {}
         self._far = FarImports(paths, self.text_of, self._near)
         self._own: dict[tuple[str, str], bool | None] = {}
 
@@ -135,7 +136,10 @@ class ProgramFiles:
         return [one for one in found if one != path]
 
     def _led(self, path: str) -> list[str]:
-        return self._project.led_to(path, self.text_of(path).decode("utf-8", "replace"))
+        if path not in self._led_to:
+            text = self.text_of(path).decode("utf-8", "replace")
+            self._led_to[path] = self._project.led_to(path, text)
+        return self._led_to[path]
 
     def _chosen_by(self, path: str) -> list[str]:
         """The modules of which a file imports one by a name that it puts together."""

@@ -30,6 +30,23 @@ def now_and_then(scores, y, step):
     if step % 100 == 0:
         return (scores == y).sum().item()
     return 0.0
+
+
+class Meters:
+    def __init__(self):
+        self.sums = {}
+
+    def update(self, **numbers):
+        for name, number in numbers.items():
+            if isinstance(number, torch.Tensor):
+                number = number.item()
+            self.sums[name] = self.sums.get(name, 0.0) + number
+
+    def keep(self, **numbers):
+        self.sums.update(numbers)
+
+    def count(self, scores, size=1):
+        self.sums["right"] = scores.sum().item() / size
 """
 _PROGRAM = """import torch
 {imported}
@@ -80,5 +97,45 @@ def test_a_call_waits_for_what_the_function_reads(
     (project / "pyproject.toml").write_text("")
     (project / "scores.py").write_text(_SCORES)
     (project / "program.py").write_text(_PROGRAM.format(imported=imported, call=call))
+    ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == rows
+
+
+_METERS = """import torch
+from scores import Meters
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.SGD(model.parameters())
+
+
+def train(loader, losses_of):
+    meters = Meters()
+    for x, y in loader:
+        scores = model(x.to(device))
+        losses = losses_of(scores, y.to(device))
+        sum(losses.values()).backward()
+        optimizer.step()
+        {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "rows"),
+    [
+        ("meters.update(**losses)", [16]),
+        ("meters.update(right=scores.mean())", [16]),
+        ("meters.update(size=len(x))", []),
+        ("meters.keep(**losses)", []),
+        ("meters.count(scores)", [16]),
+        ("meters.count(5, size=scores.mean())", []),
+    ],
+)
+def test_a_call_waits_for_what_a_method_reads(
+    cli: Cli, project: Path, call: str, rows: list[int]
+) -> None:
+    (project / "pyproject.toml").write_text("")
+    (project / "scores.py").write_text(_SCORES)
+    (project / "program.py").write_text(_METERS.format(call=call))
     ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
     assert [found["location"]["row"] for found in json.loads(ran.out)] == rows

@@ -57,15 +57,14 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
+from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
     also_waiting,
     at_each,
-    first_of_runs,
     is_device_tensor,
-    most_in_one_turn,
     that_trains,
     training,
     trains_on_device,

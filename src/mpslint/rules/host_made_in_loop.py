@@ -60,7 +60,8 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.host_indices import WORDS, host_indices
 from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.steps import Step, also_waiting, at_each, first_of_runs, training
+from mpslint.semantics.step_runs import first_of_runs
+from mpslint.semantics.steps import Step, also_waiting, at_each, training
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name

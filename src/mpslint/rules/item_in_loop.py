@@ -21,8 +21,9 @@ itself or in a function that it calls. In an evaluation: numbers that the loop r
 only to add them up or to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
 `losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
 be it in the method that Lightning's trainer calls for each batch. In
-both: calls of a function of another file of the project that reads a number of the tensors that it
-is given (`acc += get_accuracy(scores, y)`). And Python's own `max` and `min` of tensors in a
+both: calls of a function of another file of the project, or of a method of what is made of a class
+there, that reads a number of the tensors that it is given (`acc += get_accuracy(scores, y)`,
+`meters.update(**losses)`). And Python's own `max` and `min` of tensors in a
 forward pass, which compare them on the host.
 
 ## Why is this bad?
@@ -90,13 +91,12 @@ from mpslint.semantics.number_reads import (
     says_so,
 )
 from mpslint.semantics.reading_callees import calls_that_read
+from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
     at_each,
-    first_of_runs,
-    most_in_one_turn,
     that_trains,
     training,
     trains_on_device,
@@ -192,8 +192,8 @@ def _in_callees(context: Context, rule: Rule, told: set[int]) -> Iterator[Findin
             start,
             end,
             f"`{function.name}` reads a number of its tensors, so that this waits for the device at"
-            f" each turn of the loop at {context.line(turns)}{more}: have it return a tensor, and"
-            " read that after the loop",
+            f" each turn of the loop at {context.line(turns)}{more}: have it return or keep a"
+            " tensor, and read that after the loop",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(turns, "this runs again and again"),

@@ -36,12 +36,12 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     also_waiting,
     at_each,
-    first_of_runs,
     is_device_tensor,
     that_trains,
     training,

@@ -46,13 +46,13 @@ from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.masks import needless_selections
+from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
     Step,
     Turns,
     also_waiting,
     at_each,
-    first_of_runs,
     is_device_tensor,
     that_trains,
     training,

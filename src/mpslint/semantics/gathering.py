@@ -236,6 +236,7 @@ def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -
         uses = [use for use in same if ast.unparse(use) == spelled]
     else:
         return False
+    header = loop.iter if isinstance(loop, ast.For | ast.AsyncFor) else None
     return all(
         context.index.within(use, own)
         or _keeps(context, use)
@@ -243,14 +244,19 @@ def _is_only_kept(context: Context, sink: ast.expr, own: ast.AST, loop: Turns) -
         or not context.loops.every_step(use, loop)
         for use in uses
         if context.index.within(use, loop)
+        # `for x, y in meters.log_every(loader, 10):` is evaluated once.
+        and (header is None or not context.index.within(use, header))
     )
 
 
 def _keeps(context: Context, use: ast.expr) -> bool:
-    """Whether `use` is added to, or bound anew."""
+    """Whether `use` is added to, or bound anew, or one of the meters that it holds is
+    (`logger.meters["acc1"].update(n)`)."""
     node: ast.expr = use
     parent = context.index.parents[node]
-    while isinstance(parent, ast.Subscript) and parent.value is node:
+    while isinstance(parent, ast.Subscript | ast.Attribute) and parent.value is node:
+        if isinstance(parent, ast.Attribute) and parent.attr in _GATHERERS:
+            break
         node, parent = parent, context.index.parents[parent]
     if isinstance(getattr(node, "ctx", None), ast.Store):
         return True

@@ -36,12 +36,26 @@ def comes_from_device_work(context: Context, name: ast.Name, depth: int = _CALLS
                 and works_on_device(context, item.value, depth)
             )
             or (
+                item.kind == "assign"
+                and item.value is not None
+                and bool(depth)
+                and _is_reckoned(context, item.value, depth - 1)
+            )
+            or (
                 item.kind == "for"
                 and item.value is not None
                 and _walks_through(context, item.value, name.id, item.node, depth)
             )
             for item in bindings
         )
+    )
+
+
+def _is_reckoned(context: Context, node: ast.expr, depth: int) -> bool:
+    """`loss = error + weight * penalty`, where `error` comes from a device: and another name for
+    it (`loss = error`)."""
+    return isinstance(node, ast.Name | ast.BinOp) and any(
+        comes_from_device_work(context, name, depth) for name in _operands(node)
     )
 
 
@@ -80,7 +94,7 @@ def _gives_values(context: Context, call: ast.Call, depth: int) -> bool:
         isinstance(call.func, ast.Attribute)
         and call.func.attr == "values"
         and not call.args
-        and _is_table(context, call.func.value, depth - 1)
+        and is_table(context, call.func.value, depth - 1)
     )
 
 
@@ -99,13 +113,13 @@ def _walks_through(context: Context, table: ast.expr, name: str, node: ast.AST, 
         return False
     whole = table.func.value
     if isinstance(whole, ast.Call):
-        return any(_is_table(context, item, depth - 1) for item in whole.args) or works_on_device(
+        return any(is_table(context, item, depth - 1) for item in whole.args) or works_on_device(
             context, whole, depth - 1
         )
-    return _is_table(context, whole, depth - 1)
+    return is_table(context, whole, depth - 1)
 
 
-def _is_table(context: Context, node: ast.expr, depth: int) -> bool:
+def is_table(context: Context, node: ast.expr, depth: int = _CALLS_FOLLOWED) -> bool:
     """Whether `node` is a name for what a call on tensors of a device, or of a model, returns."""
     if not isinstance(node, ast.Name):
         return False

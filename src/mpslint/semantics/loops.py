@@ -24,6 +24,7 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
 _CALLS_OF_A_WAIT = 4
+_CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "default_timer"})
 """`if torch.cuda.is_available(): torch.cuda.synchronize(device)`, and the same for MPS."""
 
 
@@ -193,10 +194,26 @@ class Loops:
         known = self._waits.get(loop)
         if known is None:
             known = self._waits[loop] = any(
-                (_is_wait(call) or self._calls_wait(call)) and self.every_step(call, loop)
+                (_is_wait(call) or self._calls_wait(call))
+                and self.every_step(call, loop)
+                and not self._measures_when_asked(call, loop)
                 for call in self._own_calls(loop)
             )
         return known
+
+    def _measures_when_asked(self, wait: ast.Call, loop: Loop | FunctionNode) -> bool:
+        """Whether a wait and the clock that it is for stand in an arm of their own: `if
+        args.measure: synchronize(); start = time()`. Who does not measure does not wait."""
+        for parent in self._index.ancestors(wait):
+            if parent is loop:
+                return False
+            if isinstance(parent, ast.If) and not parent.orelse and not _asks_for_calls(parent):
+                return any(
+                    isinstance(item, ast.Call) and last_name(item.func) in _CLOCKS
+                    for statement in parent.body
+                    for item in ast.walk(statement)
+                )
+        return False
 
     def _calls_wait(self, call: ast.Call) -> bool:
         """Whether a function of this file is called that does little but wait: `def sync(): ...`"""
@@ -303,6 +320,11 @@ class Loops:
                     for d in parent.decorator_list
                 )
         return False
+
+
+def _asks_for_calls(branch: ast.If) -> bool:
+    """`if torch.cuda.is_available():`, which says what the machine is, not what it is to do."""
+    return any(isinstance(item, ast.Call) for item in ast.walk(branch.test))
 
 
 def _is_wait(call: ast.Call) -> bool:

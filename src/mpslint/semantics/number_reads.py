@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.steps import Step, follows, is_device_tensor, training
+from mpslint.semantics.step_runs import follows
+from mpslint.semantics.steps import Step, is_device_tensor, training
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_tables import REDUCTIONS
 

@@ -1,7 +1,9 @@
 """Functions of other files that read numbers of the tensors that they are given.
 
 `acc += get_accuracy(scores, y)` waits at each step of its loop where the function ends in
-`float(corr) / n`, and nothing in the file of the function says that it runs so often.
+`float(corr) / n`, and nothing in the file of the function says that it runs so often. So does
+`meters.update(**losses)`, where `meters` is made of a class of another file, whose `update` reads
+what it is given by name.
 """
 
 from __future__ import annotations
@@ -11,16 +13,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.gathering import gathered
-from mpslint.semantics.handed_back import comes_from_device_work
+from mpslint.semantics.handed_back import comes_from_device_work, is_table
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.placement import has_host_copy
-from mpslint.semantics.steps import (
-    Step,
-    first_of_runs,
-    is_device_tensor,
-    training,
-    trains_on_device,
-)
+from mpslint.semantics.step_runs import first_of_runs
+from mpslint.semantics.steps import Step, is_device_tensor, training, trains_on_device
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 
@@ -49,7 +46,9 @@ def calls_that_read(context: Context, told: set[int]) -> Iterator[list[ReadingCa
     trained: list[Step] = []
     evaluated: list[Step] = []
     for call in context.index.of(ast.Call):
-        if call.lineno in told or not call.args or context.loops.innermost(call) is None:
+        if call.lineno in told or context.loops.innermost(call) is None:
+            continue
+        if not call.args and not call.keywords:
             continue
         function = reads_what_it_is_given(context, call)
         if function is None or only_tests_run(context, call):
@@ -70,8 +69,9 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> FunctionNode | N
     is a tensor of a device here."""
     if not isinstance(call.func, ast.Name | ast.Attribute):
         return None
-    names = list(_qualified(context, call.func))
-    if not names or not any(_is_on_device(context, item) for item in call.args):
+    given = [*call.args, *(item.value for item in call.keywords)]
+    names = list(_qualified(context, call.func)) or list(_methods(context, call.func))
+    if not names or not any(_is_on_device(context, item) for item in given):
         return None
     known: dict[str, tuple[FunctionNode, frozenset[str]] | None]
     known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
@@ -84,13 +84,37 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> FunctionNode | N
     else:
         return None
     assert found is not None
-    function, read = found
-    for parameter, item in zip(function.args.args, call.args, strict=False):
+    function = found[0]
+    return function if any(_is_on_device(context, item) for item in _for(call, found)) else None
+
+
+def _for(call: ast.Call, found: tuple[FunctionNode, frozenset[str]]) -> Iterator[ast.expr]:
+    """What a call gives to the parameters of which a number is read."""
+    arguments, read = found[0].args, found[1]
+    own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
+    for name, item in zip(own[own[:1] == ["self"] :], call.args, strict=False):
         if isinstance(item, ast.Starred):
-            return None
-        if parameter.arg in read and _is_on_device(context, item):
-            return function
-    return None
+            return
+        if name in read:
+            yield item
+    others = arguments.kwarg is not None and arguments.kwarg.arg in read
+    for keyword in call.keywords:
+        named = keyword.arg in own
+        if keyword.arg in read if named else others:
+            yield keyword.value
+
+
+def _methods(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
+    """`package.Meters.update` of `meters.update`, where `meters = package.Meters(...)`."""
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return
+    bindings = context.flow.reaching(function.value)
+    if len(bindings) == 1 and bindings[0].kind == "assign":
+        made = bindings[0].value
+        if isinstance(made, ast.Call) and isinstance(made.func, ast.Name | ast.Attribute):
+            for name in _qualified(context, made.func):
+                if name.rpartition(".")[2][:1].isupper():
+                    yield f"{name}.{function.attr}"
 
 
 def _qualified(context: Context, function: ast.Name | ast.Attribute) -> Iterator[str]:
@@ -115,22 +139,28 @@ def _is_on_device(context: Context, node: ast.expr) -> bool:
     if value.kind is Kind.TENSOR and context.placement.on_accelerator(node):
         return True
     return (
-        value.kind is Kind.UNKNOWN
+        value.kind in (Kind.UNKNOWN, Kind.SEQUENCE)
         and isinstance(node, ast.Name)
-        and comes_from_device_work(context, node)
+        and (comes_from_device_work(context, node) or is_table(context, node))
     )
 
 
 def _summary(context: Context, name: str) -> tuple[FunctionNode, frozenset[str]] | None:
     """The function that defines `name`, and the parameters of which each of its calls reads a
     number."""
-    found = context.definition_elsewhere(name, _WORDS)
+    holder, _, method = name.rpartition(".")
+    of_class = holder.rpartition(".")[2][:1].isupper()
+    found = context.definition_elsewhere(holder if of_class else name, _WORDS)
     if found is None or len(found.bindings) != 1:
         return None
-    function = found.bindings[0].node
-    if not isinstance(function, ast.FunctionDef):
+    function: ast.AST | None = found.bindings[0].node
+    if of_class and isinstance(function, ast.ClassDef):
+        function = next(
+            (x for x in function.body if isinstance(x, ast.FunctionDef) and x.name == method), None
+        )
+    elif not isinstance(found.context.index.parents[function], ast.Module):  # type: ignore[index]
         return None
-    if not isinstance(found.context.index.parents[function], ast.Module):
+    if not isinstance(function, ast.FunctionDef):
         return None
     read = frozenset(_parameters_read(found.context, function))
     return (function, read) if read else None
@@ -138,6 +168,7 @@ def _summary(context: Context, name: str) -> tuple[FunctionNode, frozenset[str]]
 
 def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:
     own = {item.arg for item in (*function.args.posonlyargs, *function.args.args)}
+    own |= {function.args.kwarg.arg} if function.args.kwarg is not None else set()
     for word in _READS:
         for call in context.index.calls.get(word, ()):
             if context.index.function(call) is not function:
@@ -169,6 +200,6 @@ def _origins(context: Context, node: ast.expr, names: int) -> Iterator[str]:
         for binding in context.flow.reaching(name):
             if binding.kind == "parameter":
                 yield name.id
-            elif names and binding.kind == "assign" and binding.value is not None:
+            elif names and binding.kind in ("assign", "for") and binding.value is not None:
                 if not has_host_copy(binding.value):
                     yield from _origins(context, binding.value, names - 1)

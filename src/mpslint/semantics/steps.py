@@ -7,7 +7,6 @@ own (`def update(self): ...; loss.backward(); optimizer.step()`), which is calle
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.bases import inherits
@@ -19,7 +18,6 @@ from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
 from mpslint.semantics.trainer_steps import STEP, has_trainer_step, is_trained, is_trainer_step
 from mpslint.semantics.value import Kind
-from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from mpslint.model import Label
@@ -33,6 +31,8 @@ Turns = Loop | FunctionNode
 _GIVEN = "steps.given"
 _CALLED = "steps.called"
 _OPTIMIZERS = "steps.optimizers"
+_WITHOUT_STEPS = frozenset({Kind.SEQUENCE, Kind.OPTIMIZER, Kind.SCALER, Kind.TENSOR})
+"""What has methods named as a step may be (`update`, `step`), and trains nothing by them."""
 _CALLS_FOLLOWED = 2
 """A step that calls a helper that calls another: more takes time, and is not seen in real code."""
 
@@ -184,7 +184,9 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
             *context.index.names.get(function.name, ()),
             *context.index.attributes.get(function.name, ()),
         )
-        if isinstance(use.ctx, ast.Load) and not context.index.within(use, function)
+        if isinstance(use.ctx, ast.Load)
+        and not context.index.within(use, function)
+        and not _is_of_others(context, use)
     ]
     calls = [use for use in uses if isinstance(context.index.parents[use], ast.Call)]
     called = [use for use in calls if context.index.parents[use].func is use]  # type: ignore[attr-defined]
@@ -192,6 +194,15 @@ def _training_step(context: Context, node: ast.AST) -> FunctionNode | None:
         # Nobody else is known to call it: then somebody must do so in a loop.
         return function if any(context.loops.innermost(use) for use in called) else None
     return function
+
+
+def _is_of_others(context: Context, use: ast.expr) -> bool:
+    """`numbers.update(more)`, which is of a dictionary, whatever else has an `update`."""
+    if not isinstance(use, ast.Attribute):
+        return False
+    return context.values.of(use.value).kind in _WITHOUT_STEPS or (
+        use.attr == "step" and context.loops.is_optimizer(use.value)
+    )
 
 
 def is_step_of_optimizer(context: Context, function: FunctionNode) -> bool:
@@ -278,60 +289,3 @@ def _is_of_old_torch(context: Context, node: ast.expr) -> bool:
         and node.value.attr == "data"
         and context.values.of(node.value.value).loss
     )
-
-
-def first_of_runs(context: Context, steps: list[Step]) -> Iterator[list[Step]]:
-    """Steps in source order, those with no device work between them together.
-
-    Only the first of these has to wait; the others find the queue empty. No Mac waits in a loop
-    that it never comes to.
-    """
-    group: list[Step] = []
-    for step in sorted(steps, key=lambda s: (s.node.lineno, s.node.col_offset)):
-        if not context.worlds.reach(step.node) & MACS:
-            continue
-        if group and not any(follows(context, before, step) for before in group):
-            yield group
-            group = []
-        group.append(step)
-    if group:
-        yield group
-
-
-def most_in_one_turn(context: Context, steps: list[Step]) -> int:
-    """How many of these steps one turn can run: those of the one arm of `a if test else b`, or
-    those of the other."""
-    fewer, seen = 0, set()
-    for step in steps:
-        for parent in context.index.ancestors(step.node):
-            if isinstance(parent, ast.stmt):
-                break
-            if isinstance(parent, ast.IfExp) and parent not in seen:
-                seen.add(parent)
-                fewer += min(
-                    sum(context.index.within(item.node, arm) for item in steps)
-                    for arm in (parent.body, parent.orelse)
-                )
-    return len(steps) - fewer
-
-
-def follows(context: Context, first: Step, second: Step) -> bool:
-    """Whether `second` stands behind `first` in the same block, or in an arm that stands there,
-    with no device work between."""
-    index = context.index
-    one, other = index.statement(first.node), index.statement(second.node)
-    if one is other:
-        return True
-    block = index.block(one)
-    if first.turns is not second.turns:
-        return False
-    while other not in block:
-        around = index.parents[other]
-        if not isinstance(around, ast.If):
-            return False
-        inner = index.block(other)
-        if any(context.loops.works(item) for item in (around.test, *inner[: inner.index(other)])):
-            return False
-        other = around
-    between = block[block.index(one) + 1 : block.index(other)]
-    return not any(context.loops.works(item) for item in between)

@@ -30,6 +30,12 @@ if TYPE_CHECKING:
 _TURNS = 3
 """A device that comes in with the last statement of a loop is at its first one in the second turn,
 and behind it in the third."""
+_BARS = frozenset({"tqdm", "track", "progress_bar", "trange"}) | frozenset(
+    f"tqdm{part}.{name}"
+    for part in ("", ".auto", ".notebook", ".std")
+    for name in ("tqdm", "trange")
+)
+"""What shows how far a loop has come, and hands on what it is given."""
 _MOST_SUMS = 32
 """Of so many that build on one another each is compared with each, three times. Real losses are
 put together from up to a dozen."""
@@ -74,6 +80,23 @@ class BoundValues:
         if binding.kind == "class":
             return Value(Kind.CLASS)
         return UNKNOWN
+
+    def parts_are_moved(self, name: ast.Name, bindings: tuple[Binding, ...]) -> bool:
+        """Whether the loop that draws a batch has put some of its parts elsewhere before `name` is
+        read: `for key in batch: batch[key] = batch[key].to(device)`."""
+        if any(binding.kind != "for" for binding in bindings):
+            return False
+        for use in self._index.names.get(name.id, ()):
+            part = self._index.parents[use]
+            if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Store):
+                continue
+            statement = self._index.parents[part]
+            if not isinstance(statement, ast.Assign) or statement.lineno >= name.lineno:
+                continue
+            if any(self._index.within(use, binding.node) for binding in bindings):
+                if not self._values.of(statement.value).on_cpu:
+                    return True
+        return False
 
     def _augmented(self, binding: Binding) -> Value:
         statement = binding.node
@@ -197,6 +220,7 @@ class BoundValues:
 
     def drawn(self, iterable: ast.expr | None, position: int | None, nested: bool) -> Value:
         """One element of an iterable (its `position`-th part, where it is unpacked)."""
+        iterable = self._shown_while_drawn(iterable)
         if isinstance(iterable, ast.Call):
             last = last_name(iterable.func)
             qualified = self._names.resolve(iterable.func) or last
@@ -208,17 +232,7 @@ class BoundValues:
                 if position is not None and position < len(iterable.args):
                     return self.drawn(iterable.args[position], None, False)
                 return UNKNOWN
-            if qualified in (
-                "tqdm.tqdm",
-                "tqdm",
-                "tqdm.auto.tqdm",
-                "reversed",
-                "iter",
-                "track",
-                "progress_bar",
-                "trange",
-                "tqdm.trange",
-            ):
+            if qualified in _BARS or qualified in ("reversed", "iter"):
                 if (qualified or "").endswith("trange"):
                     return NUMBER
                 return self.drawn(iterable.args[0], position, nested) if iterable.args else UNKNOWN
@@ -238,6 +252,16 @@ class BoundValues:
         if value.kind is Kind.SEQUENCE and iterable is not None and position is None:
             return UNKNOWN if self._is_mapping(iterable) else self._values.element(iterable)
         return UNKNOWN
+
+    def _shown_while_drawn(self, iterable: ast.expr | None) -> ast.expr | None:
+        """`tqdm(loader)` of `bar = tqdm(loader)`, and of `with tqdm(loader) as bar:`"""
+        if isinstance(iterable, ast.Name):
+            bindings = self._flow.reaching(iterable)
+            made = bindings[0].value if len(bindings) == 1 else None
+            if isinstance(made, ast.Call) and bindings[0].kind in ("assign", "with"):
+                if (self._names.resolve(made.func) or last_name(made.func)) in _BARS:
+                    return made
+        return iterable
 
     def _is_mapping(self, node: ast.expr) -> bool:
         """A dictionary, of which a loop draws the keys."""

@@ -1,4 +1,5 @@
 """Names that `backward()` is called on, scaled or not: only a tensor can go back through the graph.
+So can what a helper is given to do so (`accelerator.backward(loss)`).
 
 Where a loss comes from a function out of sight, or is summed up in a loop from the losses of a
 dictionary, nothing at its right side says what it is. What is done with it does.
@@ -19,6 +20,7 @@ _OF_TENSORS = (
     | NUMBER_METHODS
     | {"shape", "dtype", "device", "grad_fn", "requires_grad", "retain_grad", "is_cuda", "is_mps"}
 )
+_READ = frozenset({"item", "detach"})
 _OF_TENSORS_BACKWARD = frozenset({"gradient", "retain_graph", "create_graph", "inputs"})
 _FROM_EXPRESSIONS = frozenset({"assign", "annotate", "walrus", "augment", "unpack", "parameter"})
 
@@ -38,7 +40,10 @@ class Gradients:
         found: set[Binding] = set()
         for call in self._index.calls.get("backward", ()):
             base = call.func.value if isinstance(call.func, ast.Attribute) else None
-            if base is None or not _is_of_tensors(call):
+            if base is None:
+                continue
+            if not _is_of_tensors(call):
+                found.update(self._handed_back(call))
                 continue
             name = _scaled(base)
             if isinstance(name, ast.Name) and self._has_tensors_uses_only(name):
@@ -46,6 +51,21 @@ class Gradients:
                 found.update(reaching)
                 found.update(self._only_summand(reaching))
         return found
+
+    def _handed_back(self, call: ast.Call) -> tuple[Binding, ...]:
+        """What gives `loss` its value of `accelerator.backward(loss)`, where the function reads it
+        as a tensor is read besides: a network of somebody's own is given arrays."""
+        loss = call.args[0] if call.args else None
+        if not isinstance(loss, ast.Name) or not self._has_tensors_uses_only(loss):
+            return ()
+        scope = self._names.owner(loss.id, loss)
+        read = any(
+            isinstance(parent := self._index.parents[use], ast.Attribute)
+            and parent.attr in _READ
+            and self._names.owner(use.id, use) is scope
+            for use in self._index.names.get(loss.id, ())
+        )
+        return self._flow.reaching(loss) if read else ()
 
     def _only_summand(self, reaching: tuple[Binding, ...]) -> tuple[Binding, ...]:
         """What gives the one thing its value that is added to a number (`total = 0.`, and then

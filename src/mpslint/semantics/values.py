@@ -134,6 +134,9 @@ class Values:
         value = join(values)
         if value.kind is Kind.MODULE:
             return self._moves.moved(node.id, value)
+        if value.kind is Kind.TENSOR and value.on_cpu and not value.computed:
+            if self._bindings.parts_are_moved(node, bindings):
+                return value._replace(devices=None)
         return value
 
     def _attribute(self, node: ast.Attribute) -> Value:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
+from mpslint.semantics.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.index import FUNCTIONS, below, children
 from mpslint.semantics.lacking_kernels import lacking_kernels
 from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
@@ -115,6 +116,8 @@ def places(context: Context) -> Iterator[Place]:
             call = event.node
             level = move_level(context, call) if isinstance(call, ast.Call) else None
             yield _place(context, call, STAYS, is_mended=level is Applicability.SAFE)
+    for call in followed_on_cuda(context):
+        yield _place(context, call, STAYS)
     for harm in harms(worlds, (Kind.WIDE,)):
         yield _place(context, harm.node, WIDE)
     for call in context.calls_of("torch.set_default_dtype", "torch.set_default_tensor_type"):

@@ -115,3 +115,33 @@ def test_one_project_gets_one_layout_of_a_choice_however_long_its_lines_are(
         "            device = torch.device('cuda')\n"
         "        elif torch.backends.mps.is_available():\n"
     ) in fixed(tmp_path, text)
+
+
+NAMES_CUDA = 'def on_cuda(device):\n    return "cuda" in device\n\n\n'
+
+
+def below_its_test(lines: str) -> str:
+    return 'if __name__ == "__main__":\n' + lines
+
+
+def test_an_option_of_a_files_own_trial_has_its_default_below_the_test_of_its_name(
+    tmp_path: Path,
+) -> None:
+    trial = below_its_test(MAIN.partition("\n")[2].strip("\n") + "\n")
+    before, _, after = fixed(tmp_path, HEAD + NAMES_CUDA + trial).partition("__main__")
+    assert "is_available" not in before
+    assert 'parser.add_argument("--device", default=default_device)' in after
+
+
+def test_a_files_own_trial_asks_the_helper_below_the_test_of_its_name(tmp_path: Path) -> None:
+    helper = (
+        "def get_device():\n"
+        "    if torch.cuda.is_available():\n"
+        '        return torch.device("cuda")\n'
+        "    mps = torch.backends.mps.is_available()\n"
+        '    return torch.device("mps" if mps else "cpu")\n\n\n'
+    )
+    trial = below_its_test("    print(nn.Linear(2, 2).cuda()(torch.ones(1, 2).cuda()))\n")
+    before, _, after = fixed(tmp_path, HEAD + helper + trial).partition("__main__")
+    assert before.count("get_device()") == 1
+    assert "    device = get_device()\n    print(nn.Linear(2, 2).to(device)" in after

@@ -36,6 +36,23 @@ class Net(nn.Module):
             mask = mask.cuda() if mask.dim() else mask
         return x * mask
 """
+FOLLOWED_ON_CUDA_ONLY = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = torch.tensor([0.5])
+
+    def forward(self, x):
+        if x.is_cuda:
+            mean = self.mean.to(x.device)
+        else:
+            mean = self.mean
+        return x - mean
+"""
 FLOAT64_THAT_FOLLOWS = """\
 import numpy as np
 import torch
@@ -162,6 +179,7 @@ def reason(folder: Path) -> str:
     ("module", "place"),
     [
         pytest.param(MOVED_ON_CUDA_ONLY, "line 9: mask.cuda()", id="a move for CUDA alone"),
+        pytest.param(FOLLOWED_ON_CUDA_ONLY, "line 12: self.mean.to(x.device)", id="a mean"),
         pytest.param(FLOAT64_THAT_FOLLOWS, "line 16: torch.from_numpy(array).to(", id="an array"),
         pytest.param(CAST_TO_FLOAT64, "line 7: x.type(torch.float64)", id="a cast"),
         pytest.param(UNEVEN_POOL, "line 7: functional.adaptive_avg_pool1d(", id="an uneven pool"),
@@ -175,6 +193,15 @@ def test_a_selection_stays_where_an_imported_module_cannot_have_its_tensors_on_m
 ) -> None:
     (folder / "parts.py").write_text(module)
     assert f"parts.py, {place}" in reason(folder)
+
+
+def test_a_tensor_that_follows_another_on_every_machine_is_not_left_behind(folder: Path) -> None:
+    (folder / "parts.py").write_text(
+        FOLLOWED_ON_CUDA_ONLY.replace(
+            "mean = self.mean\n", "mean = self.mean.to(x.device, x.dtype)\n"
+        )
+    )
+    assert fixed(folder).applied
 
 
 def test_a_pool_to_one_number_divides_whatever_it_is_given(folder: Path) -> None:

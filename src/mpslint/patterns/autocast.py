@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
+_STEPPING_BACK = ("backward", "grad", "manual_backward")
 _MESSAGE = "Use the selected device's autocast"
 
 
@@ -56,7 +57,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     if device is None or paren is None:
         return None
     scaler = name == "GradScaler"
-    if _for_nothing(context, device, scaler=scaler):
+    if _for_nothing(context, call, device, scaler=scaler):
         return None
     head = device.type_text if scaler else f"device_type={device.type_text}"
     enabled = _switch(call, 4 if scaler else 0)
@@ -72,7 +73,7 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
         if named is None:
             return None
         edits += named
-    test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
+    test = _enabled(context, enabled, device, on_mps=_on_mps(context, call, scaler=scaler))
     if enabled is not None:
         edits.append(_replaced(context, edits, enabled, test))
     elif call.args or call.keywords:
@@ -97,10 +98,10 @@ def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fi
     if name.startswith("custom_"):
         return _made(device, (*device.edits, named))
     scaler = name == "GradScaler"
-    if _for_nothing(context, device, scaler=scaler):
+    if _for_nothing(context, call, device, scaler=scaler):
         return None
     enabled = _switch(call, 5 if scaler else 2)
-    test = _enabled(context, enabled, device, on_mps=_on_mps(context, scaler=scaler))
+    test = _enabled(context, enabled, device, on_mps=_on_mps(context, call, scaler=scaler))
     if enabled is not None:
         both = (named, replace(source, enabled, test))
         return _made(device, (*device.edits, *folded(context, call, both)))
@@ -175,22 +176,32 @@ def _first_argument(context: Context, call: ast.Call, paren: int, text: str) -> 
     return insert(paren, f"{text}, ")
 
 
-def _for_nothing(context: Context, device: Reference, *, scaler: bool) -> bool:
+def _for_nothing(context: Context, call: ast.Call, device: Reference, *, scaler: bool) -> bool:
     """Whether a selection would be added to the file for what stays off on MPS all the same."""
-    return bool(device.edits) and not _on_mps(context, scaler=scaler)
+    return bool(device.edits) and not _on_mps(context, call, scaler=scaler)
 
 
-def _on_mps(context: Context, *, scaler: bool) -> bool:
+def _on_mps(context: Context, call: ast.Call, *, scaler: bool) -> bool:
     if scaler:
         return context.settings.oldest_torch >= _SCALER_ON_MPS
-    return _may_autocast(context)
+    return _may_autocast(context, call)
 
 
-def _may_autocast(context: Context) -> bool:
+def _may_autocast(context: Context, call: ast.Call) -> bool:
     """Whether float16 is safe on MPS: where gradients are scaled, the scaler must run there too."""
+    if _steps_back_elsewhere(context, call):
+        return False
     if context.settings.oldest_torch >= _SCALER_ON_MPS:
         return True
     return not any(context.index.calls.get(name) for name in ("GradScaler", "scale"))
+
+
+def _steps_back_elsewhere(context: Context, call: ast.Call) -> bool:
+    """Whether the function around `call` trains and leaves the step back to something that it is
+    given, `loss_scaler(loss, optimizer)`: that may scale on CUDA alone."""
+    calls, function = context.index.calls, context.index.function(call)
+    trains = any(context.index.function(one) is function for one in calls.get("zero_grad", ()))
+    return trains and not any(calls.get(name) for name in _STEPPING_BACK)
 
 
 def _device(context: Context, call: ast.Call) -> Reference | None:

@@ -41,14 +41,17 @@ def outermost(context: Context, node: ast.AST) -> FunctionNode | None:
 
 
 def in_trial(
-    context: Context, node: ast.AST, places: Iterable[ast.AST], torch: str, chain: str
+    context: Context, node: ast.AST, places: Iterable[ast.AST], function: str, value: str
 ) -> Own | None:
-    """A selection of what runs below `if __name__ == "__main__":`, where that alone needs one: a
-    module that is mostly imported does not ask for it then."""
+    """A device of what runs below `if __name__ == "__main__":`, where that alone needs one: a
+    module that is mostly imported does not ask for it then. `function` makes it of `value`, a
+    conditional expression of strings; without one `value` is the call of a helper."""
     owner = _below_main(context, node)
     if owner is None or any(_below_main(context, place) is not owner for place in places):
         return None
-    return _bound_in(context, owner, node, places, f"{torch}.device", chain)
+    if function and _is_default(context, node) and all(place is node for place in places):
+        return _bound_in(context, owner, node, places, "", value, _NAMES_OF_DEFAULTS)
+    return _bound_in(context, owner, node, places, function, value)
 
 
 def _below_main(context: Context, node: ast.AST) -> ast.If | None:

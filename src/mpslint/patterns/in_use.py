@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
-from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda
+from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda, name_in_use
 from mpslint.semantics.meetings import meets_module_on
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
 from mpslint.semantics.value import Kind
@@ -39,6 +39,19 @@ def named_in_use(
         return text, False, level
     # A string may name an index, which has no place in a type.
     return (f"{torch}.device({text})", False, level) if torch is not None else None
+
+
+def type_in_use(context: Context, node: ast.AST, torch: str | None) -> str | None:
+    """The device of which the function around `node` sends things to a variable, a parameter say.
+
+    Whatever it is, mixed precision is for the type of device that its operands are on.
+    """
+    used = name_in_use(context, node)
+    if used is None:
+        return None
+    if context.values.of(used).kind is Kind.DEVICE:
+        return used.id
+    return f"{torch}.device({used.id})" if torch is not None else None
 
 
 def _is_of_torch(context: Context, device: ast.Attribute) -> bool:

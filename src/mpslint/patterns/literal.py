@@ -6,9 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
-from mpslint.patterns.availability import opening_level
+from mpslint.patterns.asking_order import asking_order
+from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
+from mpslint.patterns.flat import flat
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.numbered_by_tensor import with_tensor
 from mpslint.patterns.place import settles_too_early
@@ -23,6 +25,7 @@ from mpslint.patterns.selection import (
     wrapped_chain,
 )
 from mpslint.patterns.styles import has_busy_helper
+from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
 from mpslint.semantics.consumers import foreign_consumer
 
@@ -150,6 +153,9 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     styled = _in_style(context, node)
     if styled is not None:
         return styled
+    switched = _with_its_switch(context, node, torch)
+    if switched is not None:
+        return (switched,)
     text = source.segment(node)
     mark = '"' if '"' in text else "'"
     selected = chain(context, torch, mark, cuda=text)
@@ -162,6 +168,28 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     elif laid_out.startswith("(") and _only_argument(parent, node):
         laid_out = laid_out[1:-1]
     return (replace(source, node, laid_out),)
+
+
+def _with_its_switch(context: Context, node: ast.expr, torch: str) -> Edit | None:
+    """`"cuda" if args.gpu else "cpu"` with an arm for each device, rather than one choice within
+    another; None where it is more than what a name gets."""
+    choice, source = context.index.parents[node], context.source
+    if not isinstance(choice, ast.IfExp) or node not in (choice.body, choice.orelse):
+        return None
+    other = choice.orelse if node is choice.body else choice.body
+    parts = asked(context, choice.test, node is choice.body)
+    if parts is None or not isinstance(other, ast.Constant) or other.value != "cpu":
+        return None
+    text = source.segment(node)
+    mark = '"' if '"' in text else "'"
+    values = {"cuda": text, "mps": f"{mark}mps{mark}"}
+    tests = {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
+    arms = [
+        (values[backend], joined([*parts, tests[backend]]))
+        for backend in asking_order(context)
+        if backend in tests
+    ]
+    return flat(context, choice, [*arms, (source.segment(other), "")])
 
 
 def _in_style(context: Context, node: ast.expr) -> tuple[Edit, ...] | None:

@@ -325,7 +325,12 @@ def _in_signature(context: Context, node: ast.AST) -> bool:
 def device_places(context: Context) -> list[ast.AST]:
     """Whatever in the file may come to name the device: one name must do for all of it."""
     if _PLACES not in context.memo:
-        found: list[ast.AST] = [x.node for x in context.devices.literals if x.backend == "cuda"]
+        found: list[ast.AST] = [
+            x.node
+            for x in context.devices.literals
+            # `"cuda" in name` asks for none.
+            if x.backend == "cuda" and context.devices.slot(x.node) is not None
+        ]
         for word in ("cuda", "autocast", "GradScaler"):
             found += context.index.calls.get(word, ())
         legacy = {name for name in CUDA_TYPES if name in context.index.attributes}

@@ -14,7 +14,7 @@ from mpslint.model import Applicability, Edit
 from mpslint.patterns import in_function, styles
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
-from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use
+from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use
 from mpslint.patterns.layout import arms, broken_arms
 from mpslint.patterns.place import (
     Place,
@@ -149,6 +149,9 @@ def reference(
             return Reference(at_hand.text, at_hand.is_string, ())
     if used is not None and used[2] is Applicability.SAFE:
         return Reference(used[0], used[1], ())
+    sent = type_in_use(context, node, torch_name(context, node)) if type_only else None
+    if sent is not None:
+        return Reference(sent, False, ())
     beside = partner(context, node) if not type_only else None
     if beside is not None:
         return Reference(f"{beside}.device", False, ())
@@ -247,10 +250,9 @@ def _deferred(
     needing = device_places(context)
     mark = quote(context.source)
     text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
-    if not styles.has_helper(context, place.offset):
-        own = in_function.in_trial(context, node, needing, place.torch, text)
-        if own is not None:
-            return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
+    tried = _for_trial(context, node, place, text, cuda)
+    if tried is not None:
+        return tried
     if any(context.index.function(item) is None for item in (node, *needing)):
         return None
     is_module = not has_helper and does_nothing_itself(context)
@@ -263,6 +265,34 @@ def _deferred(
         if own is not None:
             return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
     return _by_function(context, node, place, cuda) if imported else None
+
+
+def _for_trial(
+    context: Context, node: ast.AST, place: Place, text: str, cuda: str
+) -> Reference | None:
+    """What a module needs to try itself alone, below its test of `__name__`."""
+    needing, helper = device_places(context), None
+    if styles.has_helper(context, place.offset):
+        helper = styles.known_helper(context, place.offset)
+        helper = helper or styles.function(context, place.torch, place.offset, cuda)
+        if helper is None:
+            return None
+        asking = helper.expression.removesuffix("()")
+        needing = [
+            item
+            for item in needing
+            if getattr(in_function.outermost(context, item), "name", "") != asking
+        ]
+        own = in_function.in_trial(context, node, needing, "", helper.expression)
+    else:
+        own = in_function.in_trial(context, node, needing, f"{place.torch}.device", text)
+    if own is None:
+        return None
+    added = (
+        (insert(helper.offset, _with_gaps(context, helper)),) if helper and helper.before else ()
+    )
+    is_string = helper.is_string if helper is not None else own.is_string
+    return Reference(own.name, is_string, (*added, own.edit), opening_level(context))
 
 
 def does_nothing_itself(context: Context) -> bool:

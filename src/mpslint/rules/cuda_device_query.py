@@ -53,11 +53,16 @@ from functools import partial
 
 from mpslint.facts.runtime import cuda_names
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
+from mpslint.patterns.behind_refusal import is_replaceable
 from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
+from mpslint.semantics.worlds.choices import written
+from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.values import DEVICE, cases_of, places
 
 _NAMES = [
     "get_device_name",
@@ -82,6 +87,7 @@ _NAMES = [
     "profiler.start",
     "profiler.stop",
 ]
+_STAYING = "CUDA devices that no fix selects anew"
 _COUNT = "torch.cuda.device_count"
 _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
 _UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
@@ -177,12 +183,35 @@ def _remedy(
 
 
 def _error_moves_on(context: Context, call: ast.Call) -> bool:
-    """Whether a question that raises, and that no fix answers, follows in the same function: a
-    test around this one would only move the error."""
+    """Whether a question that raises, or a device of CUDA, follows in the same function, and no fix
+    answers it: a test around this one would only move the error."""
     function, start = context.index.function(call), context.source.span(call)[0]
+
+    def follows(node: ast.AST) -> bool:
+        return context.index.function(node) is function and context.source.span(node)[0] > start
+
     return any(
-        context.index.function(other) is function
-        and context.source.span(other)[0] > start
-        and context.worlds.breaks(other)
+        follows(other) and context.worlds.breaks(other)
         for other in context.calls_of(*(f"torch.cuda.{name}" for name in _UNANSWERED))
-    )
+    ) or any(follows(node) for node in _devices_that_stay(context))
+
+
+def _devices_that_stay(context: Context) -> list[ast.expr]:
+    """CUDA devices that a Mac comes to, and that no fix selects anew."""
+    known = context.memo.get(_STAYING)
+    if known is None:
+        chosen = {chain.cuda_arm for chain in context.chains.without_mps}
+        mended = {
+            item.node for item in written(context.worlds) if is_replaceable(context, item.node)
+        }
+        known = context.memo[_STAYING] = [
+            node
+            for event in context.worlds.events(Kind.PLACED, Kind.KEPT)
+            if event.on_mac and not event.caught
+            for _, atom in cases_of(event.value, event.worlds & MAC)
+            if atom.kind == DEVICE and atom.v == "cuda"
+            for node in places(atom)
+            if node not in mended and chosen.isdisjoint((node, *context.index.ancestors(node)))
+        ]
+    assert isinstance(known, list)
+    return known

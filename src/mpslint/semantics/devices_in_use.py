@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _SENDING = "devices of objects, where things are sent to them"
+_SENT = "variables that things are sent to"
 
 
 def device_in_use(context: Context, node: ast.AST) -> ast.Attribute | None:
@@ -32,6 +33,27 @@ def device_in_use(context: Context, node: ast.AST) -> ast.Attribute | None:
     fitting = [use for use in uses if _holds_at(context, use, node)]
     at = getattr(node, "lineno", 0)
     return min(fitting, key=lambda use: (use.lineno > at, abs(use.lineno - at)), default=None)
+
+
+def name_in_use(context: Context, node: ast.AST) -> ast.Name | None:
+    """The variable, a parameter as a rule, to which the function around `node` sends things, as it
+    is written where it does, and that holds the same device at `node`."""
+    if _SENT not in context.memo:
+        context.memo[_SENT] = [
+            given
+            for call in context.index.of(ast.Call)
+            for given in _given(call)
+            if isinstance(given, ast.Name) and names_device(given.id)
+        ]
+    uses: list[ast.Name] = context.memo[_SENT]  # type: ignore[assignment]
+    function, flow = context.index.function(node), context.flow
+    for use in uses:
+        if context.index.function(use) is not function or not flow.surely_bound(use.id, node):
+            continue
+        held = flow.reaching_name(use.id, node)
+        if held and held == flow.reaching(use):
+            return use
+    return None
 
 
 def is_cuda_with_cuda(context: Context, device: ast.Attribute) -> bool:

@@ -61,6 +61,8 @@ _FUNCTIONS = {
     "where",
 }
 """The same of `torch`."""
+_JOINING = {"cat", "concat", "hstack", "stack", "vstack"}
+"""Those of them that are given a list, and take nothing but tensors."""
 _OF_FIRST = {
     "abs",
     "argmax",
@@ -231,6 +233,16 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
         if call.func.attr in _WITH:
             return [call.func.value, *call.args]
     return []
+
+
+def is_joined(context: Context, operand: ast.expr) -> bool:
+    """Whether an operand is one of several that are put together, which all are tensors then."""
+    around = context.index.parents[operand]
+    call = context.index.parents[around] if isinstance(around, ast.List | ast.Tuple) else None
+    if not isinstance(call, ast.Call) or call.args[:1] != [around]:
+        return False
+    module, _, last = (context.resolve(call.func) or "").rpartition(".")
+    return module == "torch" and last in _JOINING
 
 
 def wants_tensor(context: Context, call: ast.Call) -> bool:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.made_of import ELSEWHERE, gives, made_of, roots, value_of
 from mpslint.semantics.operand_pairs import (
     GRAD,
     given_by_name,
+    is_joined,
     operand_pairs,
     own_callee,
     wants_tensor,
@@ -23,29 +25,28 @@ if TYPE_CHECKING:
 
 _FOUND, _DEPTH = "partners of what is moved", 4
 _OF_TENSORS = {
+    "bmm",
+    "clone",
     "contiguous",
+    "detach",
     "dim",
     "expand_as",
     "float",
     "index_select",
     "long",
+    "masked_fill",
     "matmul",
     "mm",
     "new",
+    "permute",
     "size",
+    "type_as",
     "unsqueeze",
     "view",
 }
 """Methods that a tensor has, and neither a number nor an array of NumPy."""
 _SHAPED = {"contiguous", "expand_as", "size", "unsqueeze", "view"}
 """Those that nobody asks one number for, which may be on the CPU and meet tensors elsewhere."""
-_REDUCING = {"max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
-_SAME = "torch.autograd.Variable"
-"""A function of old torch that gives back the tensor that it is given."""
-_VIEWS = {"T", "data", "mT"}
-"""Attributes of a tensor that lie where it does."""
-_ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
-_NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
 
 
 def partner(context: Context, node: ast.AST) -> str | None:
@@ -54,6 +55,7 @@ def partner(context: Context, node: ast.AST) -> str | None:
     call = node if isinstance(node, ast.Call) else context.index.enclosing(node, ast.Call)
     known: dict[ast.Call, str | None] = context.memo.setdefault(_FOUND, {})  # type: ignore[assignment]
     if call is not None and call not in known:
+        known[call] = None  # of two that are computed with each other alone
         known[call] = _partner(context, call)
     return known[call] if call is not None else None
 
@@ -83,19 +85,39 @@ def _beside(
     for mine, other in operand_pairs(context, function):
         if not _holds(context, mine, own, call):
             continue
-        for name in _roots(context, other):
+        for name in roots(context, other):
             if name in own:
                 continue
             if name in direct and _is_kept(context, function, name, call, other):
                 return name
             given = _parameter(context, call, name)
             if given is not None and given not in own and _stays(context, function, given):
-                if any(_is_tensor(context, function, known) for known in (name, given)):
+                if is_joined(context, other) or any(
+                    _is_tensor(context, function, known) for known in (name, given)
+                ):
                     return given
             if _is_result(context, function, name, call, other):
                 return name
             if name in shaping and _is_kept(context, function, name, call, other):
                 return name
+            further = _partner_of_name(context, name, call)
+            if further is not None and further not in own:
+                return further
+    return None
+
+
+def _partner_of_name(context: Context, name: str, call: ast.expr) -> str | None:
+    """The partner of what a name is made of by a move of its own, where both still hold."""
+    bindings = context.names.scope_of(call).bindings.get(name, [])
+    value = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
+    if value is None or not context.flow.surely_bound(name, call):
+        return None
+    while isinstance(value, ast.Call):
+        found = partner(context, value)
+        if found is not None:
+            kept = context.names.scope_of(call).bindings.get(found, [])
+            return found if len(kept) == 1 else None
+        value = value.func.value if isinstance(value.func, ast.Attribute) else None
     return None
 
 
@@ -104,7 +126,7 @@ def _handed_out(context: Context, call: ast.expr, function: FunctionNode) -> ast
     statement = context.index.statement(call)
     if not isinstance(statement, ast.Return) or statement.value is None:
         return None
-    if context.index.function(function) is None or not _gives(context, statement.value, call):
+    if context.index.function(function) is None or not gives(context, statement.value, call):
         return None
     calls = [
         parent
@@ -123,13 +145,13 @@ def _own_names(context: Context, call: ast.expr) -> frozenset[str]:
     if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
         return frozenset()
     target, value = statement.targets[0], statement.value
-    if not isinstance(target, ast.Name) or not _gives(context, value, call):
+    if not isinstance(target, ast.Name) or not gives(context, value, call):
         return frozenset()
     found = {target.id}
     for name, bindings in context.names.scope_of(call).bindings.items():
         made = bindings[0].value if len(bindings) == 1 and bindings[0].kind == "assign" else None
         if made is not None and not isinstance(made, ast.Name | ast.BinOp):
-            if set(_roots(context, made)) & found:
+            if set(roots(context, made)) & found:
                 found.add(name)
     return frozenset(found)
 
@@ -139,7 +161,7 @@ def _holds(context: Context, operand: ast.expr, own: frozenset[str], call: ast.e
     if isinstance(operand, ast.BinOp):
         sides = operand.left, operand.right
         return any(_holds(context, side, own, call) for side in sides)
-    return bool(own.intersection(_roots(context, operand))) or _gives(context, operand, call)
+    return bool(own.intersection(roots(context, operand))) or gives(context, operand, call)
 
 
 def _shaping(context: Context, call: ast.expr, depth: int = 2) -> set[str]:
@@ -202,7 +224,7 @@ def _is_unchanged(
         return False
     start, end = context.source.span(call)[0], context.source.span(use)[0]
     if start > end:
-        return False
+        return context.index.statement(call) is context.index.statement(use)
     return not any(
         isinstance(held.ctx, ast.Store)
         and start < context.source.span(context.index.statement(held))[1]
@@ -211,51 +233,6 @@ def _is_unchanged(
         for held in context.index.names.get(name, ())
         if context.index.within(held, function)
     )
-
-
-def _gives(context: Context, value: ast.expr, call: ast.expr) -> bool:
-    """Whether a value is what the call gives, but for methods that leave it where it is."""
-    while value is not call:
-        if isinstance(value, ast.Call) and value.args and context.resolve(value.func) == _SAME:
-            value = value.args[0]
-            continue
-        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
-            return False
-        if value.func.attr in _ELSEWHERE | _NO_TENSORS:
-            return False
-        value = value.func.value
-    return True
-
-
-def _roots(context: Context, operand: ast.expr) -> list[str]:
-    """`x` of `-x.view(-1)[0]`, where all of it is on the device of `x`; of `2 * x * w` all."""
-    while not isinstance(operand, ast.Name):
-        if isinstance(operand, ast.BinOp):
-            return _roots(context, operand.left) + _roots(context, operand.right)
-        if isinstance(operand, ast.UnaryOp):
-            operand = operand.operand
-        elif isinstance(operand, ast.Subscript) or (
-            isinstance(operand, ast.Attribute) and operand.attr in _VIEWS
-        ):
-            operand = operand.value
-        elif isinstance(operand, ast.Call) and _gives_number(context, operand):
-            return []  # One on the CPU meets tensors of CUDA.
-        elif isinstance(operand, ast.Call) and wants_tensor(context, operand):
-            operand = operand.args[0]
-        elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
-            if operand.func.attr in _ELSEWHERE | _NO_TENSORS:
-                return []
-            operand = operand.func.value
-        else:
-            return []
-    return [operand.id]
-
-
-def _gives_number(context: Context, call: ast.Call) -> bool:
-    """`x.sum()`, `torch.mean(x)`: without a dimension they give a tensor that has none."""
-    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _REDUCING:
-        return False
-    return not call.keywords and len(call.args) == int(wants_tensor(context, call))
 
 
 def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
@@ -280,7 +257,7 @@ def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
 
 def _stays(context: Context, function: FunctionNode, name: str) -> bool:
     """Whether nothing in the function moves what the name holds."""
-    return not _asked(context, function, name) & _ELSEWHERE
+    return not _asked(context, function, name) & ELSEWHERE
 
 
 def _asked(context: Context, function: FunctionNode, name: str) -> set[str]:
@@ -304,29 +281,7 @@ def _parameter(context: Context, call: ast.expr, name: str, depth: int = _DEPTH)
         default = isinstance(binding.value, ast.Constant)
         known = not default and context.flow.surely_bound(name, call)
         return name if known and name not in ("self", "cls") else None
-    made_of = _made_of(context, binding.value) if binding.kind == "assign" else None
-    if made_of is None or made_of == name:
+    origin = made_of(context, value_of(context, binding, name))
+    if origin is None or origin == name:
         return None
-    return _parameter(context, call, made_of, depth - 1)
-
-
-def _made_of(context: Context, value: ast.expr | None) -> str | None:
-    if value is None:
-        return None
-    if isinstance(value, ast.Call) and value.args:
-        name = context.resolve(value.func) or ""
-        if name.startswith("torch.nn.functional.") or _is_layer(context, value.func):
-            value = value.args[0]
-    roots = _roots(context, value) if not isinstance(value, ast.BinOp) else []
-    return roots[0] if len(roots) == 1 else None
-
-
-def _is_layer(context: Context, function: ast.expr) -> bool:
-    """`self.softmax` that the class sets to a layer of torch's."""
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-        return False
-    made = [
-        context.resolve(value.func) or "" if isinstance(value, ast.Call) else ""
-        for value in context.guards.assigned(function)
-    ]
-    return bool(made) and all(name.startswith("torch.nn.") for name in made)
+    return _parameter(context, call, origin, depth - 1)

@@ -1,0 +1,101 @@
+"""Of which tensors a value is made, so that it lies where they do."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.operand_pairs import wants_tensor
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.names import Binding
+
+_REDUCING = {"max", "mean", "median", "min", "norm", "prod", "std", "sum", "var"}
+_SAME = "torch.autograd.Variable"
+"""A function of old torch that gives back the tensor that it is given."""
+_VIEWS = {"T", "data", "mT"}
+"""Attributes of a tensor that lie where it does."""
+ELSEWHERE = {"cpu", "cuda", "to", "numpy"}
+_NO_TENSORS = {"item", "tolist", "size", "dim", "numel", "type", "new", "get_device"}
+
+
+def gives(context: Context, value: ast.expr, call: ast.expr) -> bool:
+    """Whether a value is what the call gives, but for methods that leave it where it is."""
+    while value is not call:
+        if isinstance(value, ast.Call) and value.args and context.resolve(value.func) == _SAME:
+            value = value.args[0]
+            continue
+        if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+            return False
+        if value.func.attr in ELSEWHERE | _NO_TENSORS:
+            return False
+        value = value.func.value
+    return True
+
+
+def roots(context: Context, operand: ast.expr) -> list[str]:
+    """`x` of `-x.view(-1)[0]`, where all of it is on the device of `x`; of `2 * x * w` all."""
+    while not isinstance(operand, ast.Name):
+        if isinstance(operand, ast.BinOp):
+            return roots(context, operand.left) + roots(context, operand.right)
+        if isinstance(operand, ast.UnaryOp):
+            operand = operand.operand
+        elif isinstance(operand, ast.Subscript) or (
+            isinstance(operand, ast.Attribute) and operand.attr in _VIEWS
+        ):
+            operand = operand.value
+        elif isinstance(operand, ast.Call) and _gives_number(context, operand):
+            return []  # One on the CPU meets tensors of CUDA.
+        elif isinstance(operand, ast.Call) and wants_tensor(context, operand):
+            operand = operand.args[0]
+        elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
+            if operand.func.attr in ELSEWHERE | _NO_TENSORS:
+                return []
+            operand = operand.func.value
+        else:
+            return []
+    return [operand.id]
+
+
+def _gives_number(context: Context, call: ast.Call) -> bool:
+    """`x.sum()`, `torch.mean(x)`: without a dimension they give a tensor that has none."""
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _REDUCING:
+        return False
+    return not call.keywords and len(call.args) == int(wants_tensor(context, call))
+
+
+def value_of(context: Context, binding: Binding, name: str) -> ast.expr | None:
+    """What a binding gives a name, also where several get one each: `h, w = x[:, 0], x[:, 1]`."""
+    if binding.kind == "assign":
+        return binding.value
+    if binding.kind != "unpack" or not isinstance(binding.value, ast.Tuple):
+        return None
+    statement = context.index.statement(binding.value)
+    targets = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if not isinstance(targets, ast.Tuple) or len(targets.elts) != len(binding.value.elts):
+        return None
+    pairs = zip(targets.elts, binding.value.elts, strict=True)
+    return next((v for one, v in pairs if isinstance(one, ast.Name) and one.id == name), None)
+
+
+def made_of(context: Context, value: ast.expr | None) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, ast.Call) and value.args:
+        name = context.resolve(value.func) or ""
+        if name.startswith("torch.nn.functional.") or _is_layer(context, value.func):
+            value = value.args[0]
+    found = roots(context, value) if not isinstance(value, ast.BinOp) else []
+    return found[0] if len(found) == 1 else None
+
+
+def _is_layer(context: Context, function: ast.expr) -> bool:
+    """`self.softmax` that the class sets to a layer of torch's."""
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    made = [
+        context.resolve(value.func) or "" if isinstance(value, ast.Call) else ""
+        for value in context.guards.assigned(function)
+    ]
+    return bool(made) and all(name.startswith("torch.nn.") for name in made)

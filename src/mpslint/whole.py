@@ -11,15 +11,15 @@ from mpslint.files import BUILT, VERSIONED
 if TYPE_CHECKING:
     from mpslint.settings import Settings
 
-_HEADS = ("README", "LICENSE", "requirements", "environment.y")
-"""What the names of files begin with that stand at the head of a project."""
+_HEADS = ("readme", "license", "requirements", "environment.y", "environments.y")
+"""What the names of files begin with that stand at the head of a project, in small letters."""
 PROSE = (".md", ".rst", ".txt")
 _DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
 _SETUP = "setup"
 """What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
-_MOST_FILES = 400
+_MOST_FILES = 640
 """So many files an answer may rest on: each of them is looked at again before it is believed."""
 _UP = 8
 """So many folders up the head of a project is looked for."""
@@ -144,4 +144,4 @@ def _is_head(folder: str) -> bool:
         names = os.listdir(folder)
     except OSError:
         return False
-    return any(name in BUILT or name.startswith(_HEADS) for name in names)
+    return any(name in BUILT or name.lower().startswith(_HEADS) for name in names)

@@ -23,12 +23,13 @@ class GivenAround:
         self._elsewhere = elsewhere
 
     def calls(
-        self, path: str, name: str, kept: frozenset[str]
+        self, path: str, name: str, kept: frozenset[str], *, is_asked: bool
     ) -> tuple[list[Handed] | None, tuple[str, ...]]:
         """All calls of the function or class `name` of the file at the absolute `path` by others;
         None where one of them is not seen, or sets an attribute that keeps what is given (`kept`)
-        on the object itself; and the files that this rests on."""
-        if not name.startswith("_"):
+        on the object itself; and the files that this rests on. Who installs the project is not
+        seen, but says himself what each call `is_asked` for, as those do who are."""
+        if not name.startswith("_") and not is_asked:
             published, told = self._mentions.is_published(path)
             if published:
                 return None, told

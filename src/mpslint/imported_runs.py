@@ -316,7 +316,7 @@ class _Behind:
     def entered(self, name: str) -> int:
         return ALL
 
-    def given(self, name: str, kept: frozenset[str]) -> list[Handed] | None:
+    def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return None
 
 

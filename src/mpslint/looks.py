@@ -13,7 +13,7 @@ from mpslint.reading import sign_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_HEADS = ("README", "LICENSE", "requirements", "environment.y")
+_HEADS = ("readme", "license", "requirements", "environment.y", "environments.y")
 """What the names of files begin with that stand at the head of a project."""
 _MOST_MODULES = 64
 """Of a folder with more modules nobody asks who imports whom."""
@@ -64,7 +64,7 @@ def is_head(folder: str) -> bool:
         names = os.listdir(folder)
     except OSError:
         return False
-    return any(name in BUILT or name.startswith(_HEADS) for name in names)
+    return any(name in BUILT or name.lower().startswith(_HEADS) for name in names)
 
 
 def modules_in(folder: str) -> list[str]:

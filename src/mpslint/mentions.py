@@ -16,6 +16,7 @@ from mpslint.installed import is_left_out
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
+from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Mentions:
         self._projects = projects
         self._published = Published(modules)
         self._taken = TakenByText(modules)
+        self.unreached = Unreached(projects, modules, self._published, self._taken)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -71,7 +73,9 @@ class Mentions:
             if parsed > _MOST_PARSED or context is None:
                 return True, files
             if self._mentions(context, path, name, method=method):
-                return True, (other,)
+                unreached, told = self.unreached.includes(other)
+                if not unreached:
+                    return True, (other, *told)
         for other in whole.others:
             if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
                 return True, (other,)
@@ -141,20 +145,6 @@ class Mentions:
         parameter; and the files that this rests on."""
         calls, files = self.calls(path, given, self._elsewhere)
         return bool(calls) and all(given.by(call) for _, call in calls or ()), files
-
-    def leaves_out(self, path: str, given: Given, kept: str) -> tuple[bool, tuple[str, ...]]:
-        """Whether somebody in the project calls what is asked about, and all who do leave the
-        parameter to its default; and the files that this rests on. Who installs the project may
-        give it, and who sets the attribute that keeps it (`kept`) gives it as well."""
-        if not given.name.startswith("_"):
-            published, told = self.is_published(path)
-            if published:
-                return False, told
-        setter = self.setter(path, frozenset({kept} if kept else ()))
-        if setter is not None:
-            return False, (setter,)
-        calls, files = self.calls(path, given, self._elsewhere)
-        return bool(calls) and all(given.left_out_by(call) for _, call in calls or ()), files
 
     def setter(self, path: str, attributes: frozenset[str]) -> str | None:
         """A file of the project that sets an attribute of one of these names, of whatever object:

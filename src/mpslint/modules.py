@@ -47,7 +47,7 @@ _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
 _KEPT = 8
 """So many parsed modules are kept at a time."""
-_TEXTS = 256
+_TEXTS = 640
 """So many texts of modules that were searched for a word."""
 _FOREIGN = sys.stdlib_module_names | {
     "torch",

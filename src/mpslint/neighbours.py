@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeVar
 
+from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
@@ -27,6 +28,7 @@ from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     Given,
+    Outcome,
     device_of_base,
     exported_device,
     implied_by_base,
@@ -84,6 +86,7 @@ class Neighbours:
         near = Near(self)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
+        self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
@@ -259,6 +262,16 @@ class Neighbours:
 
         return self._answer(path, ("uses", path, name, method), ask, True)
 
+    def is_unreached(self, path: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            unreached, files = self._mentions.unreached.includes(path)
+            self._note(files)
+            return unreached
+
+        return self._answer(path, ("unreached", path), ask, False)
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
 
@@ -279,15 +292,17 @@ class Neighbours:
 
         return self._answer(path, ("takes", path, name), ask, True)
 
-    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
+    def given(
+        self, path: str, name: str, kept: frozenset[str], is_asked: bool
+    ) -> list[Handed] | None:
         path = os.path.abspath(path)
 
         def ask(_: str) -> list[Handed] | None:
-            calls, files = self._given_around.calls(path, name, kept)
+            calls, files = self._given_around.calls(path, name, kept, is_asked=is_asked)
             self._note(files)
             return calls
 
-        return self._answer(path, ("given", path, name, kept), ask, None)
+        return self._answer(path, ("given", path, name, kept, is_asked), ask, None)
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)
@@ -299,15 +314,15 @@ class Neighbours:
 
         return self._answer(path, ("gives", path, given), ask, False)
 
-    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+    def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         path = os.path.abspath(path)
 
         def ask(_: str) -> bool:
-            nobody_gives, files = self._mentions.leaves_out(path, given, kept)
+            refused, files = self._always.refuse(path, given, outcome, kept)
             self._note(files)
-            return nobody_gives
+            return refused
 
-        return self._answer(path, ("leaves out", path, given, kept), ask, False)
+        return self._answer(path, ("refuses", path, given, outcome, kept), ask, False)
 
     def reads_key(self, path: str, key: Key) -> bool:
         path = os.path.abspath(path)

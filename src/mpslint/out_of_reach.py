@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.results import Consulted
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given
+    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given, Outcome
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
@@ -92,13 +92,19 @@ class OutOfReach:
         self.asked = True
         return NONE
 
-    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
+    def given(
+        self, path: str, name: str, kept: frozenset[str], is_asked: bool
+    ) -> list[Handed] | None:
         self.asked = True
         return None
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         self.asked = True
         return True
+
+    def is_unreached(self, path: str) -> bool:
+        self.asked = True
+        return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
@@ -108,7 +114,7 @@ class OutOfReach:
         self.asked = True
         return True
 
-    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+    def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         self.asked = True
         return False
 
@@ -214,11 +220,16 @@ class Distant:
     def entered(self, path: str, name: str) -> Facts:
         return NONE
 
-    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
+    def given(
+        self, path: str, name: str, kept: frozenset[str], is_asked: bool
+    ) -> list[Handed] | None:
         return None
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         return True
+
+    def is_unreached(self, path: str) -> bool:
+        return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False
@@ -226,7 +237,7 @@ class Distant:
     def takes(self, path: str, name: str) -> bool:
         return True
 
-    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
+    def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         return False
 
     def reads_key(self, path: str, key: Key) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _LOOKED_UP = re.compile(
     rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
-    rb"|\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
+    rb"|(?:(?<![.\w])(?P<owner>\w+)\.)?\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
 )
 """Python's ways to take a name from a text, but for attributes of one's own, and for a text that
 is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
@@ -28,7 +28,8 @@ _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
 _IMPORTERS = ("import_module", "__import__")
 _INIT = "__init__.py"
-"""Without one of these words the expression, which is tried at each word of a text, finds none."""
+_OPEN = "*"
+"""What stands for the rest of a text of which only the beginning is written out."""
 
 
 class _Lookups(NamedTuple):
@@ -42,6 +43,15 @@ class _Lookups(NamedTuple):
     """Those that it imports names of, each with what stands between the two, and the names."""
 
 
+class _Texts(NamedTuple):
+    """How a module imports others by texts."""
+
+    imported: tuple[str | None, ...]
+    """These texts, None for one that is not written out."""
+    spoken: bytes
+    """What such a one may be made of."""
+
+
 class TakenByText:
     """Asked of the same modules for each function of a project: what their texts say is found out
     once."""
@@ -49,7 +59,7 @@ class TakenByText:
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._lookups: dict[str, _Lookups | bool] = {}
-        self._imported: dict[str, tuple[str | None, ...] | bool] = {}
+        self._imported: dict[str, _Texts | bool] = {}
 
     def take_over(self, known: TakenByText, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -94,23 +104,39 @@ class TakenByText:
                     return True
         return False
 
-    def _imports(self, texts: tuple[str | None, ...], other: str, path: str) -> bool:
+    def _imports(self, texts: _Texts, other: str, path: str) -> bool:
         """Whether a module that imports others by texts may get at the file at `path` so: a text
         that is written out is that module or its package, another one may be any that the file
         speaks of."""
         modules = self._modules
-        for text in texts:
+        for text in texts.imported:
             if text is None:
                 if other == _package(path):
                     return True
-                data = modules.text(other) or b""
-                return any(_names(data, word) for word in (_stem(path), _stem(_package(path))))
+                return any(
+                    _names(texts.spoken, word) for word in (_stem(path), _stem(_package(path)))
+                )
+            if text.endswith(_OPEN):
+                if self._begins(text.removesuffix(_OPEN), other, path):
+                    return True
+                continue
             found = modules.find(other, text)[0]
             if found == path or is_found_from_inside(other, text, path):
                 return True
             if found == _package(path) and _hands_on(modules, found, path):
                 return True
         return False
+
+    def _begins(self, text: str, other: str, path: str) -> bool:
+        """Whether a text that begins so may be the file at `path`: of the package that is written
+        out it may be any module, and none of those below."""
+        package, _, first = text.rpartition(".")
+        holder = _holder(path)
+        found = self._modules.find(other, package)[0]
+        if found is None:
+            folder = os.path.basename(os.path.dirname(holder))
+            return folder == package.rpartition(".")[2] and _stem(path).startswith(first)
+        return found == holder and _stem(path).startswith(first)
 
 
 def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
@@ -123,35 +149,58 @@ def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
         return True
     plain: list[str] = []
     parts: list[tuple[str, str, tuple[str, ...]]] = []
+    owners = {match["owner"] for match in _LOOKED_UP.finditer(data)}
+    has_stars = False
     for item in statements(tree):
+        if isinstance(item, ast.Import | ast.ImportFrom):
+            names = {(alias.asname or alias.name).partition(".")[0] for alias in item.names}
+            has_stars = has_stars or "*" in names
+            if not owners.isdisjoint(map(str.encode, names)):
+                owners.add(None)
         if isinstance(item, ast.Import):
             plain += [alias.name for alias in item.names]
         elif isinstance(item, ast.ImportFrom):
             module = "." * item.level + (item.module or "")
             dot = "" if module.endswith(".") else "."
             parts.append((module, dot, tuple(alias.name for alias in item.names)))
+    if None not in owners and not has_stars:
+        return False  # `args.__dict__`: the attributes of what is no module.
     return _Lookups(_IN_OWN_SCOPE.search(data) is not None, tuple(plain), tuple(parts))
 
 
-def _importing_texts(modules: Modules, other: str) -> tuple[str | None, ...] | bool:
-    """The texts by which a module imports others, None for one that is not written out. False: it
-    imports none so; True: it cannot be read."""
+def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
+    """False: a module imports none so; True: it cannot be read."""
     data = modules.text(other) or b""
     if not _has(data, _IMPORTING) or not _IMPORTED_BY_TEXT.search(data):
         return False
     tree = modules.tree(other)
     if tree is None:
         return True
-    texts: list[str | None] = []
-    for call in walk(tree):
-        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(_IMPORTERS):
-            texts.append(_written_out(call.args[0] if call.args else None))
-    return tuple(texts)
+    imported: list[str | None] = []
+    spoken: list[str] = []
+    for node in walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_IMPORTERS):
+            imported.append(_written_out(node.args[0] if node.args else None))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            spoken.append(node.value)
+    if None not in imported:
+        return _Texts(tuple(imported), b"")
+    # Who looks through a package has it by its name.
+    by_name = b"__path__" in data
+    return _Texts(tuple(imported), data if by_name else "\n".join(spoken).encode(errors="replace"))
 
 
 def _written_out(node: ast.expr | None) -> str | None:
+    """The text of an expression; of one that begins with the name of a package only that much, and
+    a mark; None where it may be any."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
+    begins: ast.AST | None = node
+    while isinstance(begins, ast.BinOp | ast.JoinedStr):
+        begins = begins.left if isinstance(begins, ast.BinOp) else begins.values[0]
+    if isinstance(begins, ast.Constant) and isinstance(begins.value, str):
+        text = begins.value.partition("%")[0]
+        return text + _OPEN if text.strip(".") and "." in text and text[0] != "." else None
     return None
 
 
@@ -195,6 +244,12 @@ def _stem(path: str) -> str:
 def _package(path: str) -> str:
     """The file that is imported before the one at `path`."""
     return os.path.join(os.path.dirname(path), _INIT)
+
+
+def _holder(path: str) -> str:
+    """The file of the package that a module or a package lies in."""
+    folder, own = os.path.split(path)
+    return os.path.join(os.path.dirname(folder) if own == _INIT else folder, _INIT)
 
 
 def is_found_from_inside(here: str, module: str, path: str) -> bool:

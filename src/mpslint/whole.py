@@ -19,7 +19,7 @@ _SETUP = "setup"
 """What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
-_MOST_FILES = 400
+_MOST_FILES = 640
 """So many files an answer may rest on: each of them is looked at again before it is believed."""
 _UP = 8
 """So many folders up the head of a project is looked for."""

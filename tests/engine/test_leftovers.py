@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from mpslint.discovery import Target
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
+from mpslint.opening import open_source
 from mpslint.runner import check_all
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
@@ -101,6 +103,7 @@ def test_whatever_may_use_it_is_enough(tmp_path: Path, name: str, text: str) -> 
         "from utils import shape\nx = eval(input()), getattr(shape, input()), shape(1)\n",
         "import utils\nx = getattr(utils, 'size', None)\n",
         "from utils import shape\nx = eval(input())(shape(1))\n",
+        "import utils\nargs = input()\nx = args.__dict__[utils.shape(1)]\n",
     ],
 )
 def test_a_namesake_a_comment_and_an_import_for_nothing_are_no_use(
@@ -142,6 +145,87 @@ def test_what_only_a_leftover_calls_is_one_as_well(tmp_path: Path) -> None:
 def test_who_decorates_a_function_may_call_it(tmp_path: Path, decorator: str) -> None:
     project(tmp_path, {"utils.py": UTILS.replace("def to_gpu", f"@{decorator}\ndef to_gpu")})
     assert found(tmp_path / "utils.py") == [6]
+
+
+@pytest.mark.parametrize(
+    ("imported", "decorator"),
+    [
+        ("from contextlib import contextmanager", "contextmanager"),
+        ("import functools", "functools.lru_cache(maxsize=2)"),
+        ("import torch.cuda.amp", "torch.cuda.amp.autocast()"),
+    ],
+)
+def test_a_decorator_that_keeps_no_list_hands_a_function_to_nobody(
+    tmp_path: Path, imported: str, decorator: str
+) -> None:
+    text = UTILS.replace("def to_gpu", f"@{decorator}\ndef to_gpu")
+    project(tmp_path, {"utils.py": f"{imported}\n{text}"})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": "from utils import to_gpu\nx = to_gpu(1)\n"})
+    assert found(tmp_path / "utils.py") == [7]
+
+
+ENVIRONMENT = """\
+import gym
+import torch
+
+
+class Grid(gym.Env):
+    def step(self, action):
+        return action.cuda()
+
+    def goal(self, x):
+        return x.cuda()
+"""
+
+
+def test_a_base_calls_its_own_hooks_and_nothing_else(tmp_path: Path) -> None:
+    project(tmp_path, {"grid.py": ENVIRONMENT, "train.py": "from grid import Grid\nx = Grid()\n"})
+    assert found(tmp_path / "grid.py") == [7]
+
+
+def test_only_a_package_that_a_text_begins_with_is_reached_by_it(tmp_path: Path) -> None:
+    user = "from importlib import import_module\nx = import_module('core.' + input())\n"
+    files = {"core/__init__.py": "", "core/utils.py": UTILS, "core/sub/__init__.py": ""}
+    user += "print(core.sub.utils)\n"
+    project(tmp_path, {**files, "core/sub/utils.py": UTILS, "train.py": user})
+    (tmp_path / "show.py").write_text("from core.sub.utils import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / "core/utils.py") == [5]
+    assert found(tmp_path / "core/sub/utils.py") == []
+
+
+def test_a_project_of_many_files_is_looked_through(tmp_path: Path) -> None:
+    settings = {f"runs/{number}.yaml": "lr: 1\n" for number in range(500)}
+    project(tmp_path, {"utils.py": UTILS, **settings})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"runs/400.yaml": "move: to_gpu\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def notebook(*cells: str) -> str:
+    parts = [
+        {"cell_type": "code", "source": [cell], "metadata": {}, "outputs": []} for cell in cells
+    ]
+    return json.dumps({"cells": parts, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+
+
+@pytest.mark.parametrize(
+    ("cells", "rows"),
+    [
+        (["print(1)"], []),
+        (["print(to_gpu(torch.ones(1)))"], [5]),
+        (["!python -c 'to_gpu(1)'"], [5]),
+        (["#| export\nx = 1"], [5]),
+    ],
+)
+def test_a_function_that_no_cell_of_a_notebook_names_is_only_shown(
+    tmp_path: Path, cells: list[str], rows: list[int]
+) -> None:
+    project(tmp_path, {"look.ipynb": notebook(UTILS, *cells)})
+    path, settings = tmp_path / "look.ipynb", Settings(select=SELECT)
+    source = open_source(str(path), path.read_bytes())
+    findings = lint(source, settings, elsewhere=Neighbours(settings))
+    assert [finding.row for finding in findings] == rows
 
 
 def test_what_others_install_they_may_use_but_for_private_names(tmp_path: Path) -> None:

@@ -79,6 +79,57 @@ def test_an_arm_that_opens_without_the_switch_is_told(cli: Cli, project: Path, t
     assert found == ["MPS310"]
 
 
+@pytest.mark.parametrize(
+    ("test", "call", "codes"),
+    [
+        ("self.looped", "model.Layer(1, looped=False)", []),
+        ("self.looped", "model.Layer(1, looped=None)", []),
+        ("self.looped is not None", "model.Layer(1, looped=None)", []),
+        ("self.looped == 'on'", "model.Layer(1, 'off')", []),
+        ("self.looped == 'on'", "model.Layer(1)", ["MPS310"]),
+        ("self.looped != 'on'", "model.Layer(1, 'off')", ["MPS310"]),
+        ("self.looped", "model.Layer(1, looped=model)", ["MPS310"]),
+    ],
+)
+def test_an_arm_that_each_call_refuses_in_its_own_words_is_not_told(
+    cli: Cli, project: Path, test: str, call: str, codes: list[str]
+) -> None:
+    assert _codes(cli, project, _CLASS.format(test=test), run=call) == codes
+
+
+@pytest.mark.parametrize(("given", "codes"), [("False", []), ("True", ["MPS310"])])
+def test_who_hands_a_parameter_on_gives_what_he_is_given(
+    cli: Cli, project: Path, given: str, codes: list[str]
+) -> None:
+    maker = f"""make(1, {given})
+
+
+def make(width, looped):
+    return model.Layer(width, looped)
+"""
+    assert _codes(cli, project, _CLASS.format(test="self.looped"), run=maker) == codes
+
+
+def test_a_kept_switch_is_off_where_one_of_its_parts_is(cli: Cli, project: Path) -> None:
+    text = _CLASS.format(test="self.looped").replace(
+        "= looped", "= looped and torch.cuda.is_available()"
+    )
+    assert _codes(cli, project, text, run="model.Layer(1, False)") == []
+
+
+def test_what_only_such_an_arm_calls_is_not_told_either(cli: Cli, project: Path) -> None:
+    text = _CLASS.format(test="self.looped").replace(
+        "links = links + torch.eye(links.size(0)).to(links.device)",
+        "links = self.closed(links)",
+    )
+    text += """
+    def closed(self, links):
+        return links + torch.ones(2, dtype=torch.float64, device="mps")
+"""
+    assert _codes(cli, project, text, run="model.Layer(1)") == []
+    assert _codes(cli, project, text, run="model.Layer(1, True)") == ["MPS401"]
+
+
 def test_a_switch_that_somebody_sets_on_the_object_is_open(cli: Cli, project: Path) -> None:
     calls = {"run": "model.Layer(1)\nresult.looped = True"}
     assert _codes(cli, project, _CLASS.format(test="self.looped"), **calls) == ["MPS310"]

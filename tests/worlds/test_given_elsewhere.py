@@ -97,10 +97,14 @@ def test_who_hands_a_class_on_may_make_it_with_anything(cli: Cli, project: Path)
     assert [code for code, message in _messages(cli) if _RAISES in message] == ["MPS102"]
 
 
-def test_what_others_install_may_be_called_with_anything(cli: Cli, project: Path) -> None:
+def test_what_others_install_may_be_left_to_its_default_but_not_what_each_must_say(
+    cli: Cli, project: Path
+) -> None:
     _project(project)
     (project / "setup.py").write_text("from setuptools import setup\n\nsetup(name='trainer')\n")
     (project / "README.md").write_text("Install it: `pip install trainer`\n")
+    assert sum(_RAISES in message for _, message in _messages(cli)) == 1
+    (project / "use.py").write_text("import trainer\n\nprint(trainer)\n")
     assert sum(_RAISES in message for _, message in _messages(cli)) == 2
 
 
@@ -133,3 +137,53 @@ def test_a_file_that_sets_the_flag_of_an_object_of_its_own_class_has_it_on(
     with (project / "trainer.py").open("a") as file:
         file.write("\n\ndef hasten(trainers):\n    for one in trainers:\n        one.fast = True\n")
     assert [code for code, message in _messages(cli) if _RAISES in message] == ["MPS102"]
+
+
+_CONFIGURED = """
+import torch
+
+
+def start(options, model):
+    if options.use_cuda:
+        model = model.cuda()
+    return step(options, model)
+
+
+def step(options, model):
+    x = torch.ones(2)
+    if options.use_cuda:
+        x = x.cuda()
+    return model(x)
+"""
+_CONFIGURING = """
+import argparse
+
+import torch
+from trainer import start
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--no_cuda", action="store_true")
+parser.add_argument("--width", default=2)
+options = parser.parse_args()
+{setting}
+start(options, torch.nn.Linear(2, options.width))
+"""
+
+
+@pytest.mark.parametrize(
+    ("setting", "raising"),
+    [
+        ("options.use_cuda = torch.cuda.is_available() and not options.no_cuda", 0),
+        ("options.use_cuda = not options.no_cuda", 2),
+        ("print(options)", 2),
+    ],
+)
+def test_options_that_are_handed_on_hold_what_is_set_in_them(
+    cli: Cli, project: Path, setting: str, raising: int
+) -> None:
+    (project / "README.md").write_text("A trainer.\n")
+    (project / "trainer.py").write_text(_CONFIGURED)
+    (project / "use.py").write_text(_CONFIGURING.format(setting=setting))
+    found = [message for code, message in _messages(cli) if code == "MPS102"]
+    assert len(found) == 2
+    assert sum(_RAISES in message for message in found) == raising

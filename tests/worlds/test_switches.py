@@ -118,6 +118,27 @@ def test_a_switch_against_cuda_leaves_the_rest_to_the_machine() -> None:
     assert on("device", text) == "cuda/cpu cuda/cpu cpu mps/cpu cpu"
 
 
+@pytest.mark.parametrize(
+    ("said", "places"),
+    [
+        ('action="store_true", default=True', "cpu cpu cpu cpu cpu"),
+        ('action="store_true", default=False', "cuda/cpu cuda/cpu cpu mps/cpu cpu"),
+        ('action="store_false", default=True', "cuda/cpu cuda/cpu cpu mps/cpu cpu"),
+    ],
+)
+def test_an_option_that_can_only_be_made_what_it_is_stays_so(said: str, places: str) -> None:
+    text = f"""
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--no-cuda", {said})
+        args = parser.parse_args()
+        use_cuda = not args.no_cuda and torch.cuda.is_available()
+        device = torch.device("cuda" if use_cuda else "cpu")
+    """
+    assert on("device", text) == places
+
+
 def test_the_other_arm_of_a_switch_is_not_reached_with_it() -> None:
     text = f"""
 {OPTION}

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from types import EllipsisType
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
@@ -43,6 +44,21 @@ class Definition(NamedTuple):
     bindings: tuple[Binding, ...]
 
 
+Scalar: TypeAlias = str | bytes | bool | int | float | complex | EllipsisType | None
+"""What a constant may be."""
+
+
+class Outcome(NamedTuple):
+    """How a test of a value comes out: of what it is as a truth, or of whether it is another."""
+
+    holds: bool
+    compared: tuple[Scalar, ...] = ()
+
+    def refuses(self, value: Scalar) -> bool:
+        found = value == self.compared[0] if self.compared else bool(value)
+        return found is not self.holds
+
+
 class Given(NamedTuple):
     """A parameter of a function, method or class, and how a call gives it."""
 
@@ -53,6 +69,8 @@ class Given(NamedTuple):
     """Its place among the arguments of a call; None: it is given by name alone."""
     method: bool
     """Whether the function is one that objects have."""
+    default: tuple[Scalar, ...] = ()
+    """What it is where a call leaves it out; empty: not known, or it must be given."""
 
     def by(self, call: ast.Call) -> bool:
         """Whether a call gives it for certain."""
@@ -61,6 +79,15 @@ class Given(NamedTuple):
         before = call.args[: (self.place or 0) + 1]
         plain = not any(isinstance(item, ast.Starred) for item in before)
         return self.place is not None and len(call.args) > self.place and plain
+
+    def of(self, call: ast.Call) -> ast.expr | None:
+        """What a call that is written out in full gives for it; None: nothing."""
+        for keyword in call.keywords:
+            if keyword.arg == self.parameter:
+                return keyword.value
+        if self.place is None or len(call.args) <= self.place:
+            return None
+        return call.args[self.place]
 
     def left_out_by(self, call: ast.Call) -> bool:
         """Whether a call leaves it out for certain."""
@@ -120,15 +147,21 @@ class Elsewhere(Protocol):
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; `NOBODY` where none of them does."""
 
-    def given(self, path: str, name: str, kept: frozenset[str]) -> list[Handed] | None:
+    def given(
+        self, path: str, name: str, kept: frozenset[str], is_asked: bool
+    ) -> list[Handed] | None:
         """How the rest of the project calls the function or class `name` of the file at `path`;
         None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
-        hold what is given."""
+        hold what is given. What each call `is_asked` for is said by who is not seen as well."""
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
         of the module `name` that this defines, or the `method` of a class of that name; of
         `ANYTHING`, whether somebody who is not seen may."""
+
+    def is_unreached(self, path: str) -> bool:
+        """Whether nothing of the project leads to the module at `path`, which by itself does
+        nothing."""
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the
@@ -138,9 +171,9 @@ class Elsewhere(Protocol):
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""
 
-    def leaves_out(self, path: str, given: Given, kept: str) -> bool:
-        """Whether somebody in the project calls what is asked about, and all who do leave the
-        parameter to its default; `kept`: the attribute that holds it, which nobody else sets."""
+    def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
+        """Whether somebody in the project calls what is asked about, and the parameter comes out
+        otherwise for all who do; `kept`: the attribute that holds it, which nobody else sets."""
 
     def reads_key(self, path: str, key: Key) -> bool:
         """Whether another file of the project may place something with what a configuration of

@@ -11,37 +11,77 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.elsewhere import ANYTHING, Given
+from mpslint.semantics.defined import HOOKS, Defined, asked_for, definitions_around
+from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.never_chosen import is_never_chosen
+from mpslint.semantics.unused import runs_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mpslint.semantics.context import Context
 
-_PLAIN = frozenset({"staticmethod", "classmethod", "torch.no_grad", "torch.inference_mode"})
+_PLAIN = frozenset(
+    {
+        "staticmethod",
+        "classmethod",
+        "property",
+        "abc.abstractmethod",
+        "contextlib.asynccontextmanager",
+        "contextlib.contextmanager",
+        "functools.cache",
+        "functools.cached_property",
+        "functools.lru_cache",
+        "functools.wraps",
+        "typing.overload",
+        "typing.override",
+        "torch.enable_grad",
+        "torch.inference_mode",
+        "torch.no_grad",
+        "torch.set_grad_enabled",
+        "torch.amp.autocast",
+        "torch.autocast",
+        "torch.compile",
+        "torch.cuda.amp.autocast",
+    }
+)
 """Decorators that hand what they decorate to nobody."""
-_BASES = frozenset({"object", "abc.ABC", "torch.nn.Module", "typing.Generic"})
-"""Bases that call methods of these names alone, or none."""
-_HOOKS = frozenset({"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "state_dict"})
-"""Methods of a module that torch, or who holds a module, calls."""
+_OF_GYM = frozenset({"reset", "step", "render", "close", "seed"})
+_CALLED_BY: dict[str, frozenset[str]] = {
+    "object": frozenset(),
+    "abc.ABC": frozenset(),
+    "typing.Generic": frozenset(),
+    "gym.Env": _OF_GYM,
+    "gymnasium.Env": _OF_GYM,
+    "torch.autograd.Function": frozenset({"forward", "backward", "jvp", "vmap", "setup_context"}),
+    "torch.nn.Module": HOOKS,
+    "torch.utils.data.Dataset": frozenset(),
+}
+"""Known bases, each with the methods that it, or who holds an object of it, calls by name; those
+that Python calls apart."""
 _ENTRIES = ("hubconf.py", "conftest.py", "setup.py")
 """Files whose functions a tool takes by their names."""
 _BY_TEXT = ("globals", "locals", "vars", "eval", "exec", "Fire")
 """What takes functions of its own file by their names."""
 
 
-class Defined(NamedTuple):
-    node: FunctionNode | ast.ClassDef
-    owner: ast.ClassDef | None
-
-
 def is_leftover(context: Context, row: int) -> bool:
-    """Whether a line stands in a function or in a class that nothing uses."""
-    return any(_is_known_unused(context, defined) for defined in definitions_around(context, row))
+    """Whether a line stands in a function or in a class that nothing uses, or in a module to which
+    nothing leads."""
+    return _is_unreached(context) or any(
+        _is_known_unused(context, defined) for defined in definitions_around(context, row)
+    )
+
+
+def _is_unreached(context: Context) -> bool:
+    if context.elsewhere is None or is_notebook(context.source.path):
+        return False
+    known = context.memo.get("unreached")
+    if known is None:
+        known = context.memo["unreached"] = context.elsewhere.is_unreached(context.source.path)
+    return bool(known)
 
 
 def _is_known_unused(context: Context, defined: Defined) -> bool:
@@ -74,40 +114,10 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     return asked is not None and context.elsewhere.gives(context.source.path, asked)
 
 
-def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given | None:
-    """A parameter as it is asked of who calls its function; None where calls may be unseen."""
-    owner = context.index.parents[node]
-    method = isinstance(owner, ast.ClassDef)
-    if not (method or isinstance(owner, ast.Module)):
-        return None
-    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
-        return None
-    if node.name in _HOOKS:
-        return None
-    positional = [*node.args.posonlyargs, *node.args.args]
-    place = positional.index(parameter) - method if parameter in positional else None
-    if isinstance(owner, ast.ClassDef) and node.name == "__init__":
-        return Given(owner.name, parameter.arg, place, method=False)
-    return Given(node.name, parameter.arg, place, method=method)
-
-
-def definitions_around(context: Context, row: int) -> Iterator[Defined]:
-    """The class and the method, or the function of the module, that a line stands in."""
-    owner: ast.ClassDef | None = None
-    while True:
-        found = context.index.standing_at(row, owner or context.tree)
-        if isinstance(found, FUNCTIONS):
-            yield Defined(found, owner)
-        if not isinstance(found, ast.ClassDef) or owner is not None:
-            return
-        yield Defined(found, None)
-        owner = found
-
-
 def _is_unused(context: Context, defined: Defined) -> bool:
     node, owner = defined
     path = context.source.path
-    if is_notebook(path) or os.path.basename(path) in _ENTRIES:
+    if os.path.basename(path) in _ENTRIES:
         return False
     if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(context, node):
         return False
@@ -117,6 +127,9 @@ def _is_unused(context: Context, defined: Defined) -> bool:
         return False
     if _takes_by_text(context) or _is_mentioned(context, defined):
         return False
+    if is_notebook(path):
+        # No file imports a notebook: what none of its cells names is shown, and not run.
+        return owner is None and runs_alone(context, node.name)
     assert context.elsewhere is not None
     if context.elsewhere.uses(path, node.name, method=owner is not None):
         return False
@@ -176,7 +189,7 @@ def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
     """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
     for base in owner.bases:
         qualified = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
-        if qualified not in _BASES or (qualified == "torch.nn.Module" and name in _HOOKS):
+        if name in _CALLED_BY.get(qualified, (name,)):
             return False
     return not owner.decorator_list and not owner.keywords
 
@@ -197,7 +210,7 @@ def _is_plain_base(context: Context, base: ast.expr) -> bool:
         )
         return not hooked and not klass.decorator_list and _has_plain_bases(context, klass)
     name = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
-    return name in _BASES or name.startswith("torch.")
+    return name in _CALLED_BY or name.startswith("torch.")
 
 
 def _takes_by_text(context: Context) -> bool:
@@ -226,4 +239,9 @@ def _is_mentioned(context: Context, defined: Defined) -> bool:
             if not (context.resolve(use.value) or "").strip(".")
         ]
         uses += index.names.get(node.name, ())
-    return any(not index.within(use, node) and not is_leftover(context, use.lineno) for use in uses)
+    return any(
+        not index.within(use, node)
+        and not is_leftover(context, use.lineno)
+        and not is_never_chosen(context, use.lineno)
+        for use in uses
+    )

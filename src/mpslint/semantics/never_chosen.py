@@ -1,5 +1,5 @@
-"""Arms that a switch opens which nobody in the project touches: a parameter that is False where it
-is not given, and that no call gives, is False."""
+"""Arms that nobody in the project opens: a parameter that is False in each call, for being given
+so or for not being given at all, is False."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.defined import asked_for, definitions_around
+from mpslint.semantics.elsewhere import Outcome
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
-from mpslint.semantics.leftovers import asked_for, definitions_around
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_SAME = ast.Is | ast.Eq
+_OTHER = ast.IsNot | ast.NotEq
 
 
 def is_never_chosen(context: Context, row: int) -> bool:
@@ -69,35 +73,63 @@ def _is_refused(
     test: ast.expr,
     outcome: bool,
 ) -> bool:
-    """Whether a test asks for a parameter, or for what a constructor keeps of one, whose default is
-    the other answer, and which all calls leave out."""
-    kept = ""
-    name: ast.expr = test
-    if isinstance(test, ast.Attribute) and owner is not None:
-        maker = next(
-            (x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), None
-        )
-        held = _kept(context, owner, test)
-        if maker is None or held is None or context.index.function(held) is not maker:
-            return False
-        function, name, kept = maker, held, test.attr
-    if not isinstance(name, ast.Name):
+    """Whether a test asks for a parameter, or for what a constructor keeps of one, and comes out
+    otherwise in all calls."""
+    test, asked_of = _compared(test, outcome)
+    if isinstance(test, ast.Name):
+        return _is_answered(context, function, test, asked_of, "")
+    if not isinstance(test, ast.Attribute) or owner is None:
         return False
+    maker = next((x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == "__init__"), None)
+    held = _kept(context, owner, test)
+    if maker is None or held is None or context.index.function(held) is not maker:
+        return False
+    return any(
+        isinstance(name, ast.Name) and _is_answered(context, maker, name, asked_of, test.attr)
+        for name, _ in _of_kept(held, asked_of)
+    )
+
+
+def _compared(test: ast.expr, outcome: bool) -> tuple[ast.expr, Outcome]:
+    """What a test asks of: `mode`, of `mode != "fast"`; and how it comes out."""
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        (operator,), (other,) = test.ops, test.comparators
+        if isinstance(other, ast.Constant) and isinstance(operator, _SAME | _OTHER):
+            return test.left, Outcome(isinstance(operator, _SAME) is outcome, (other.value,))
+    return test, Outcome(outcome)
+
+
+def _of_kept(held: ast.expr, asked_of: Outcome) -> Iterator[tuple[ast.expr, bool]]:
+    """What must be so of the parts of a kept value: `use_gpu and torch.cuda.is_available()`."""
+    if asked_of.compared:
+        yield held, True
+    else:
+        yield from ((part, so) for part, so in _parts(held, asked_of.holds) if so is asked_of.holds)
+
+
+def _is_answered(
+    context: Context, function: FunctionNode, name: ast.Name, asked_of: Outcome, kept: str
+) -> bool:
+    """Whether what a parameter of the function is says otherwise in all calls."""
     bindings = context.names.bindings(name.id, name)
     if len(bindings) != 1 or bindings[0].kind != "parameter":
         return False
     parameter, default = bindings[0].node, bindings[0].value
-    if not isinstance(default, ast.Constant) or default.value is not (not outcome):
+    if default is not None and not isinstance(default, ast.Constant):
         return False
     if context.index.function(parameter) is not function or not isinstance(parameter, ast.arg):
         return False
     asked = asked_for(context, function, parameter)
+    if asked is None:
+        return False
+    if default is not None:
+        asked = asked._replace(default=(default.value,))
     assert context.elsewhere is not None
-    return asked is not None and context.elsewhere.leaves_out(context.source.path, asked, kept)
+    return context.elsewhere.refuses(context.source.path, asked, asked_of, kept)
 
 
-def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.Name | None:
-    """The one name that a class keeps under `self.name`, where nothing else of the file sets an
+def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.expr | None:
+    """The one value that a class keeps under `self.name`, where nothing else of the file sets an
     attribute of that name."""
     if not isinstance(attribute.value, ast.Name) or attribute.value.id != "self":
         return None
@@ -109,6 +141,4 @@ def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> as
     if len(stores) != 1 or context.index.enclosing(stores[0], ast.ClassDef) is not owner:
         return None
     statement = context.index.parents[stores[0]]
-    if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Name):
-        return None
-    return statement.value
+    return statement.value if isinstance(statement, ast.Assign) else None

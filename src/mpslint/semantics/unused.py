@@ -87,6 +87,14 @@ def _in_notebook(context: Context, name: str) -> bool:
     return re.search(rf'(?:"|\\n)\s*[!%][^"]*\b{re.escape(name)}\b', raw) is None
 
 
+def runs_alone(context: Context, name: str) -> bool:
+    """Whether nothing but the cells of a notebook that are read may have one of its names: no
+    shell line, and no tool that makes modules of cells which are marked for that."""
+    # Fact: nbdev's marks, comments above a cell that is exported.
+    exported = re.search(r"^#\s*\|?\s*export", context.source.text, re.M)
+    return exported is None and _in_notebook(context, name)
+
+
 def _outermost(context: Context, node: ast.AST) -> FunctionNode | None:
     """The function of the module around `node`; None in a class or outside functions."""
     for parent in context.index.ancestors(node):

@@ -4,7 +4,7 @@ parameters are what they say, and a default that nobody leaves to itself is none
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from mpslint.semantics.index import statements, walk
@@ -18,7 +18,9 @@ from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
     FUNCTION,
+    MAPPING,
     NAME,
+    NAMESPACE,
     UNK,
     Atom,
     Tests,
@@ -31,6 +33,8 @@ from mpslint.semantics.worlds.values import (
 Site = tuple[int, Tests, Env]
 """One call: the worlds, what keeps others away, the arguments by parameter."""
 _FOREIGN = frozenset({"torch", "numpy", "os", "sys"})
+_DEEP = 2
+"""So deep configurations in configurations are looked into."""
 OWN_WORD = "cuda"
 """What stands in the name of all that is CUDA's own."""
 
@@ -85,23 +89,47 @@ def _plain(value: Value) -> Value:
 
 
 def _told(atom: Atom) -> Atom:
-    """A number or a path that stands in a program is a setting, which others write anew."""
+    """A number or a path that stands in a program is a setting, which others write anew. Options
+    and configurations hold the flags and devices that are set in them; of the others it is not
+    known what they are."""
+    if atom.kind in (NAMESPACE, MAPPING):
+        return _holder(atom, _DEEP)
     is_flag = atom.kind == CONST and type(atom.v) is bool
     return atom if atom is BOT or is_flag or atom.kind == DEVICE else UNK
 
 
-def deciding(function: Function, lines: list[int]) -> frozenset[str] | None:
+def _holder(atom: Atom, depth: int) -> Atom:
+    held: dict[object, Value] = {}
+    for key, value in atom.v.items():
+        if value.__class__ is Atom and value.kind in (NAMESPACE, MAPPING):
+            told: Value = _holder(value, depth - 1) if depth else UNK
+        else:
+            told = _plain(value)
+        if told is not UNK:
+            held[key] = told
+    return Atom(atom.kind, held)
+
+
+class Deciding(NamedTuple):
     """What decides where CUDA's own is done, of what a function is given: a parameter that a test
-    reads, or the attribute of the object under which a constructor keeps one. Gives these
-    attributes; None where nothing decides. `lines`: those that have the word for that, of which
-    most functions have none."""
+    reads, or the attribute of the object under which a constructor keeps one."""
+
+    kept: frozenset[str]
+    """These attributes."""
+    is_asked: bool
+    """Whether each call must say it: who calls from outside, and is not seen, does so as well."""
+
+
+def deciding(function: Function, lines: list[int]) -> Deciding | None:
+    """What decides of what a function is given; None where nothing does. `lines`: those that have
+    the word for CUDA's own, of which most functions have none."""
     scope: ast.AST = function.node if function.cls is None else function.cls.node
     if not matters(scope, lines):
         return None
     parameters = {item.arg for item in _parameters(function.node)}
     if not parameters:
         return None
-    kept = kept_parameters(function) if function.cls is not None else set[str]()
+    kept = kept_parameters(function) if function.cls is not None else dict[str, str]()
     read = {
         name
         for item in walk(scope)
@@ -109,19 +137,33 @@ def deciding(function: Function, lines: list[int]) -> frozenset[str] | None:
         for name in _read(item.test, parameters, kept)
         if _names_cuda(item)
     }
-    return frozenset(read & kept) if read else None
+    if not read:
+        return None
+    left_to_itself = _with_default(function.node.args)
+    is_asked = all(kept.get(name, name) not in left_to_itself for name in read)
+    return Deciding(frozenset(read & kept.keys()), is_asked)
 
 
-def kept_parameters(function: Function) -> set[str]:
-    """The attributes under which a function keeps what it is given, or a part of that."""
+def kept_parameters(function: Function) -> dict[str, str]:
+    """The attributes under which a function keeps what it is given, or a part of that; each with
+    the parameter."""
     parameters = {item.arg for item in _parameters(function.node)}
     return {
-        target.attr
+        target.attr: root
         for item in statements(function.node)
-        if isinstance(item, ast.Assign) and _root(item.value) in parameters
+        if isinstance(item, ast.Assign)
+        for root in (_root(item.value),)
+        if root in parameters and root is not None
         for target in item.targets
         if isinstance(target, ast.Attribute)
     }
+
+
+def _with_default(arguments: ast.arguments) -> set[str]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    given = positional[len(positional) - len(arguments.defaults) :]
+    named = zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    return {item.arg for item in (*given, *(item for item, value in named if value is not None))}
 
 
 def _root(value: ast.expr) -> str | None:
@@ -137,7 +179,7 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.ar
     yield from node.args.kwonlyargs
 
 
-def _read(test: ast.expr, parameters: set[str], kept: set[str]) -> Iterator[str]:
+def _read(test: ast.expr, parameters: set[str], kept: Container[str]) -> Iterator[str]:
     for item in walk(test):
         if isinstance(item, ast.Name) and item.id in parameters:
             yield item.id

@@ -265,8 +265,8 @@ class Interpreter(Rebinding, Methods):
         name = name_for_others(function, self.classes.values())
         if self.project is None or name is None:
             return self.parameters(function, sites)
-        kept = deciding(function, self._for_cuda)
-        others = self.project.given(name, kept) if kept is not None else None
+        asked = deciding(function, self._for_cuda)
+        others = self.project.given(name, *asked) if asked is not None else None
         if others is None:
             return self.parameters(function, sites)
         sites = sites + [

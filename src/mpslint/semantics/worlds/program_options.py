@@ -25,6 +25,9 @@ from mpslint.semantics.worlds.values import (
 ON_UNLESS_SAID = (True, False)
 """What a switch may be that is on by default; the default comes first."""
 
+_GIVEN_AS = {"store_true": True, "store_false": False}
+"""What an option is that is given, by its action. One that is so by default is nothing else."""
+
 
 class ProgramOptions(Placing):
     def option(
@@ -61,7 +64,8 @@ class ProgramOptions(Placing):
             answers = ON_UNLESS_SAID if atom.kind == CONST and atom.v is True else None
             return Atom(UNKNOWN, answers, None, atom.tests, symbol=symbol)
 
-        value = lift(open_choice, default)
+        stays = one(default, ALL).v is _GIVEN_AS.get(one(keywords.get("action", UNK), ALL).v)
+        value = default if stays else lift(open_choice, default)
         parser.v[dest] = value
         if holds_device(value):
             self.kept(value, dest)

@@ -41,8 +41,8 @@ class Imports:
             return 0
         return NVIDIA if "cuda" in facts else ALL
 
-    def given(self, name: str, kept: frozenset[str]) -> list[Handed] | None:
-        return self._elsewhere.given(self._path, name, kept)
+    def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
+        return self._elsewhere.given(self._path, name, kept, is_asked)
 
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)

@@ -1,0 +1,52 @@
+"""The functions and classes of a file as the rest of the project may know them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from mpslint.semantics.elsewhere import Given
+from mpslint.semantics.index import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mpslint.semantics.context import Context
+
+HOOKS = frozenset({"forward", "extra_repr", "train", "eval", "to", "cuda", "cpu", "state_dict"})
+"""Methods of a module that torch, or who holds a module, calls."""
+
+
+class Defined(NamedTuple):
+    node: FunctionNode | ast.ClassDef
+    owner: ast.ClassDef | None
+
+
+def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given | None:
+    """A parameter as it is asked of who calls its function; None where calls may be unseen."""
+    owner = context.index.parents[node]
+    method = isinstance(owner, ast.ClassDef)
+    if not (method or isinstance(owner, ast.Module)):
+        return None
+    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
+        return None
+    if node.name in HOOKS:
+        return None
+    positional = [*node.args.posonlyargs, *node.args.args]
+    place = positional.index(parameter) - method if parameter in positional else None
+    if isinstance(owner, ast.ClassDef) and node.name == "__init__":
+        return Given(owner.name, parameter.arg, place, method=False)
+    return Given(node.name, parameter.arg, place, method=method)
+
+
+def definitions_around(context: Context, row: int) -> Iterator[Defined]:
+    """The class and the method, or the function of the module, that a line stands in."""
+    owner: ast.ClassDef | None = None
+    while True:
+        found = context.index.standing_at(row, owner or context.tree)
+        if isinstance(found, FUNCTIONS):
+            yield Defined(found, owner)
+        if not isinstance(found, ast.ClassDef) or owner is not None:
+            return
+        yield Defined(found, None)
+        owner = found

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, is_aid
 from mpslint.facts.priors import matches
@@ -20,6 +20,7 @@ from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import Part, lacks_kernel, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.records import NamedTuple
 from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import WRAPPING

@@ -7,9 +7,10 @@ narrow it may as well come first: the result is the same on every machine, and l
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import replace_span
+from mpslint.records import NamedTuple
 from mpslint.semantics.handed_out import hands_out_wide
 from mpslint.semantics.value import Kind
 

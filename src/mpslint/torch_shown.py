@@ -37,8 +37,7 @@ class Sign(NamedTuple):
 
 def _signs(*rows: tuple[bytes, str, Release]) -> tuple[Sign, ...]:
     return tuple(
-        Sign(word, later(shown.encode(), re.MULTILINE), release)
-        for word, shown, release in rows
+        Sign(word, later(shown.encode(), re.MULTILINE), release) for word, shown, release in rows
     )
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from browsers import missing
@@ -83,10 +83,19 @@ def cli(project: Path, capfd: pytest.CaptureFixture[str]) -> Cli:
     return call
 
 
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests that share something dear are run by one worker."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from grouping import ByGroup
+
+    return ByGroup(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests in a browser run where there is one; `make browser` insists on it."""
     for item in items:
-        # Where tests are grouped for workers the name of the group follows.
+        # Where tests are grouped for workers the name of the group follows, before pytest 9.2.
         reason = KNOWN_WRONG.get(item.nodeid) or KNOWN_WRONG.get(item.nodeid.rpartition("@")[0])
         if reason is not None:
             item.add_marker(pytest.mark.xfail(reason=reason, strict=True))

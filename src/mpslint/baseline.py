@@ -11,13 +11,14 @@ import copy
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mpslint.errors import MpslintError, reason_of
 from mpslint.files import read_regular
 from mpslint.fingerprints import fingerprint
 from mpslint.model import Severity
 from mpslint.opening import line_of
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -9,9 +9,10 @@ always taken, unless `force-exclude` says otherwise.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError, reason_of
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from mpslint.records import NamedTuple
 
 _KERNELS = ".cu"
 _MOST = 200

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
-from mpslint.extension_helpers import names_by_helpers
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC
 
@@ -34,6 +33,8 @@ def built_by(script: bytes) -> tuple[frozenset[str], frozenset[str]]:
             warnings.simplefilter("ignore")
             tree = ast.parse(script)
         chosen = frozenset(_chosen(tree, script)) if _FOR_CUDA.encode() in script else frozenset()
+        from mpslint.extension_helpers import names_by_helpers
+
         helped = frozenset(names_by_helpers(tree, (_FOR_CUDA, *_FOR_ANY)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return _NOTHING

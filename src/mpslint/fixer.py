@@ -9,7 +9,7 @@ cycle, or when a pass breaks the file, nothing is written. What speaks against t
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.blame import Barred, blamed, doubted
 from mpslint.bringing import is_aid, narrows
@@ -21,6 +21,7 @@ from mpslint.linter import counts, lint
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import is_notebook, located, position
+from mpslint.records import NamedTuple
 from mpslint.tally import Place, Tally, tally
 
 if TYPE_CHECKING:

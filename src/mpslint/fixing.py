@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.checking import internal_error
 from mpslint.errors import BadSource, MpslintError
 from mpslint.fixer import FixResult, fix_source
 from mpslint.model import Applicability, Severity
 from mpslint.opening import open_source, texts_by_cell
+from mpslint.records import NamedTuple
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.bringing import OPENING, brings
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
+from mpslint.opening import is_notebook
 from mpslint.screening import names_in
 from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
@@ -117,9 +118,11 @@ def _doubt_what_needs_an_older_torch(context: Context, findings: Sequence[Findin
 def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[Finding]) -> None:
     """What a cell does that does not parse nobody knows: a blank of an exercise, say, beside a line
     that leaves its tensor on the CPU."""
+    source = context.source
+    if not is_notebook(source.path):
+        return
     from mpslint.notebook.source import NotebookSource
 
-    source = context.source
     if not isinstance(source, NotebookSource):
         return
     for number, text in source.unread_texts.items():

@@ -15,9 +15,9 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from mpslint.errors import MpslintError, reason_of
+from mpslint.records import NamedTuple
 
 _SECONDS = 60.0
 _SETTINGS = {

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, is_aid
 from mpslint.facts.priors import matches
 from mpslint.files import spoken_path
-from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import Part, lacks_kernel, parts, programs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
+from mpslint.records import NamedTuple
 from mpslint.screening import names_torch
 from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import WRAPPING
@@ -162,6 +162,8 @@ def ported(
     tree_of: Callable[[SourceFile], ast.Module | None],
 ) -> Ported:
     """A file of which fixes made another text; those that were `applied` bring tensors to MPS."""
+    from mpslint.judging import Trace
+
     trace = Trace(source, made.passes)
     left = []
     for one in made.findings:

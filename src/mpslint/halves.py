@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSource
-from mpslint.fixer import MAX_TRIALS
 from mpslint.half_ports import HalfPorts, ported
 from mpslint.program_files import ProgramFiles
 
@@ -48,6 +47,8 @@ def trees_in(project: Project) -> Callable[[SourceFile], ast.Module | None]:
 def settled_alone(fixing: Fixing, path: str, project: Project) -> Made:
     """All safe fixes of a file that nothing speaks against, where it is fixed by itself: also what
     would stay half-way in it is barred then."""
+    from mpslint.fixer import MAX_TRIALS
+
     own, made = os.path.abspath(path), fixing.settled()
     for _ in range(MAX_TRIALS):
         opened = fixing.opened(made)

@@ -8,11 +8,12 @@ rows hold back, each by itself, neither is named for.
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.facts import priors
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.facts.priors import Prior

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.modules import MAIN, package_root
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

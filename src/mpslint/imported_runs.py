@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import MAIN, is_foreign
+from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA

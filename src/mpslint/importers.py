@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
 from mpslint.imported_runs import imported_modules
+from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.environment import sets_variable
 from mpslint.semantics.value_syntax import is_main_test

@@ -8,11 +8,12 @@ is, and compared with the text as it was.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.edits import first_origin, origin
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
+from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.harm import Told, harms, misplaced, told_cuda
 from mpslint.semantics.worlds.machines import MAC

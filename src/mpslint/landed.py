@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.bringing import brings
 from mpslint.model import Applicability, Severity
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings

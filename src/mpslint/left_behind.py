@@ -8,11 +8,12 @@ that is made only where `is_cuda` holds, an array of float64 that follows the de
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mpslint.files import spoken_path
 from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
+from mpslint.records import NamedTuple
 from mpslint.semantics.followed_on_cuda import followed_on_cuda
 from mpslint.semantics.index import FUNCTIONS, below, children
 from mpslint.semantics.lacking_kernels import lacking_kernels

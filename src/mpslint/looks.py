@@ -1,14 +1,14 @@
 """Looks at folders whose answers can be asked for again, to see whether they still hold: of folders
 into which others write all the time only what was asked of them counts."""
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.files import BUILT
 from mpslint.reading import sign_of
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Looked(NamedTuple):
     modules: dict[str, list[str]]
     """Folders, and the modules in them."""
 
-    def add(self, more: "Looked") -> None:
+    def add(self, more: Looked) -> None:
         self.signs.update(more.signs)
         self.marks.update(more.marks)
         self.heads.update(more.heads)
@@ -47,7 +47,7 @@ class Looked(NamedTuple):
         )
 
 
-def is_marked(folder: str, marks: "Iterable[str]", asked: dict[str, bool]) -> bool:
+def is_marked(folder: str, marks: Iterable[str], asked: dict[str, bool]) -> bool:
     """Whether one of these stands in a folder; what was looked for is noted in `asked`."""
     for mark in marks:
         path = os.path.join(folder, mark)

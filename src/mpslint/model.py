@@ -5,12 +5,12 @@ text of a file (newlines as they stand in the file). `Finding.row`/`column` are 
 column counted in characters, as ruff and flake8 print them.
 """
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from typing import NamedTuple
+
+from mpslint.records import NamedTuple
 
 
 class Severity(enum.IntEnum):
@@ -225,7 +225,7 @@ class Finding:
         """Offer no fix, whatever the rule has to offer."""
         self._fix = self._build = self._level = None
 
-    def without_fix(self) -> "Finding":
+    def without_fix(self) -> Finding:
         """The same without a fix; it keeps nothing alive that one would be built from."""
         bare = Finding(
             self.code,

@@ -16,7 +16,6 @@ from mpslint import collector
 from mpslint.beside import Beside
 from mpslint.bringing import brings, is_aid, narrows
 from mpslint.files import spoken_path
-from mpslint.fixing import plan
 from mpslint.half_ports import Opened, Ported, keeps_out, left_in, raises_there_alone
 from mpslint.halves import halves
 from mpslint.model import Applicability, Severity
@@ -157,6 +156,8 @@ class Fixed:
 
     @cached_property
     def _left(self) -> frozenset[tuple[str, str]]:
+        from mpslint.fixing import plan
+
         planned = plan(
             self._file.path, self._data, self._settings, unsafe=False, project=self._project
         )

@@ -1,11 +1,11 @@
 """The outcome of checking one file, and findings as plain data for caches and processes."""
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
+from mpslint.records import NamedTuple
 
 Record = list[Any]
 """A finding as JSON can hold it."""

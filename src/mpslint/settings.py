@@ -4,12 +4,12 @@ Where they come from (settings files, options) is the business of `settings_file
 selectors mean is that of `selectors`.
 """
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Severity
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
@@ -83,9 +83,9 @@ class Settings(NamedTuple):
     """Somebody set `device_order`; else the order of the selections that are there goes over it."""
     min_torch_is_set: bool = False
     """Somebody set `min_torch`; else what the project's requirements say goes over it."""
-    pin: "Pin | None" = None
+    pin: Pin | None = None
     """The requirement that lets the oldest torch in, where `min_torch` is not set."""
-    told: "Pin | None" = None
+    told: Pin | None = None
     """Where no requirement does, the oldest torch that the project is said to run on."""
     beside_port: bool = False
     """A fix of the same run has let tensors come to MPS: what they would meet there counts."""
@@ -116,7 +116,7 @@ class Settings(NamedTuple):
         per_file = ignored_in_file(path, globs, self.root) if globs else ()
         return enabled_codes(self.select, self.extend_select, self.ignore, per_file, self.origin)
 
-    def least_confidence(self, rule: "Rule") -> Confidence:
+    def least_confidence(self, rule: Rule) -> Confidence:
         """How sure a finding of the rule has to be. Raises `BadSettings`."""
         if rule.least <= self.min_confidence:
             return self.min_confidence

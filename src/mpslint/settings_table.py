@@ -4,15 +4,15 @@ An unknown key or a wrong type raises `BadSettings` that names the key, the file
 expected.
 """
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from mpslint.errors import BadSettings
 from mpslint.model import Confidence, Severity
+from mpslint.records import NamedTuple
 from mpslint.settings import Settings
 
 STYLES = ("inline", "helper", "accelerator")

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
 from mpslint.modules import MAIN
+from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS

@@ -10,7 +10,10 @@ wherever they stand alone on a line.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mpslint.expressions import later
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import ast
@@ -19,16 +22,16 @@ if TYPE_CHECKING:
     from mpslint.model import Finding
     from mpslint.source import SourceFile
 
-_NOQA = re.compile(r"# noqa(?::[\s]?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
-_IGNORE = re.compile(r"#\s*mpslint:\s*ignore(?:\[(?P<rules>[^\]]*)\])?(?=\s|$)", re.IGNORECASE)
-_WHOLE = re.compile(r"#\s*mpslint:\s*(?:skip-file|cuda-only)(?=\W|$)", re.IGNORECASE)
-_FLAKE8 = re.compile(
+_NOQA = later(r"# noqa(?::[\s]?(?P<codes>(?:[A-Z]+[0-9]+(?:[,\s]+)?)+))?", re.IGNORECASE)
+_IGNORE = later(r"#\s*mpslint:\s*ignore(?:\[(?P<rules>[^\]]*)\])?(?=\s|$)", re.IGNORECASE)
+_WHOLE = later(r"#\s*mpslint:\s*(?:skip-file|cuda-only)(?=\W|$)", re.IGNORECASE)
+_FLAKE8 = later(
     r"#\s*flake8[:=]\s*noqa(?P<codes>:\s?(?:[A-Z]+[0-9]+(?:[,\s]+)?)+)?\s*$", re.IGNORECASE
 )
-_SPOKEN = re.compile(r"noqa|mpslint:", re.IGNORECASE)
-_SMALL = re.compile(_SPOKEN.pattern)
-_CODE = re.compile(r"[^,:\s]+")
-_JUDGED = re.compile(rb"noqa[^\r\n]*mps\d|mpslint:\s*ignore")
+_SPOKEN = later(r"noqa|mpslint:", re.IGNORECASE)
+_SMALL = later("noqa|mpslint:")
+_CODE = later(r"[^,:\s]+")
+_JUDGED = later(rb"noqa[^\r\n]*mps\d|mpslint:\s*ignore")
 """In a text in small letters."""
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import statements, walk
 
 if TYPE_CHECKING:

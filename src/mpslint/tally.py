@@ -4,11 +4,12 @@
 own, and bring up others that could not be seen before: neither is among what was promised.
 """
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,11 +32,11 @@ class Tally(NamedTuple):
     raised_left: int = 0
     """Not found there: what a fix brought up and nothing fixed."""
 
-    def plus(self, other: "Tally") -> "Tally":
+    def plus(self, other: Tally) -> Tally:
         return Tally(*(one + more for one, more in zip(self, other, strict=True)))
 
 
-def tally(found: Counter[Place], fixed: "Iterable[Place]", left: "Iterable[Place]") -> Tally:
+def tally(found: Counter[Place], fixed: Iterable[Place], left: Iterable[Place]) -> Tally:
     """What became of what was `found` in the text as it was."""
     mended, remaining = Counter(fixed), Counter(left)
     own = found & mended

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.asked import off_on_macs, takes_mps
 from mpslint.becoming import Becoming
@@ -19,6 +19,7 @@ from mpslint.halves import halves, trees_in
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.program_files import ProgramFiles
+from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.shared_helper import selects_anew
 

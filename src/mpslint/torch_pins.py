@@ -7,14 +7,14 @@ commands by which a README, a script or a Dockerfile installs one where no list 
 folders without code (`requirements/`, `docker/`) counts behind the same in the project's own.
 """
 
-# No `from __future__ import annotations` here: annotations that are strings make a NamedTuple
-# compile each of them, which is a large part of what a run on one small file costs.
+from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.files import read_regular
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -186,7 +186,7 @@ def _shown(top: str, folder: str, name: str) -> str:
     return os.path.relpath(os.path.join(folder, name), top).replace(os.sep, "/")
 
 
-def _without_code(top: str) -> "Iterator[tuple[str, list[str]]]":
+def _without_code(top: str) -> Iterator[tuple[str, list[str]]]:
     """The folders of a project that hold no Python, nor do theirs, with their files: what such a
     folder asks for is asked for the whole project, and not for the code beside it."""
     left = _MOST_FOLDERS

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.expressions import later
 from mpslint.files import read_regular
+from mpslint.records import NamedTuple
 from mpslint.torch_pins import Pin
 
 if TYPE_CHECKING:
@@ -35,8 +37,7 @@ class Sign(NamedTuple):
 
 def _signs(*rows: tuple[bytes, str, Release]) -> tuple[Sign, ...]:
     return tuple(
-        Sign(word, re.compile(shown.encode(), re.MULTILINE), release)
-        for word, shown, release in rows
+        Sign(word, later(shown.encode(), re.MULTILINE), release) for word, shown, release in rows
     )
 
 
@@ -76,7 +77,7 @@ _NEW = _signs(
 """What only a torch has that is as new as this."""
 _ASKING = Sign(
     b"torch",
-    re.compile(
+    later(
         rb"torch\.__version__|\bTORCH_VER(?:SION)?\b|\btorch_ver(?:sion)?\b"
         rb"|\b(?:hasattr|getattr)\(torch(?:\.\w+)*, ?[\"']"
     ),
@@ -86,7 +87,7 @@ _ASKING = Sign(
 test there, and is needed by none."""
 _COMPARED = Sign(
     b"ersion",
-    re.compile(
+    later(
         rb"(?:torch\.__version__|\b(?:MIN_)?TORCH_VER(?:SION)?\b|\btorch_ver(?:sion)?\b)"
         rb"[^\n]{0,60}?(?:[<>]=?|=)[^\n\w]{0,4}(?:\w+\()?[\"'(\[]{0,2}"
         rb"(?:0[., ]|1(?:\.|, ?)(?:[0-9]|1[0-2])(?![0-9]))"

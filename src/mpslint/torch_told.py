@@ -12,6 +12,7 @@ import os
 import re
 from fnmatch import fnmatch
 
+from mpslint.expressions import later
 from mpslint.torch_pins import COMMANDS, Pin, around, ends_project, is_project, names_in, text_of
 from mpslint.torch_shown import Shown
 
@@ -21,26 +22,26 @@ _MOST_YAML = 20
 _LONGEST_LINE = 2000
 _FILLER = r"(?:[ *`:(=\[>~<]|versions?|v|currently|is|was|has been|tested|on|with|or|at least|the)"
 _NAMED = rf"(?<![\w.-])(?:py)?torch(?![\w./])(?:{_FILLER}{{0,12}}|-)[=v]?"
-_TOLD = re.compile(_NAMED + r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))", re.IGNORECASE)
+_TOLD = later(_NAMED + r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))", re.IGNORECASE)
 """A release before 1.12, where it is named with torch; `0.41` is one as well."""
-_NEWER = re.compile(_NAMED + r"(?:1\.1[2-9]|2\.[0-9])", re.IGNORECASE)
+_NEWER = later(_NAMED + r"(?:1\.1[2-9]|2\.[0-9])", re.IGNORECASE)
 """A release that has MPS: what the code was first written for does not count then."""
-_AT_LEAST = re.compile(
+_AT_LEAST = later(
     r"(?<![\w.-])(?:py)?torch(?![\w./])[^.;|\n]{0,60}?(?:at least|>=|≥|newer than|from)[ *`]*v?"
     r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
     re.IGNORECASE,
 )
 """The same further behind: "install PyTorch that meets your environment (at least 1.7)"."""
-_PYTHON_WORD = re.compile(
+_PYTHON_WORD = later(
     r"(?<![\w.-])python[ *`:(]*(?:version|>=|=)?[ *`=]*(?:2\.7|3\.[3-6](?![0-9]))", re.IGNORECASE
 )
-_PYTHON = re.compile(
+_PYTHON = later(
     r"^[ ]*-[ ]*[\"']?python[ ]*=+[ ]*(?:2\.|3\.[0-6](?![0-9]))"
     r"|(?:python_requires|requires-python)[ ]*=[ ]*[\"'][ ]*(?:>=|~=)[ ]*(?:2\.|3\.[0-6](?![0-9]))"
 )
-_LINKED = re.compile(r"(?<!!)\[([^\[\]\n]{1,100})\]\([^()\s]{1,500}\)")
+_LINKED = later(r"(?<!!)\[([^\[\]\n]{1,100})\]\([^()\s]{1,500}\)")
 """Markdown's link, of which people read the words: `[PyTorch](https://...) 1.7`."""
-_TOOLKIT = re.compile(r"\bcudatoolkit[ ]*=+[ ]*([0-9]{1,2}\.[0-9])")
+_TOOLKIT = later(r"\bcudatoolkit[ ]*=+[ ]*([0-9]{1,2}\.[0-9])")
 # Fact: pytorch.org, "Previous versions": the packages that conda has for each toolkit.
 _LAST_OF_TOOLKIT = {
     "8.0": (1, 0),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.files import BUILT, VERSIONED
 from mpslint.looks import is_head, is_marked
 from mpslint.reading import sign_of
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.settings import Settings

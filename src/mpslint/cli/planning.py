@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.cli.checking import check_files
 from mpslint.cli.options import find_settings, warn
 from mpslint.errors import MpslintError
+from mpslint.records import NamedTuple
 from mpslint.results import FileResult
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.cli.planning import plan_files
 from mpslint.output import shown_path
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import argparse

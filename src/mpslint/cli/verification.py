@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mpslint.cli.parsing import BOOLEAN, Invalid
 from mpslint.errors import MpslintError
 from mpslint.opening import is_notebook
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import argparse

@@ -10,9 +10,9 @@ A release is a pair such as (2, 14); `NEVER` stands for "not in 2.15, the newest
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from mpslint.facts.data import read_section
+from mpslint.records import NamedTuple
 
 Release = tuple[int, int]
 NEVER: Release = (99, 0)

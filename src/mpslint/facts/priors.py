@@ -17,11 +17,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property, lru_cache
+from typing import Any
 
 from mpslint.facts.data import read_file, read_section
 from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
+from mpslint.records import NamedTuple
 
 FILE = "priors.json"
 
@@ -42,9 +43,19 @@ class Prior(NamedTuple):
         return f"{self.section}/{self.match}"
 
 
-class _Patterns(NamedTuple):
-    each: tuple[tuple[re.Pattern[str], Prior], ...]
-    any: re.Pattern[str]
+class _Patterns:
+    """The expressions of a section. Most names are matched by no row, so one of all rows is asked
+    first, and those of single rows are compiled where it matches."""
+
+    def __init__(self, spelled: dict[str, Prior], flags: re.RegexFlag) -> None:
+        self._spelled = spelled
+        self._flags = flags
+        alone = len(spelled) == 1
+        self.any = re.compile("|".join(x if alone else f"(?:{x})" for x in spelled), flags)
+
+    @cached_property
+    def each(self) -> tuple[tuple[re.Pattern[str], Prior], ...]:
+        return tuple((re.compile(text, self._flags), row) for text, row in self._spelled.items())
 
 
 _rows: dict[str, dict[str, Prior]] = {}
@@ -74,10 +85,7 @@ def _compiled(section: str) -> _Patterns | None:
         if "pattern" in table and rows:
             flags = re.IGNORECASE if table["ignore_case"] else re.RegexFlag(0)
             spelled = {table["pattern"].replace("{}", match): rows[match] for match in rows}
-            made = _Patterns(
-                tuple((re.compile(text, flags), row) for text, row in spelled.items()),
-                re.compile("|".join(f"(?:{text})" for text in spelled), flags),
-            )
+            made = _Patterns(spelled, flags)
         _patterns[section] = made
     return _patterns[section]
 

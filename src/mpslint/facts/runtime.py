@@ -7,10 +7,10 @@ each name on a build of torch 2.13 without CUDA (the Mac wheel has the same Pyth
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 from mpslint.facts.data import read_section
 from mpslint.facts.ops import Release, release
+from mpslint.records import NamedTuple
 
 
 class CudaName(NamedTuple):

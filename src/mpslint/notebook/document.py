@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in typeshed
-from typing import Any, NamedTuple
+from typing import Any
 
 from mpslint.errors import BadSource
+from mpslint.records import NamedTuple
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder(strict=False)

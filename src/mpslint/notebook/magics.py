@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from mpslint.records import NamedTuple
 
 _SCREEN = re.compile(r"^[ \t]*[%!?]|\?[ \t]*$|=[ \t]*[%!]", re.M)
 _CELL_MAGIC = re.compile(r"[ \t\r\n]*%%(\w+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.edits import kept_outside, spliced
 from mpslint.errors import BadSource
@@ -13,6 +13,7 @@ from mpslint.model import Edit, Finding, Label
 from mpslint.notebook import document
 from mpslint.notebook.magics import Masked, mask
 from mpslint.notebook.splice import json_edits
+from mpslint.records import NamedTuple
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:

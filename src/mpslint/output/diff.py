@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.opening import position
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

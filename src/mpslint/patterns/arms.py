@@ -8,7 +8,7 @@ what it did on the CPU, and moves what CUDA moved. All such moves of a file get 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import (
@@ -31,6 +31,7 @@ from mpslint.patterns.text import (
     quote,
     replace_span,
 )
+from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import PARTING, foreign_mover, parting_use
 

@@ -7,9 +7,10 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from mpslint.files import read_regular
+from mpslint.records import NamedTuple
 
 _LARGEST = 1 << 20
 _MOST_PARTS = 50

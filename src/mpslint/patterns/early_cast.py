@@ -7,10 +7,10 @@ narrow it may as well come first: the result is the same on every machine, and l
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.patterns.text import replace_span
-from mpslint.semantics.handed_out import hands_out_wide
+from mpslint.records import NamedTuple
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -76,6 +76,8 @@ def may_be_wide(context: Context, base: ast.expr) -> bool:
         return dtype in ("float64", "complex128")
     if isinstance(base, ast.Subscript) and isinstance(base.slice, ast.Constant):
         if isinstance(base.slice.value, str) and isinstance(base.value, ast.Name):
+            from mpslint.semantics.handed_out import hands_out_wide
+
             return hands_out_wide(context, base.slice.value)
     return any(_is_open(context, call) for call in _makers(context, base, _DEPTH))
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.patterns.calls import is_cuda_move
 from mpslint.patterns.item_moves import moves_items
 from mpslint.patterns.load_arms import as_loaded_anywhere, is_copied
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.model import Edit

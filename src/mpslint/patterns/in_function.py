@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.patterns.flat import statement_of
 from mpslint.patterns.insertion import insert_before
 from mpslint.patterns.layout import arms
 from mpslint.patterns.text import indent_unit, line_limit
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS
 from mpslint.semantics.value_syntax import is_main_test, last_name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.layout import folded
@@ -12,6 +12,7 @@ from mpslint.patterns.operand import operand_of
 from mpslint.patterns.selection import Reference, reference, reference_level, torch_name
 from mpslint.patterns.statements import delete_statement
 from mpslint.patterns.text import holds_comment, replace
+from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.legacy_types import CUDA_TYPES, DTYPE_OF_TYPE
 from mpslint.semantics.values import Kind

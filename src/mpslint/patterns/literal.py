@@ -12,7 +12,6 @@ from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat
 from mpslint.patterns.late_default import resolved_inside
-from mpslint.patterns.numbered_by_tensor import with_tensor
 from mpslint.patterns.place import settles_too_early
 from mpslint.patterns.selection import (
     Reference,
@@ -46,9 +45,12 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     """The fix for a CUDA literal in a device slot; None where a human must choose."""
     if foreign_consumer(context, literal.node) is not None:
         return None
-    beside = with_tensor(context, literal) if literal.computed_index else None
-    if beside is not None:
-        return beside
+    if literal.computed_index:
+        from mpslint.patterns.numbered_by_tensor import with_tensor
+
+        beside = with_tensor(context, literal)
+        if beside is not None:
+            return beside
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
         edits = select_in_place(context, literal.node)
         level = opening_level(context)

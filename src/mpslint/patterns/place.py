@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.legacy_types import CUDA_TYPES
 from mpslint.semantics.value_syntax import is_main_test
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit
 from mpslint.patterns import in_function, styles
@@ -26,6 +26,7 @@ from mpslint.patterns.place import (
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked

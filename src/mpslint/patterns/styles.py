@@ -8,12 +8,13 @@ is. A helper that the file already has, or imports, is used in every style.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available
 from mpslint.patterns.text import indent_unit, quote
+from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import required
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.purity import is_pure

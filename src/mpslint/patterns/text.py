@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import io
-import tokenize
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -75,6 +74,8 @@ def holds_comment(source: SourceFile, start: int, end: int) -> bool:
     text = source.text[start:end]
     if "#" not in text:
         return False
+    import tokenize
+
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(f"({text}\n)").readline))
     except (tokenize.TokenError, SyntaxError, IndentationError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint import pages
 from mpslint.output import shown_path
+from mpslint.records import NamedTuple
 from mpslint.report.areas import areas
 from mpslint.report.model import REMEDIES, SEVERITIES
 from mpslint.report.operators import RELEASES

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Severity
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

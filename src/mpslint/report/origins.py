@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.report.meaning import node_of, nodes_at
 from mpslint.semantics.index import FUNCTIONS, LOOPS
 from mpslint.semantics.value import Kind

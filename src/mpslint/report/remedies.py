@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.fixing import plan, worth_fixing
+from mpslint.records import NamedTuple
 from mpslint.report.model import PERSON, SAFE, UNSAFE
 
 if TYPE_CHECKING:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.pages import count
+from mpslint.records import NamedTuple
 from mpslint.report.model import PERSON, REMEDIES, SAFE, SEVERITIES, UNSAFE
 from mpslint.rules.registry import all_rules
 

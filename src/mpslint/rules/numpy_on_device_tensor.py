@@ -59,11 +59,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
 from mpslint.patterns.same_arms import first_arm_alone
 from mpslint.patterns.text import insert, replace
+from mpslint.records import NamedTuple
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.array_reads import Read, read_of
 from mpslint.semantics.context import Context

@@ -11,9 +11,10 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Confidence, Finding, Severity
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loop, Loops
 from mpslint.semantics.value_syntax import last_name

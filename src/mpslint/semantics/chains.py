@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.guards import Guards
 from mpslint.semantics.index import FUNCTIONS, Index, N

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from mpslint.facts.priors import makes_config
+from mpslint.records import NamedTuple
 from mpslint.semantics.idle_devices import only_chooses
 
 if TYPE_CHECKING:

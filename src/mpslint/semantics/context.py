@@ -13,7 +13,6 @@ from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
-from mpslint.semantics.dtypes import DTypes
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.forward_passes import ForwardPasses
 from mpslint.semantics.guards import Guards
@@ -32,6 +31,7 @@ from mpslint.semantics.worlds.refused import is_behind_refusal, refusal_before
 if TYPE_CHECKING:
     from mpslint.model import Severity
     from mpslint.rules.registry import Rule
+    from mpslint.semantics.dtypes import DTypes
     from mpslint.semantics.elsewhere import Definition, Elsewhere
     from mpslint.semantics.worlds.events import Event
     from mpslint.settings import Settings
@@ -94,6 +94,8 @@ class Context:
 
     @cached_property
     def dtypes(self) -> DTypes:
+        from mpslint.semantics.dtypes import DTypes
+
         sources = ArraySources(self.index, self.names, self.flow, self.guards)
         return DTypes(self.names, self.flow, self.values, sources)
 

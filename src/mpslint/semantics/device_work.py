@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import enum
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from mpslint.facts.priors import matches
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.loops import LoopKind, Loops
 from mpslint.semantics.names import Names

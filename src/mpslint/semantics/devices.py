@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from mpslint.facts.priors import names_device
+from mpslint.records import NamedTuple
 from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.devices_at_hand import DeviceName, DevicesAtHand
 from mpslint.semantics.flow import Flow

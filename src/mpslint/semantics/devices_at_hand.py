@@ -7,9 +7,9 @@ pins it to the CPU, to MPS or to a CUDA index above 0.
 from __future__ import annotations
 
 import ast
-from typing import NamedTuple
 
 from mpslint.facts.priors import names_device
+from mpslint.records import NamedTuple
 from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_calls import called_by_name

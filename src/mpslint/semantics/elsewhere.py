@@ -8,8 +8,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from types import EllipsisType
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import DEVICE_FACTS, NONE, Facts, common
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind, Value

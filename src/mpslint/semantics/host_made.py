@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.tensor_uses import used_as_tensor
 from mpslint.semantics.value import CPU_ONLY, Kind

@@ -10,8 +10,9 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 

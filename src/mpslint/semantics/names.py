@@ -11,8 +11,8 @@ import ast
 import builtins
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.cells import cells_of, imported_in
 from mpslint.semantics.index import FUNCTIONS, SCOPE_NODES, FunctionNode, Index
 

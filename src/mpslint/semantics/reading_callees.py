@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.gathering import gathered
 from mpslint.semantics.handed_back import comes_from_device_work, is_table
 from mpslint.semantics.index import FunctionNode

@@ -4,9 +4,10 @@ may do: Python raises in it."""
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
+from mpslint.records import NamedTuple
 from mpslint.semantics.drawn_loaders import DrawnLoaders
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.main_module import MainModule, Place, definition, unguarded

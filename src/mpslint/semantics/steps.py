@@ -7,8 +7,9 @@ own (`def update(self): ...; loss.backward(); optimizer.step()`), which is calle
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.bases import inherits
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind

@@ -13,7 +13,8 @@ For devices and device strings, `devices` is what they may name.
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
+
+from mpslint.records import NamedTuple
 
 
 class Kind(enum.Enum):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import (
     NOT_ON_MPS,

@@ -7,8 +7,9 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.order import precedes
 from mpslint.semantics.value_syntax import keyword

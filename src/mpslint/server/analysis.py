@@ -13,7 +13,7 @@ import time
 from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.checking import internal_error
@@ -25,6 +25,7 @@ from mpslint.notebook.source import NotebookSource
 from mpslint.opening import is_notebook, located, texts_by_cell
 from mpslint.project import Project
 from mpslint.reading import UNSURE, sign_of
+from mpslint.records import NamedTuple
 from mpslint.reported import place_of
 from mpslint.rules.registry import all_rules
 from mpslint.screening import speaks_of_torch

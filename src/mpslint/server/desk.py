@@ -14,8 +14,9 @@ import logging
 import math
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from mpslint.records import NamedTuple
 from mpslint.server.documents import Unknown
 
 if TYPE_CHECKING:

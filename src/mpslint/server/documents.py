@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 from pygls.uris import to_fs_path, urlparse
 
 from mpslint.opening import NOTEBOOK, open_source
+from mpslint.records import NamedTuple
 from mpslint.server.positions import Text
 from mpslint.source import SourceFile
 

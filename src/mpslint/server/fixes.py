@@ -6,7 +6,7 @@ something speaks against the text that they make, is not offered as safe here ei
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mpslint.bringing import OPENING
 from mpslint.fixer import Fixing
@@ -15,6 +15,7 @@ from mpslint.linter import lint
 from mpslint.model import Applicability, Severity, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import located
+from mpslint.records import NamedTuple
 from mpslint.reported import place_of
 
 if TYPE_CHECKING:

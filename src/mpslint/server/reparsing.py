@@ -11,9 +11,10 @@ same holds in a class or function below its first statement, which says how deep
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.cuts import begins_row, first_row, goes_on
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import Index
 from mpslint.source import SourceFile, parsed_text
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mpslint.discovery import excluded_by_path
 from mpslint.errors import BadSettings
 from mpslint.reading import UNSURE, sign_of
+from mpslint.records import NamedTuple
 from mpslint.selectors import require_known
 from mpslint.settings_file import NAMES, SettingsFinder
 from mpslint.settings_table import EXTEND, convert

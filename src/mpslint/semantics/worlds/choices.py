@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
+from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.joining import parted
 from mpslint.semantics.worlds.machines import CUDA, MAC, MACS, PORTED, mac_of_cuda, mac_of_ported

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-from dataclasses import dataclass
 
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import NO_TESTS, UNK, Tests, Value, is_bare
@@ -44,36 +43,69 @@ RAISING = frozenset({Kind.WIDE, Kind.MIXED, Kind.FOREIGN})
 """What raises on a Mac whose tensors are on its GPU."""
 
 
-@dataclass(slots=True)
 class Event:
     """One thing that a file does."""
 
-    kind: Kind
-    node: ast.AST
-    """Where it stands: the call, the literal, the test."""
-    worlds: int
-    """Where control comes here."""
-    tests: Tests = NO_TESTS
-    """The tests that keep the other worlds away."""
-    name: str = ""
-    """The qualified name of the API, or of the effect."""
-    value: Value = UNK
-    use: ast.AST | None = None
-    """What uses the value that stands at `node`."""
-    caught: bool = False
-    """Whether an exception raised here is dealt with in the same function."""
-    function: object = None
-    """The function that runs, None at the top of the file."""
-    arm: int = 0
-    """The outermost conditional around it that tells worlds apart; 0: none."""
-    passed: bool = False
-    """Some way leaves the function behind it, before what only CUDA has."""
-    gate: ast.expr | None = None
-    """The condition, as it is written, that keeps a Mac away."""
-    refused: int = 0
-    """Worlds that end in an error or an exit, here or before."""
-    likely: bool = False
-    """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
+    __slots__ = (
+        "arm",
+        "caught",
+        "function",
+        "gate",
+        "kind",
+        "likely",
+        "name",
+        "node",
+        "passed",
+        "refused",
+        "tests",
+        "use",
+        "value",
+        "worlds",
+    )
+
+    def __init__(
+        self,
+        kind: Kind,
+        node: ast.AST,
+        worlds: int,
+        tests: Tests = NO_TESTS,
+        name: str = "",
+        value: Value = UNK,
+        use: ast.AST | None = None,
+        caught: bool = False,
+        function: object = None,
+        arm: int = 0,
+        passed: bool = False,
+        gate: ast.expr | None = None,
+        refused: int = 0,
+        likely: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.node = node
+        """Where it stands: the call, the literal, the test."""
+        self.worlds = worlds
+        """Where control comes here."""
+        self.tests = tests
+        """The tests that keep the other worlds away."""
+        self.name = name
+        """The qualified name of the API, or of the effect."""
+        self.value = value
+        self.use = use
+        """What uses the value that stands at `node`."""
+        self.caught = caught
+        """Whether an exception raised here is dealt with in the same function."""
+        self.function = function
+        """The function that runs, None at the top of the file."""
+        self.arm = arm
+        """The outermost conditional around it that tells worlds apart; 0: none."""
+        self.passed = passed
+        """Some way leaves the function behind it, before what only CUDA has."""
+        self.gate = gate
+        """The condition, as it is written, that keeps a Mac away."""
+        self.refused = refused
+        """Worlds that end in an error or an exit, here or before."""
+        self.likely = likely
+        """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
 
     @property
     def call(self) -> ast.Call:

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterable, Iterator
-from typing import NamedTuple
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.index import statements, walk
 from mpslint.semantics.worlds.foreign import foreign, foreign_worlds
 from mpslint.semantics.worlds.machines import CUDA, PORTED

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.load_places import places_a_checkpoint
 from mpslint.semantics.worlds.events import RAISING, Kind
 from mpslint.semantics.worlds.machines import CPU, CUDA, MAC, MACS, NVIDIA, PORTED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from mpslint.semantics.worlds.events import Event
@@ -191,47 +190,83 @@ def _is_decided(value: Value) -> bool:
     )
 
 
-@dataclass(slots=True)
 class Frame:
     """What belongs to one run of one function."""
 
-    env: Env
-    up: list[Env]
-    mask: int = ALL
-    tests: Tests = NO_TESTS
-    function: Function | None = None
-    cls: Class | None = None
-    in_class: bool = False
-    caught: frozenset[str] = frozenset()
-    arm: int = 0
-    gate: ast.expr | None = None
-    """The condition, as it is written, that sent a Mac away."""
-    inside: tuple[ast.expr, ...] = ()
-    """The conditions around, as they are written."""
-    errors: dict[str, int] = field(default_factory=dict)
-    """Worlds that have ended in an error or an exit, by its kind; all of them are `refused`."""
-    refused: int = 0
-    broken: int = 0
-    """Worlds that have left the loop at hand by `break`."""
-    built: Tests = NO_TESTS
-    """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
-    casting: bool = False
-    """In an autocast that is on, or of which the function asks whether it is."""
-    own: bool = False
-    """Something that no port has was met: a CUDA graph, NCCL."""
-    more: bool = False
-    """Whether statements follow in this block."""
-    returns: list[tuple[int, Value]] = field(default_factory=list)
-    replaced: dict[str, Event] = field(default_factory=dict)
-    """Names from which a choice of MPS was taken away, as was told."""
-    declared: set[str] = field(default_factory=set)
-    stored: list[tuple[str | None, Value, int, Tests, int, str]] = field(default_factory=list)
-    starts: list[int] = field(default_factory=lambda: [0])
-    """Where the log stood when the function, and each arm that is open, began."""
-    forks: list[int] = field(default_factory=list)
-    """Where it stood when these arms parted."""
-    testing: bool = False
-    """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
+    __slots__ = (
+        "arm",
+        "broken",
+        "built",
+        "casting",
+        "caught",
+        "cls",
+        "declared",
+        "env",
+        "errors",
+        "forks",
+        "function",
+        "gate",
+        "in_class",
+        "inside",
+        "mask",
+        "more",
+        "own",
+        "refused",
+        "replaced",
+        "returns",
+        "starts",
+        "stored",
+        "testing",
+        "tests",
+        "up",
+    )
+
+    def __init__(
+        self,
+        env: Env,
+        up: list[Env],
+        mask: int = ALL,
+        tests: Tests = NO_TESTS,
+        function: Function | None = None,
+        cls: Class | None = None,
+    ) -> None:
+        self.env = env
+        self.up = up
+        self.mask = mask
+        self.tests = tests
+        self.function = function
+        self.cls = cls
+        self.in_class = False
+        self.caught: frozenset[str] = frozenset()
+        self.arm = 0
+        self.gate: ast.expr | None = None
+        """The condition, as it is written, that sent a Mac away."""
+        self.inside: tuple[ast.expr, ...] = ()
+        """The conditions around, as they are written."""
+        self.errors: dict[str, int] = {}
+        """Worlds that have ended in an error or an exit, by its kind; all of them are `refused`."""
+        self.refused = 0
+        self.broken = 0
+        """Worlds that have left the loop at hand by `break`."""
+        self.built = NO_TESTS
+        """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
+        self.casting = False
+        """In an autocast that is on, or of which the function asks whether it is."""
+        self.own = False
+        """Something that no port has was met: a CUDA graph, NCCL."""
+        self.more = False
+        """Whether statements follow in this block."""
+        self.returns: list[tuple[int, Value]] = []
+        self.replaced: dict[str, Event] = {}
+        """Names from which a choice of MPS was taken away, as was told."""
+        self.declared: set[str] = set()
+        self.stored: list[tuple[str | None, Value, int, Tests, int, str]] = []
+        self.starts: list[int] = [0]
+        """Where the log stood when the function, and each arm that is open, began."""
+        self.forks: list[int] = []
+        """Where it stood when these arms parted."""
+        self.testing = False
+        """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 
 
 __all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Symbol"]

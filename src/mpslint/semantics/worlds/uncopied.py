@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC, PORTED
 from mpslint.semantics.worlds.values import DEVICE, TENSOR, Tests, cases_of, where

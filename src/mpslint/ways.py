@@ -70,6 +70,8 @@ class _All:
         """The parts that stand in no class, and those that nobody need name."""
         self.file_of: list[_File] = []
         self._names: list[frozenset[str]] = []
+        self._waiting: set[str] = set()
+        """The names for which a part waits: few of all that are used."""
         self._files: dict[str, _File] = {}
         self._of_class: dict[str, int] = {}
         self._of_name: dict[str, int] = {}
@@ -94,6 +96,7 @@ class _All:
         self.called.append(name)
         self.bits_of[name] = self.bits_of.get(name, 0) | bit
         self._names.append(part.names)
+        self._waiting |= {part.owner, part.name}
         if part.owner:
             self._of_class[part.owner] = self._of_class.get(part.owner, 0) | bit
         else:
@@ -110,11 +113,11 @@ class _All:
             known = self._uses[at] = self.used(self.file_of[at], self._names[at])
         return known
 
-    def used(self, file: _File, names: Iterable[str]) -> _Waiting:
+    def used(self, file: _File, names: frozenset[str]) -> _Waiting:
         """What waits for one of these names, which a file uses."""
         classes = named = 0
         defined, of_classes, of_names = file.defined, self._of_class, self._of_name
-        for name in names:
+        for name in names & self._waiting:
             of_class, of_name = of_classes.get(name, 0), of_names.get(name, 0)
             if name in defined:
                 of_class &= file.parts

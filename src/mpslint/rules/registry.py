@@ -45,6 +45,8 @@ class Rule(NamedTuple):
     module: str
     least: Confidence = Confidence.INFERRED
     """Findings less sure than this are opt-in, as a rule can be."""
+    certain: tuple[tuple[bytes, ...], ...] = ()
+    """A file that lacks all of a group of these cannot have a certain finding."""
 
     @property
     def check(self) -> Check:
@@ -115,6 +117,7 @@ def rule(
     unnamed: bool = False,
     fix: Applicability | None = None,
     least: Confidence = Confidence.INFERRED,
+    certain: tuple[tuple[bytes, ...], ...] = (),
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
@@ -140,6 +143,7 @@ def rule(
             fix,
             check.__module__,
             least,
+            certain,
         )
         _declared[code] = (known, check)
         return check
@@ -167,6 +171,7 @@ def all_rules() -> tuple[Rule, ...]:
             None if fix is None else Applicability(fix),
             f"{__package__}.{module}",
             Confidence(least),
+            certain,
         )
         for (
             code,
@@ -182,6 +187,7 @@ def all_rules() -> tuple[Rule, ...]:
             called,
             summary,
             least,
+            certain,
         ) in RULES
     )
 

@@ -392,7 +392,7 @@ class HalfPorts:
 
     def _callers(self, name: Name) -> frozenset[Name]:
         """What is left in parts that lead to this one."""
-        return frozenset(other for other in self._left if name in self._way_from(other))
+        return frozenset(other for other in self._left if self._leads(other, name))
 
     def _left_on(self, way: Iterable[Name], one: Opened) -> Left | None:
         every = (left for other in way for left in self._left.get(other, ()))

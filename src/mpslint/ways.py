@@ -139,6 +139,7 @@ class _Around:
             self.parts |= one.parts
         self._always: tuple[int, int, int] | None = None
         """What runs whoever asks, and what waits for a name then."""
+        self._run: dict[frozenset[str], int] = {}
 
     def reached(self, names: frozenset[str]) -> Iterator[int]:
         """The numbers of the parts that run, the nearest first."""
@@ -156,7 +157,13 @@ class _Around:
                 named |= uses[1]
 
     def run(self, names: frozenset[str]) -> int:
-        """The parts that run."""
+        """The parts that run; of one program it is asked for every part that may be on its way."""
+        known = self._run.get(names)
+        if known is None:
+            known = self._run[names] = self._run_by(names)
+        return known
+
+    def _run_by(self, names: frozenset[str]) -> int:
         if self._always is None:
             self._always = self._followed(0, self._all.loose, self._all.unasked)
         run, classes, named = self._always

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.bringing import OPENING, is_aid
 from mpslint.facts.priors import matches
+from mpslint.file_parts import Parts, is_same, is_test, name_at
 from mpslint.files import spoken_path
 from mpslint.judging import Trace
 from mpslint.kernel_imports import imports_inside, kernel_imports
-from mpslint.file_parts import Parts, is_same, is_test, name_at
 from mpslint.left_behind import Part, lacks_kernel, parts
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
@@ -211,7 +211,7 @@ class HalfPorts:
         self._imports_on = imports_on
         self._parts: dict[str, Parts] = {}
         self._at_hand: tuple[str, ast.Module] | None = None
-        """The file that was asked for last, with its tree: what is asked of one is asked in a row."""
+        """The file that was asked for last, with its tree: what is asked of one stands in a row."""
         self._before: dict[str, list[Part] | None] = {}
         """The parts of files as they were; None: as they are."""
         self._leading: dict[str, dict[str, None]] = {}

@@ -67,9 +67,7 @@ class Screen:
             for rule, demand in zip(self.rules, self.demands, strict=True)
             if (rule.unnamed or not unnamed) and demand.met(data, names, present)
         ]
-        idle = {
-            code for code, demand in self._sure.items() if not demand.met(data, names, present)
-        }
+        idle = {code for code, demand in self._sure.items() if not demand.met(data, names, present)}
         if idle and not may_be_unused(data):  # Else what does not count may be silenced.
             return [rule for rule in rules if rule.code not in idle]
         return rules

@@ -38,7 +38,6 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
-from mpslint.rules.inferred import tells_inferred
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.step_runs import first_of_runs
@@ -76,7 +75,7 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     ),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if tells_inferred(context, rule):
+    if rule.tells_inferred(context):
         yield from _in_forward_passes(context, rule)
     elif not any(
         _needless(context, operand) is Confidence.CERTAIN

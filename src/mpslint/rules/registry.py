@@ -60,6 +60,12 @@ class Rule(NamedTuple):
             raise RuntimeError(f"{self.module} changed: run `python docs/generate.py`")
         return known[1]
 
+    def tells_inferred(self, context: Context) -> bool:
+        """Whether findings count in a file that are not certain: else nobody need look for them."""
+        if context.all_count:
+            return True
+        return context.settings.least_confidence(self) is not Confidence.CERTAIN
+
     @property
     def docs(self) -> str:
         """The rule's page: the docstring of its module."""

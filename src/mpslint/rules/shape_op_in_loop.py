@@ -41,7 +41,6 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
-from mpslint.rules.inferred import tells_inferred
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
@@ -90,7 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
-    if not tells_inferred(context, rule):
+    if not rule.tells_inferred(context):
         return
     sized = _sized_by_data(context) if trains_on_device(context) else ()
     trained = [step for step in sized if step.node not in told]

@@ -113,10 +113,12 @@ MODULE = '''# ruff: noqa: E501
 from __future__ import annotations
 
 # (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
-# also, names, whether these are called, summary, least confidence by default)
+# also, names, whether these are called, summary, least confidence by default,
+# what else stands where a finding is certain)
 Words = tuple[bytes, ...]
 Entry = tuple[
-    str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int
+    str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int,
+    tuple[Words, ...],
 ]
 RULES: tuple[Entry, ...] = (
 '''
@@ -132,7 +134,7 @@ def entry(rule: Rule) -> str:
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
     words = (rule.triggers, rule.also, rule.names, rule.called)
-    return f"    {(*known, *words, rule.summary, int(rule.least))!r},\n"
+    return f"    {(*known, *words, rule.summary, int(rule.least), rule.certain)!r},\n"
 
 
 def pages() -> dict[Path, str]:

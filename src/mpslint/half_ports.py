@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, is_aid
 from mpslint.facts.priors import matches
+from mpslint.file_parts import Parts, is_same, is_test, name_at
 from mpslint.files import spoken_path
 from mpslint.kernel_imports import imports_inside, kernel_imports
-from mpslint.left_behind import Part, lacks_kernel, parts, programs
+from mpslint.left_behind import Part, lacks_kernel, parts
 from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.records import NamedTuple
@@ -210,7 +211,9 @@ class HalfPorts:
         self._text_of = program.text_of
         self._starting = list(starting)
         self._imports_on = imports_on
-        self._parts: dict[str, _Parts] = {}
+        self._parts: dict[str, Parts] = {}
+        self._at_hand: tuple[str, ast.Module] | None = None
+        """The file that was asked for last, with its tree: what is asked of one stands in a row."""
         self._before: dict[str, list[Part] | None] = {}
         """The parts of files as they were; None: as they are."""
         self._leading: dict[str, dict[str, None]] = {}
@@ -230,23 +233,17 @@ class HalfPorts:
         doubted: dict[str, dict[tuple[str, int], str]] = {}
         open_: list[tuple[str, Name, Opened]] = []
         concerned = self._concerned()
-        for path, file in self._files.items():
-            if path not in concerned:
-                continue
-            for left in (
-                *file.left,
-                *self._left_to_wrapper(path),
-                *self._left_to_kernels(path),
-                *self._left_by_name(path),
-            ):
+        opened = [one for file in self._files.values() for one in file.opened]
+        is_brought = any(one.brings for one in opened)
+        others = (path for path in sorted(concerned) if path not in self._files)
+        for path in (*(path for path in self._files if path in concerned), *others):
+            for left in self._left_in(path, is_brought=is_brought if opened else None):
                 self._left.setdefault(self._name(path, left.row), []).append(left)
-            for one in file.opened:
+            if opened and self._at_hand is not None and self._at_hand[0] == path:
+                self._of(path)  # A way will ask for it, and would parse the file once more.
+            for one in self._files[path].opened if path in self._files else ():
                 open_.append((path, self._name_before(path, one.row), one))
         if open_:
-            is_brought = any(one.brings for _, _, one in open_)
-            for path in sorted(concerned):
-                for left in self._left_in_doubt(path, is_brought=is_brought):
-                    self._left.setdefault(self._name(path, left.row), []).append(left)
             for path, name, one in open_:
                 taken = self._taken_by(path) if one.brings and one.ran else None
                 if taken is not None:
@@ -268,6 +265,18 @@ class HalfPorts:
             if blocked is not None:
                 doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
         return doubted
+
+    def _left_in(self, path: str, *, is_brought: bool | None) -> Iterator[Left]:
+        """What is left in one file, of which the tree is at hand meanwhile; `is_brought`: whether a
+        tensor is brought to MPS anywhere, None where no fix is asked about."""
+        file = self._files.get(path)
+        if file is not None:
+            yield from file.left
+            yield from self._left_to_wrapper(path)
+            yield from self._left_to_kernels(path)
+            yield from self._left_by_name(path)
+        if is_brought is not None:
+            yield from self._left_in_doubt(path, is_brought=is_brought)
 
     def _concerned(self) -> set[str]:
         """The files on the way of a fix that brings tensors to MPS: those that its file leads to,
@@ -385,7 +394,7 @@ class HalfPorts:
 
     def _callers(self, name: Name) -> frozenset[Name]:
         """What is left in parts that lead to this one."""
-        return frozenset(other for other in self._left if name in self._way_from(other))
+        return frozenset(other for other in self._left if self._leads(other, name))
 
     def _left_on(self, way: Iterable[Name], one: Opened) -> Left | None:
         every = (left for other in way for left in self._left.get(other, ()))
@@ -411,7 +420,7 @@ class HalfPorts:
         known = self._used.get(name)
         if known is None:
             path, owner, _ = name
-            own = [one for one in self._parts_of(path) if _is_same(one, name)]
+            own = [one for one in self._parts_of(path) if is_same(one, name)]
             own += [one for one in self._programs_of(path) if not name[1] and not name[2]]
             known = frozenset({owner} - {""}).union(*(one.names for one in own))
             self._used[name] = known
@@ -422,7 +431,7 @@ class HalfPorts:
         for path in self._starting:
             if path == name[0] or name[0] in self._led(path):
                 starts = [(path, "", "")] if self._programs_of(path) else []
-                tests = filter(_is_test, self._parts_of(path))
+                tests = filter(is_test, self._parts_of(path))
                 starts += [(path, one.owner, one.name) for one in tests]
                 yield from (start for start in starts if self._leads(start, name))
 
@@ -432,14 +441,20 @@ class HalfPorts:
         return self._leading[path]
 
     def _tree(self, path: str) -> ast.Module | None:
+        if self._at_hand is not None and self._at_hand[0] == path:
+            return self._at_hand[1]
+        self._at_hand = None
         file = self._files.get(path)
         after = file.after() if file is not None and file.after is not None else None
-        return after if after is not None else self._program.tree_of(path)
+        tree = after if after is not None else self._program.tree_of(path)
+        if tree is not None:
+            self._at_hand = path, tree
+        return tree
 
-    def _of(self, path: str) -> _Parts:
+    def _of(self, path: str) -> Parts:
         """What a file is made of: it is put together once, for its tree is not kept."""
         if path not in self._parts:
-            self._parts[path] = _Parts.of(self._tree(path))
+            self._parts[path] = Parts.of(self._tree(path))
         return self._parts[path]
 
     def _parts_of(self, path: str) -> list[Part]:
@@ -449,7 +464,7 @@ class HalfPorts:
         return self._of(path).programs
 
     def _name(self, path: str, row: int) -> Name:
-        return _name_at(path, row, self._of(path).all)
+        return name_at(path, row, self._of(path).all)
 
     def _name_before(self, path: str, row: int) -> Name:
         """The part that has a row of the file as it was."""
@@ -458,7 +473,7 @@ class HalfPorts:
             tree = before() if before is not None else None
             self._before[path] = parts(tree) if tree is not None else None
         known = self._before[path]
-        return self._name(path, row) if known is None else _name_at(path, row, known)
+        return self._name(path, row) if known is None else name_at(path, row, known)
 
 
 def _moves_in(own: ast.stmt, path: str, why: str) -> Iterator[Left]:
@@ -469,36 +484,6 @@ def _moves_in(own: ast.stmt, path: str, why: str) -> Iterator[Left]:
                 yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {why}")
 
 
-class _Parts(NamedTuple):
-    """What a file is made of. Of a table's rows one is chosen, and the others are on no way."""
-
-    all: list[Part]
-    parts: list[Part]
-    programs: list[Part]
-
-    @classmethod
-    def of(cls, tree: ast.Module | None) -> _Parts:
-        if tree is None:
-            return cls([], [], [])
-        found, started = parts(tree), programs(tree)
-        return cls(found, *([one for one in some if not one.is_table] for some in (found, started)))
-
-
-def _name_at(path: str, row: int, found: Iterable[Part]) -> Name:
-    for one in found:
-        if one.first <= row <= one.last:
-            return path, one.owner, one.name
-    return path, "", ""
-
-
-def _is_test(part: Part) -> bool:
-    return part.name.startswith("test") and (not part.owner or part.owner.startswith("Test"))
-
-
 def _sentence(left: Left, path: str) -> str:
     where = left.line if left.path == path else f"{spoken_path(left.path)}, {left.line}"
     return f"{where}: {left.message}"
-
-
-def _is_same(one: Part, name: Name) -> bool:
-    return (one.owner, one.name) == name[1:] or bool(one.owner and one.owner == name[1])

@@ -15,7 +15,7 @@ from mpslint.model import Applicability, Severity
 from mpslint.patterns.moves import move_level
 from mpslint.records import NamedTuple
 from mpslint.semantics.followed_on_cuda import followed_on_cuda
-from mpslint.semantics.index import FUNCTIONS, below, children
+from mpslint.semantics.index import FUNCTIONS, below
 from mpslint.semantics.lacking_kernels import lacking_kernels
 from mpslint.semantics.typed_by_name import SPEAKING_OF_TYPES, typed_by_name
 from mpslint.semantics.uneven_pools import SPEAKING_OF_POOLS, uneven_pools
@@ -208,32 +208,42 @@ def _is_program(statement: ast.stmt) -> bool:
     return isinstance(statement.test.left, ast.Name) and statement.test.left.id == "__name__"
 
 
+_WITHOUT_NAMES: frozenset[type] = frozenset(
+    {ast.Load, ast.Store, ast.Del, int, str, bytes, float, bool, type(None)}
+)
+"""What fields of nodes hold that uses no name, as far as there is much of it."""
+
+
 def used(nodes: Iterable[ast.AST]) -> frozenset[str]:
     """The names that code uses; also those in strings, by which others are looked up."""
     found: set[str] = set()
-    stack: list[Any] = list(nodes)
-    pop, push, add = stack.pop, stack.append, found.add
-    while stack:
-        node = pop()
-        kind = type(node)
+    waiting: list[Any] = list(nodes)
+    push, add = waiting.append, found.add
+    for node in waiting:  # It grows meanwhile.
+        kind = node.__class__
         if kind is ast.Name:
             add(node.id)
         elif kind is ast.Attribute:
             add(node.attr)
             push(node.value)
         elif kind is ast.Constant:
-            if type(node.value) is str and node.value.isidentifier():
+            if node.value.__class__ is str and node.value.isidentifier():
                 add(node.value)
         # Calls are most of what is left, and are spelled out.
         elif kind is ast.Call:
             push(node.func)
-            stack += node.args
+            waiting += node.args
             for keyword in node.keywords:
                 push(keyword.value)
         elif kind is ast.Import or kind is ast.ImportFrom:
             found |= {one.name.rpartition(".")[2] for one in node.names if one.asname is not None}
-        else:
-            stack += children(node)
+        elif kind not in _WITHOUT_NAMES:
+            for child in node.__dict__.values():
+                inner = child.__class__
+                if inner is list:
+                    waiting += child  # Some hold texts, or nothing for a missing node.
+                elif inner not in _WITHOUT_NAMES:
+                    push(child)
     return frozenset(found)
 
 

@@ -5,9 +5,11 @@ Pure functions of source text and settings: nothing here reads files or runs the
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mpslint.foreseen import cast_doubt
+from mpslint.model import Confidence
 from mpslint.rules.registry import UNUSED, Rule, all_rules, by_code
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.source import SourceFile
@@ -28,15 +30,22 @@ class Screen:
     """Says from the bytes of a file which rules can have a finding in it, and is never wrong
     when it says none: a rule whose trigger words are absent has nothing to look at."""
 
-    __slots__ = ("demands", "rules", "words")
+    __slots__ = ("_sure", "demands", "rules", "words")
 
-    def __init__(self, codes: frozenset[str]) -> None:
+    def __init__(self, codes: frozenset[str], sure: frozenset[str] = frozenset()) -> None:
+        """`sure`: the codes of which only certain findings are told."""
         self.rules = [rule for rule in all_rules() if rule.code in codes]
+        self._sure = {
+            rule.code: Demand((), rule.certain)
+            for rule in self.rules
+            if rule.certain and rule.code in sure
+        }
         self.demands = [
             Demand(rule.names, (*rule.also, rule.triggers), called=rule.called)
             for rule in self.rules
         ]
-        self.words = sorted({word for demand in self.demands for word in demand.words()})
+        demands = (*self.demands, *self._sure.values())
+        self.words = sorted({word for demand in demands for word in demand.words()})
 
     def about(self, data: bytes) -> list[Rule]:
         """The rules that are about such a file at all, whatever words stand in it."""
@@ -53,23 +62,39 @@ class Screen:
         # Each name once: a fifth of the text, in which all words that are (part of) names stand.
         text = b" ".join(names)
         present = {word for word in self.words if word in text}
-        return [
+        rules = [
             rule
             for rule, demand in zip(self.rules, self.demands, strict=True)
             if (rule.unnamed or not unnamed) and demand.met(data, names, present)
         ]
+        idle = {code for code, demand in self._sure.items() if not demand.met(data, names, present)}
+        if idle and not may_be_unused(data):  # Else what does not count may be silenced.
+            return [rule for rule in rules if rule.code not in idle]
+        return rules
 
 
-_screens: dict[frozenset[str], Screen] = {}
+_screens: dict[tuple[frozenset[str], frozenset[str]], Screen] = {}
 
 
 def screen_for(settings: Settings, path: str) -> Screen:
     """The screen of the rules that are on for a file; one for each set of rules."""
     codes = settings.enabled(path)
-    screen = _screens.get(codes)
+    key = codes, _sure(settings)
+    screen = _screens.get(key)
     if screen is None:
-        screen = _screens[codes] = Screen(codes)
+        screen = _screens[key] = Screen(*key)
     return screen
+
+
+@lru_cache(16)
+def _sure(settings: Settings) -> frozenset[str]:
+    """The codes of the rules of which only certain findings are told, and whose text shows where
+    there is none."""
+    return frozenset(
+        rule.code
+        for rule in all_rules()
+        if rule.certain and settings.least_confidence(rule) is Confidence.CERTAIN
+    )
 
 
 def lint(
@@ -114,6 +139,7 @@ def lint(
         index = tree(source)
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
+    context.all_count = judge is not None
     findings = _found(context, rules, pause, levels=levels)
     findings = [
         one

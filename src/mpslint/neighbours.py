@@ -90,7 +90,7 @@ class Neighbours:
         self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
-        self._saved = SavedAround(self.modules, self.context)
+        self._saved = SavedAround(self.modules, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}

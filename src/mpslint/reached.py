@@ -49,15 +49,15 @@ class Reached:
         modules, files = self._runs.led_to(path, context.source.text)
         if not any(map(self._speaks, modules)):
             return None, files
-        left = {
-            module: [place for place in self._left_in(module) if alone or not place.is_mended]
-            for module in modules
-        }
-        if not any(left.values()):
-            return None, files  # Nothing is left, whatever is run.
-        run = run_by(used([context.tree]), {module: self._parts_of(module) for module in modules})
-        for module, behind in left.items():
-            for place in behind:
+        run: dict[str, list[Part]] | None = None
+        for module in modules:  # The nearest first: those behind the one that tells are not read.
+            left = [place for place in self._left_in(module) if alone or not place.is_mended]
+            if not left:
+                continue
+            if run is None:
+                known = {other: self._parts_of(other) for other in modules}
+                run = run_by(used([context.tree]), known)
+            for place in left:
                 if any(part.first <= place.row <= part.last for part in run[module]):
                     return place.reason, files
         return None, files

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mpslint.semantics.checkpoint_writers import (
     classes_that_save,
@@ -21,13 +21,36 @@ if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
 
+    Overheard = Callable[[Callable[[], "Saving"]], tuple["Saving", set[str]]]
+
 _SAVING = frozenset({b"torch", b"save"})
 
 
+class Saving(NamedTuple):
+    """What a module that has the words for it saves."""
+
+    copies: bool = False
+    """Something from the CPU."""
+    helpers: frozenset[str] = frozenset()
+    savers: frozenset[str] = frozenset()
+    called: frozenset[str] = frozenset()
+
+
 class SavedAround:
-    def __init__(self, modules: Modules, context: Callable[[str], Context | None]) -> None:
+    def __init__(
+        self,
+        modules: Modules,
+        context: Callable[[str], Context | None],
+        overheard: Overheard,
+        note: Callable[[frozenset[str]], None],
+    ) -> None:
+        """`overheard` gives an answer with the files that it rests on, which `note` is told of
+        again where the answer is given again."""
         self._modules = modules
         self._context = context
+        self._overheard = overheard
+        self._note = note
+        self._known: dict[str, tuple[Saving, frozenset[str]]] = {}
 
     def models(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program around the file saves models as they lie on its device, itself or by
@@ -59,42 +82,53 @@ class SavedAround:
     def _copies(self, path: str) -> bool:
         """Whether a library's module saves something from the CPU: then that is how its models
         are saved, and what else it saves are optimizers and states of a run."""
-        return (
-            self._modules.has_words(path, _SAVING)
-            and (saving := self._context(path)) is not None
-            and saves_from_cpu(saving)
+        return self._modules.has_words(path, _SAVING) and self._saving(path).copies
+
+    def _saving(self, path: str) -> Saving:
+        """Many files of a folder ask the same of the modules around them."""
+        known = self._known.get(path)
+        if known is None:
+            answer, heard = self._overheard(lambda: self._found_in(path))
+            self._known[path] = answer, frozenset(heard)
+            return answer
+        self._note(known[1])
+        return known[0]
+
+    def _found_in(self, path: str) -> Saving:
+        saving = self._context(path)
+        if saving is None:
+            return Saving()
+        return Saving(
+            saves_from_cpu(saving),
+            frozenset(saving_helpers(saving)),
+            frozenset(savers_of_states(saving)),
+            frozenset(classes_that_save(saving)),
         )
 
     def _any_saves(self, context: Context, beside: tuple[str, ...], below: tuple[str, ...]) -> bool:
         around = [other for other in (*beside, *below) if self._modules.has_words(other, _SAVING)]
-        helpers: dict[str, set[str]] = {}
-        savers: dict[str, set[str]] = {}
-        called: dict[str, set[str]] = {}
-        for other in around:
-            if saving := self._context(other):
-                helpers[other] = saving_helpers(saving)
-                savers[other] = savers_of_states(saving)
-                called[other] = classes_that_save(saving)
-        for training in self._programs(context, (*beside, *below), helpers):
+        saving = {other: self._saving(other) for other in around}
+        for training in self._programs(context, (*beside, *below), saving):
             imported = self._modules.imported_by(os.path.abspath(training.source.path))
             # What lies beside may be handed on by the package; many names are used again below.
-            known = [x for x in helpers if x in beside or _stem(x) in imported]
-            if saves_models_as_they_are(training, {n for x in known for n in helpers[x]}):
+            known = [x for x in saving if x in beside or _stem(x) in imported]
+            if saves_models_as_they_are(training, {n for x in known for n in saving[x].helpers}):
                 return True
-            theirs = {n for x in known if _stem(x) in imported for n in savers[x]}
+            theirs = {n for x in known if _stem(x) in imported for n in saving[x].savers}
             if training is not context and not theirs.isdisjoint(training.index.calls):
                 return True
-            made = {n for x in known if _stem(x) in imported for n in called[x]}
+            made = {n for x in known if _stem(x) in imported for n in saving[x].called}
             if training.placement.file_uses_devices and not made.isdisjoint(training.index.calls):
                 return True
         return False
 
     def _programs(
-        self, context: Context, around: tuple[str, ...], helpers: dict[str, set[str]]
+        self, context: Context, around: tuple[str, ...], saving: dict[str, Saving]
     ) -> Iterator[Context]:
         """The file itself, and what works with devices around it and may have something saved."""
         yield context
-        wanted = {b"save", *(n.encode("utf-8", "replace") for x in helpers.values() for n in x)}
+        names = (name for one in saving.values() for name in one.helpers)
+        wanted = {b"save", *(name.encode("utf-8", "replace") for name in names)}
         for other in around:
             if wanted.isdisjoint(self._modules.words(other)):
                 continue

@@ -72,6 +72,8 @@ class _All:
         """The parts that stand in no class, and those that nobody need name."""
         self.file_of: list[_File] = []
         self._names: list[frozenset[str]] = []
+        self._waiting: set[str] = set()
+        """The names for which a part waits: few of all that are used."""
         self._files: dict[str, _File] = {}
         self._of_class: dict[str, int] = {}
         self._of_name: dict[str, int] = {}
@@ -96,6 +98,7 @@ class _All:
         self.called.append(name)
         self.bits_of[name] = self.bits_of.get(name, 0) | bit
         self._names.append(part.names)
+        self._waiting |= {part.owner, part.name}
         if part.owner:
             self._of_class[part.owner] = self._of_class.get(part.owner, 0) | bit
         else:
@@ -112,11 +115,11 @@ class _All:
             known = self._uses[at] = self.used(self.file_of[at], self._names[at])
         return known
 
-    def used(self, file: _File, names: Iterable[str]) -> _Waiting:
+    def used(self, file: _File, names: frozenset[str]) -> _Waiting:
         """What waits for one of these names, which a file uses."""
         classes = named = 0
         defined, of_classes, of_names = file.defined, self._of_class, self._of_name
-        for name in names:
+        for name in names & self._waiting:
             of_class, of_name = of_classes.get(name, 0), of_names.get(name, 0)
             if name in defined:
                 of_class &= file.parts
@@ -138,6 +141,7 @@ class _Around:
             self.parts |= one.parts
         self._always: tuple[int, int, int] | None = None
         """What runs whoever asks, and what waits for a name then."""
+        self._run: dict[frozenset[str], int] = {}
 
     def reached(self, names: frozenset[str]) -> Iterator[int]:
         """The numbers of the parts that run, the nearest first."""
@@ -155,7 +159,13 @@ class _Around:
                 named |= uses[1]
 
     def run(self, names: frozenset[str]) -> int:
-        """The parts that run."""
+        """The parts that run; of one program it is asked for every part that may be on its way."""
+        known = self._run.get(names)
+        if known is None:
+            known = self._run[names] = self._run_by(names)
+        return known
+
+    def _run_by(self, names: frozenset[str]) -> int:
         if self._always is None:
             self._always = self._followed(0, self._all.loose, self._all.unasked)
         run, classes, named = self._always

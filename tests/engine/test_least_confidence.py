@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mpslint.cli import run
-from mpslint.linter import lint
+from mpslint.linter import lint, screen_for
 from mpslint.model import Confidence
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
@@ -79,6 +79,60 @@ def test_one_that_the_algorithm_goes_by_is_told_where_it_is_asked_for(deciding: 
     text = DECIDING.format(deciding)
     assert "MPS306" not in codes(text, Settings())
     assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
+
+
+def rules_run_on(text: str, settings: Settings) -> list[str]:
+    return [rule.code for rule in screen_for(settings, "net.py").select(text.encode())]
+
+
+def test_a_file_without_words_for_a_certain_finding_is_not_looked_at_for_the_rule() -> None:
+    text = DECIDING.format("loss < best")
+    assert "MPS306" not in rules_run_on(text, Settings())
+
+
+@pytest.mark.parametrize("watching", ["torch.isnan(loss)", "torch.equal(loss, best)"])
+def test_one_with_such_a_word_is_looked_at(watching: str) -> None:
+    assert "MPS306" in rules_run_on(DECIDING.format(watching), Settings())
+
+
+def test_so_is_each_file_where_somebody_asks_for_the_rule() -> None:
+    asked = Settings(extend_select=("MPS306",))
+    assert "MPS306" in rules_run_on(DECIDING.format("loss < best"), asked)
+
+
+@pytest.mark.parametrize(("deciding", "idle"), [("loss < best", False), ("step < best", True)])
+def test_a_comment_is_of_use_that_silences_a_finding_which_would_not_count(
+    deciding: str, idle: bool
+) -> None:
+    text = DECIDING.format(deciding).replace(f"{deciding}:", f"{deciding}:  # noqa: MPS306")
+    told = codes(text, Settings(select=("DEFAULT", "MPS900")))
+    assert ("MPS900" in told) is idle
+    assert "MPS306" not in told
+
+
+SELECTING = """
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def forward(self, x, y):
+        mask = torch.relu(x) > 0
+        {}
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "told", "asked"),
+    [("x[mask] = x[mask] * 2", True, True), ("return torch.nonzero(mask)", False, False)],
+)
+def test_a_selection_that_needs_no_size_is_told_without_asking(
+    statement: str, told: bool, asked: bool
+) -> None:
+    text = SELECTING.format(statement)
+    assert ("MPS307" in codes(text, Settings())) is told
+    assert ("MPS307" in codes(text, Settings(extend_select=("MPS307",)))) is asked
 
 
 TIMED = """

@@ -54,7 +54,8 @@ from mpslint.semantics.steps import (
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value_syntax import last_name
 
-_READING_FUNCTIONS = ("torch.allclose", "torch.equal")
+_EQUAL = ("allclose", "equal")
+_READING_FUNCTIONS = tuple(f"torch.{name}" for name in _EQUAL)
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 _OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
 _FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
@@ -68,9 +69,20 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     triggers=(b"if ", b"assert", b"while"),
     also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
+    certain=(
+        TRAINING_WORDS[0],
+        (b"assert", *(name.encode() for name in (*_EQUAL, *_FINITE))),
+    ),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    yield from _in_forward_passes(context, rule)
+    if rule.tells_inferred(context):
+        yield from _in_forward_passes(context, rule)
+    elif not any(
+        _needless(context, operand) is Confidence.CERTAIN
+        for _, test in _tests(context)
+        for operand in _operands(test)
+    ):
+        return
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_decisions(context))):

@@ -46,6 +46,8 @@ class Rule(NamedTuple):
     module: str
     least: Confidence = Confidence.INFERRED
     """Findings less sure than this are opt-in, as a rule can be."""
+    certain: tuple[tuple[bytes, ...], ...] = ()
+    """A file that lacks all of a group of these cannot have a certain finding."""
 
     @property
     def check(self) -> Check:
@@ -58,6 +60,12 @@ class Rule(NamedTuple):
         if known[0] != self:
             raise RuntimeError(f"{self.module} changed: run `python docs/generate.py`")
         return known[1]
+
+    def tells_inferred(self, context: Context) -> bool:
+        """Whether findings count in a file that are not certain: else nobody need look for them."""
+        if context.all_count:
+            return True
+        return context.settings.least_confidence(self) is not Confidence.CERTAIN
 
     @property
     def docs(self) -> str:
@@ -116,6 +124,7 @@ def rule(
     unnamed: bool = False,
     fix: Applicability | None = None,
     least: Confidence = Confidence.INFERRED,
+    certain: tuple[tuple[bytes, ...], ...] = (),
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
@@ -141,6 +150,7 @@ def rule(
             fix,
             check.__module__,
             least,
+            certain,
         )
         _declared[code] = (known, check)
         return check
@@ -168,6 +178,7 @@ def all_rules() -> tuple[Rule, ...]:
             None if fix is None else Applicability(fix),
             f"{__package__}.{module}",
             Confidence(least),
+            certain,
         )
         for (
             code,
@@ -183,6 +194,7 @@ def all_rules() -> tuple[Rule, ...]:
             called,
             summary,
             least,
+            certain,
         ) in RULES
     )
 

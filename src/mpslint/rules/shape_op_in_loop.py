@@ -89,6 +89,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
+    if not rule.tells_inferred(context):
+        return
     sized = _sized_by_data(context) if trains_on_device(context) else ()
     trained = [step for step in sized if step.node not in told]
     told |= {step.node for step in trained}

@@ -58,6 +58,9 @@ class Context:
         self.settings = settings
         self.elsewhere = elsewhere
         """The other files of the project, where somebody can read them."""
+        self.all_count = True
+        """Whether findings count that are less sure than the settings ask for: comments may silence
+        them, and somebody asks whether these silence anything."""
         self.unused: Sequence[Unused] = ()
         """The comments that silence nothing, where somebody has looked."""
         self.index = Index(tree) if index is None else index

@@ -45,17 +45,18 @@ def main(args, model):
 """
 
 
-def test_a_refusal_points_at_the_gpu_that_is_set_behind_it() -> None:
-    assert related("MPS118", REFUSING.replace("{between}", "print(args)")) == [7]
+def test_a_gpu_that_is_set_behind_a_refusal_points_at_it() -> None:
+    assert related("MPS206", REFUSING.replace("{between}", "print(args)")) == [4]
 
 
-def test_a_refusal_does_not_point_at_what_is_dealt_with() -> None:
+def test_a_gpu_that_is_set_behind_a_refusal_and_tried_is_silent() -> None:
     program = REFUSING.replace("    {between}\n", "").replace(
         "    torch.cuda.set_device(args.gpu)\n",
         "    try:\n        torch.cuda.set_device(args.gpu)\n"
         "    except Exception:\n        print(args)\n",
     )
-    assert related("MPS118", program) == []
+    source = SourceFile("program.py", program.encode())
+    assert lint(source, Settings(select=("MPS206",))) == []
 
 
 SCATTERED = """\

@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.handed import Handed
+    from mpslint.semantics.worlds.refusing_calls import Place
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""
@@ -25,6 +26,9 @@ MAX_STEPS = 60_000
 
 class Project(Protocol):
     """The rest of the project, as far as a file asks for it."""
+
+    path: str
+    """Where the file is that asks."""
 
     def value(self, qualified: str) -> Value | None:
         """What an imported name holds; None where it is not the project's or cannot be read."""
@@ -95,6 +99,8 @@ class Core:
     """Tests that only ask what torch was built for, or has heard of."""
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
+    refusing: dict[ast.expr, Place]
+    """Calls of functions of other files that refuse to run without CUDA: where these refuse."""
     read_attributes: frozenset[str]
     starts_groups: bool
     """Whether the text speaks of starting process groups."""

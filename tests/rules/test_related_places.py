@@ -78,3 +78,25 @@ def test_a_batch_that_only_a_wrapper_moves_is_pointed_at_where_its_other_part_is
 
 def test_a_batch_that_no_wrapper_moves_is_not_pointed_at() -> None:
     assert related("MPS102", SCATTERED.replace("{wrapped}", "net")) == []
+
+
+def test_a_selection_by_a_flag_points_at_the_question_that_decides_the_flag() -> None:
+    program = """\
+import torch
+def main(args, model):
+    use_cuda = not args.no_cuda and torch.cuda.is_available()
+    print(args)
+    device = torch.device("cuda" if use_cuda else "cpu")
+    model.to(device)
+"""
+    assert related("MPS103", program) == [5, 3]
+
+
+def test_a_selection_that_asks_itself_points_at_what_a_mac_gets_alone() -> None:
+    program = """\
+import torch
+def main(model):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+"""
+    assert related("MPS103", program) == [3]

@@ -200,6 +200,7 @@ class Core:
                 frame.gate,
                 frame.refused,
                 likely,
+                frame.asked,
             )
         )
 

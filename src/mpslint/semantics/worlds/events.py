@@ -74,6 +74,8 @@ class Event:
     """Worlds that end in an error or an exit, here or before."""
     likely: bool = False
     """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
+    asked: bool = False
+    """In an arm of a test for CUDA, whoever comes to that."""
 
     @property
     def call(self) -> ast.Call:

@@ -266,7 +266,9 @@ class Worlds:
         """Those of them that a Mac comes to, or would if the program did not refuse to run without
         CUDA, and whose exception nobody deals with."""
         for event in self.calls(names):
-            if not event.caught and (event.on_mac or refusal_before(self, event) is not None):
+            if event.caught:
+                continue
+            if event.on_mac or (not event.asked and refusal_before(self, event) is not None):
                 yield event
 
     def raising_before(self, event: Event) -> Event | None:

@@ -215,6 +215,8 @@ class Frame:
     """Worlds that have left the loop at hand by `break`."""
     built: Tests = NO_TESTS
     """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
+    asked: bool = False
+    """In an arm of a test for CUDA, be it one that nobody fails who comes to it."""
     casting: bool = False
     """In an autocast that is on, or of which the function asks whether it is."""
     own: bool = False

@@ -170,9 +170,7 @@ def _selection(
     )
 
 
-def _asked_before(
-    context: Context, chain: Chain, tests: Sequence[ast.expr]
-) -> tuple[Label, ...]:
+def _asked_before(context: Context, chain: Chain, tests: Sequence[ast.expr]) -> tuple[Label, ...]:
     """Where a flag that decides a selection asks for CUDA."""
     return tuple(
         context.label(test, "CUDA is asked for here")

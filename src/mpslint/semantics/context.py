@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mpslint.rules.registry import Rule
     from mpslint.semantics.elsewhere import Definition, Elsewhere
     from mpslint.semantics.worlds.events import Event
-    from mpslint.semantics.worlds.refusing_calls import Place
+    from mpslint.semantics.worlds.state import Place
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 

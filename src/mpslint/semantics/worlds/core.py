@@ -10,12 +10,11 @@ from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.stand_ins import lacking
-from mpslint.semantics.worlds.state import Class, Env, Frame, Function
+from mpslint.semantics.worlds.state import Class, Env, Frame, Function, Place
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.handed import Handed
-    from mpslint.semantics.worlds.refusing_calls import Place
 
 MAX_DEPTH = 8
 """Calls are followed so deep: beyond, a summary of summaries adds nothing on 70 repositories."""

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.semantics.worlds.machines import MAC, mac_of_ported
+from mpslint.semantics.worlds.state import Place
 
 if TYPE_CHECKING:
     from mpslint.semantics.worlds.core import Core
     from mpslint.semantics.worlds.state import Function
-
-
-class Place(NamedTuple):
-    """Where a refusal stands."""
-
-    path: str
-    line: int
 
 
 def refused_in(function: Function, before: int, ends: int) -> Place | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
@@ -30,6 +30,13 @@ _MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
+
+
+class Place(NamedTuple):
+    """A line of another file."""
+
+    path: str
+    line: int
 
 
 class Function:
@@ -236,4 +243,4 @@ class Frame:
     """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 
 
-__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Symbol"]
+__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Place", "Symbol"]

@@ -300,7 +300,7 @@ class _Behind:
 
     def __init__(self, runs: ImportedRuns, path: str) -> None:
         self._runs = runs
-        self._path = path
+        self.path = self._path = path
 
     def value(self, qualified: str) -> Value | None:
         return None

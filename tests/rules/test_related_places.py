@@ -45,17 +45,18 @@ def main(args, model):
 """
 
 
-def test_a_refusal_points_at_the_gpu_that_is_set_behind_it() -> None:
-    assert related("MPS118", REFUSING.replace("{between}", "print(args)")) == [7]
+def test_a_gpu_that_is_set_behind_a_refusal_points_at_it() -> None:
+    assert related("MPS206", REFUSING.replace("{between}", "print(args)")) == [4]
 
 
-def test_a_refusal_does_not_point_at_what_is_dealt_with() -> None:
+def test_a_gpu_that_is_set_behind_a_refusal_and_tried_is_silent() -> None:
     program = REFUSING.replace("    {between}\n", "").replace(
         "    torch.cuda.set_device(args.gpu)\n",
         "    try:\n        torch.cuda.set_device(args.gpu)\n"
         "    except Exception:\n        print(args)\n",
     )
-    assert related("MPS118", program) == []
+    source = SourceFile("program.py", program.encode())
+    assert lint(source, Settings(select=("MPS206",))) == []
 
 
 SCATTERED = """\
@@ -77,3 +78,25 @@ def test_a_batch_that_only_a_wrapper_moves_is_pointed_at_where_its_other_part_is
 
 def test_a_batch_that_no_wrapper_moves_is_not_pointed_at() -> None:
     assert related("MPS102", SCATTERED.replace("{wrapped}", "net")) == []
+
+
+def test_a_selection_by_a_flag_points_at_the_question_that_decides_the_flag() -> None:
+    program = """\
+import torch
+def main(args, model):
+    use_cuda = not args.no_cuda and torch.cuda.is_available()
+    print(args)
+    device = torch.device("cuda" if use_cuda else "cpu")
+    model.to(device)
+"""
+    assert related("MPS103", program) == [5, 3]
+
+
+def test_a_selection_that_asks_itself_points_at_what_a_mac_gets_alone() -> None:
+    program = """\
+import torch
+def main(model):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+"""
+    assert related("MPS103", program) == [3]

@@ -139,6 +139,27 @@ def test_an_option_that_can_only_be_made_what_it_is_stays_so(said: str, places: 
     assert on("device", text) == places
 
 
+@pytest.mark.parametrize("said", ["type=str, default=None", "default=None", "type=int"])
+def test_an_option_that_is_none_by_default_may_be_given(said: str) -> None:
+    text = f"""
+        import argparse
+
+        def parse_args():
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--data", {said})
+            parser.add_argument("--folder", {said})
+            args = parser.parse_args()
+            if args.data is None and args.folder is None:
+                raise ValueError("needs a data set")
+            return args
+
+        def main():
+            args = parse_args()
+            work(args)  # here
+    """
+    assert comes(text) == "CUDA|GPUS|MAC|PORTED|CPU"
+
+
 def test_the_other_arm_of_a_switch_is_not_reached_with_it() -> None:
     text = f"""
 {OPTION}

@@ -113,6 +113,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             call.func,
             f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
+            labels=context.refused(event),
             applicability=applicability,
             fix=fix,
         )
@@ -125,13 +126,15 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
         harm = harm_of_none(context, event.call)
         if harm is None:
             continue
+        if harm.text == NOBODY_SPAWNED and not event.on_mac:
+            continue  # Who refuses as well as starts a process for each GPU is about GPUs.
         yield context.finding(
             rule,
             event.call.func,
             f"{_COUNT}() is 0 where there is no CUDA: {harm.text}",
             # Who starts a process for each GPU was asked for that, and can ask for none.
             confidence=Confidence.INFERRED if harm.text == NOBODY_SPAWNED else Confidence.CERTAIN,
-            labels=_elsewhere(context, event.call, harm),
+            labels=(*_elsewhere(context, event.call, harm), *context.refused(event)),
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
         )

@@ -89,6 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             call.func,
             f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
             confidence=Confidence.CERTAIN if is_certain else Confidence.INFERRED,
+            labels=context.refused(event),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(_event_of_the_device, context, call) if fixable else None,
         )

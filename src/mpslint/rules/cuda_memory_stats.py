@@ -91,6 +91,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 call.func,
                 f"torch.cuda.{name}() {answer} where there is no CUDA",
                 severity=Severity.IGNORES,
+                labels=context.refused(event),
                 applicability=Applicability.UNSAFE if fixable else None,
                 fix=partial(ask_each_backend, context, call, name) if fixable else None,
             )
@@ -101,6 +102,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             call.func,
             f"{event.name}() raises {known.detail if known else 'an error'} where there is no CUDA",
+            labels=context.refused(event),
             applicability=Applicability.SAFE if statement else None,
             fix=partial(guard_statement, context, call, CUDA, "Call it only where CUDA is there")
             if statement

@@ -104,7 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         refusal = refusal_before(context.worlds, event)
         if refusal is not None:
-            message = _ENDED.format(context.line(refusal))
+            message = _ENDED.format(context.ending(refusal))
             yield _finding(context, rule, event, Severity.IGNORES, message)
         elif event.arm:  # Behind an early exit that exit is what is wrong.
             message = _UNUSED if event.once_ported else _STAYS
@@ -129,7 +129,7 @@ def _finding(
         end,
         message,
         severity=severity,
-        labels=(*context.decided(event), *_left_beside(context, call)),
+        labels=(*(context.refused(event) or context.decided(event)), *_left_beside(context, call)),
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
     )

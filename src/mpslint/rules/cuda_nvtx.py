@@ -62,6 +62,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             call.func,
             f"torch.cuda.nvtx.{name}() raises RuntimeError where torch has no CUDA",
+            labels=context.refused(event),
             applicability=applicability,
             fix=fix,
         )

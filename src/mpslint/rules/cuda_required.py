@@ -49,7 +49,7 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
-from mpslint.semantics.worlds.refused import needless_refusals, refusal_before
+from mpslint.semantics.worlds.refused import needless_refusals
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
 """What only CUDA has in this form: who is made of it has no other device in mind."""
@@ -74,7 +74,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
-            labels=(*_end(context, test), *_next(context, test)),
+            labels=_end(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,
         )
@@ -104,12 +104,3 @@ def _end(context: Context, test: ast.expr) -> tuple[Label, ...]:
         ):
             return (context.label(branch.body[-1], "ends the run here"),)
     return ()
-
-
-def _next(context: Context, test: ast.expr) -> tuple[Label, ...]:
-    """The calls that raise once the program does not refuse: `torch.cuda.set_device(args.gpu)`."""
-    return tuple(
-        context.label(event.call.func, "raises without CUDA as well")
-        for event in context.worlds.calls(["torch.cuda.set_device"])
-        if not event.caught and refusal_before(context.worlds, event) is test
-    )

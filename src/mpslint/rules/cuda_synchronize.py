@@ -22,7 +22,8 @@ elif torch.backends.mps.is_available():
 ## What is not flagged
 Calls behind a test for CUDA, code about CUDA by its name or imports (CUDA graphs, Triton kernels),
 and code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`).
-Where a `.cuda()` raises before it, the finding names that move: both have to change.
+Where a `.cuda()` raises before it, the finding names that move: both have to change. So it is with
+a refusal to run without CUDA, in this file or in a function of another one that is called before.
 
 ## Fix safety
 Safe: on CUDA the same call is made. `torch.accelerator.synchronize()` is not written, because it
@@ -58,7 +59,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             "torch.cuda.synchronize() raises AssertionError where there is no CUDA",
-            labels=() if move is None else (context.label(move.node, "this raises before it"),),
+            labels=(
+                *(() if move is None else (context.label(move.node, "this raises before it"),)),
+                *context.refused(event),
+            ),
             applicability=Applicability.SAFE,
             fix=partial(
                 dispatch_statement,

@@ -52,11 +52,11 @@ nothing but moves goes with the tests in front of these.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mpslint.facts.priors import matches
-from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
@@ -95,7 +95,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             if chain.node not in told:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain)
+                    yield _selection(context, rule, chain, tests=choice.tests)
         for test in choice.tests if not around else ():
             if not _left_out(context, test):
                 yield _decision(context, rule, test, choice)
@@ -137,9 +137,15 @@ def _written_as(context: Context, choice: Choice) -> list[Chain]:
 
 
 def _selection(
-    context: Context, rule: Rule, chain: Chain, *, given: Written | None = None
+    context: Context,
+    rule: Rule,
+    chain: Chain,
+    *,
+    given: Written | None = None,
+    tests: Sequence[ast.expr] = (),
 ) -> Finding:
-    """A selection; `given` is the CUDA device of it that a Mac gets."""
+    """A selection; `given` is the CUDA device of it that a Mac gets; `tests` decide it, and may
+    stand on another line: a flag."""
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
     message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
     label = context.label(falls, "a Mac ends up here")
@@ -158,9 +164,19 @@ def _selection(
         end,
         message,
         severity=Severity.BREAKS if breaks else None,
-        labels=(label,),
+        labels=(label, *_asked_before(context, chain, tests)),
         applicability=Applicability.SAFE,
         fix=partial(add_mps_arm, context, chain),
+    )
+
+
+def _asked_before(context: Context, chain: Chain, tests: Sequence[ast.expr]) -> tuple[Label, ...]:
+    """Where a flag that decides a selection asks for CUDA."""
+    return tuple(
+        context.label(test, "CUDA is asked for here")
+        for test in tests
+        if not context.index.within(test, chain.node)
+        and context.index.statement(test) is not context.index.statement(chain.node)
     )
 
 

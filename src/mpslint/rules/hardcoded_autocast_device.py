@@ -43,8 +43,9 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.twins import CASTING
 from mpslint.semantics.worlds.values import cases_of, places
 
 _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
@@ -59,7 +60,7 @@ _SWITCHED_OFF = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.effects_alone:
-        if event.kind not in (Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED):
+        if event.kind not in CASTING:
             continue
         if not isinstance(event.node, ast.Call):
             continue
@@ -76,10 +77,12 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             for node in places(atom)
         ]
         for literal in dict.fromkeys(literals):
-            yield _finding(context, rule, call, name, literal)
+            yield _finding(context, rule, event, call, name, literal)
 
 
-def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: ast.expr) -> Finding:
+def _finding(
+    context: Context, rule: Rule, event: Event, call: ast.Call, name: str, literal: ast.expr
+) -> Finding:
     if literal is call.func:
         fixable = context.settings.oldest_torch >= (2, 5)
         return context.finding(
@@ -87,6 +90,7 @@ def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: a
             call.func,
             "GradScaler means CUDA where no device is given: it switches itself off on MPS"
             + too_old(context),
+            labels=context.refused(event),
             applicability=Applicability.SAFE if fixable else None,
             fix=partial(portable_call, context, call) if fixable else None,
         )
@@ -102,7 +106,10 @@ def _finding(context: Context, rule: Rule, call: ast.Call, name: str, literal: a
         start,
         end,
         _message(name, call) + too_old(context),
-        labels=() if context.index.within(literal, call) else (context.label(call, "used here"),),
+        labels=(
+            *(() if context.index.within(literal, call) else (context.label(call, "used here"),)),
+            *context.refused(event),
+        ),
         applicability=Applicability.SAFE if fixable else None,
         fix=partial(portable_argument, context, call, literal) if fixable else None,
     )

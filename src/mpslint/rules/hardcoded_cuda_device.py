@@ -147,13 +147,11 @@ def _gated(context: Context, rule: Rule, behind: Behind) -> Finding:
     return context.finding(
         rule,
         node,
-        f"a Mac's GPU is never used: {context.line(refusal)} ends a run without CUDA before this"
+        f"a Mac's GPU is never used: {context.ending(refusal)} ends a run without CUDA before this"
         if refusal is not None
         else "a Mac's GPU is never used: things are moved only where CUDA is",
         severity=Severity.IGNORES,
-        labels=(context.label(refusal, "refuses to run without CUDA"),)
-        if refusal is not None
-        else context.decided(event),
+        labels=context.refused(event) or context.decided(event),
         applicability=level,
         fix=fix,
     )

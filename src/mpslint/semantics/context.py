@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from mpslint.semantics.values import Values
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.project import Imports
 from mpslint.semantics.worlds.refused import is_behind_refusal, refusal_before
+from mpslint.semantics.worlds.twins import CASTING
 
 if TYPE_CHECKING:
     from mpslint.model import Severity
@@ -34,12 +36,18 @@ if TYPE_CHECKING:
     from mpslint.semantics.dtypes import DTypes
     from mpslint.semantics.elsewhere import Definition, Elsewhere
     from mpslint.semantics.worlds.events import Event
+    from mpslint.semantics.worlds.state import Place
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
 _REFUSALS = "MPS118"
 """The rule that tells of refusals to run without CUDA."""
 _NO_NAMES: frozenset[str] = frozenset()
+
+
+def _spelled(place: Place) -> str:
+    """A place in another file, for messages: the same from wherever the files are named."""
+    return f"{os.path.basename(place.path)}, line {place.line}"
 
 
 class Context:
@@ -197,13 +205,30 @@ class Context:
 
     @property
     def effects_alone(self) -> Iterator[Event]:
-        """What CUDA's device is told and MPS's is not. What is so only because a Mac was refused
-        before is told by that refusal; here, in its place, where nobody asks for refusals."""
+        """What CUDA's device is told and MPS's is not. Seeds and releases that are so only because
+        a Mac was refused before are told by that refusal, and here, in its place, where nobody asks
+        for refusals; mixed precision is here each time: a port has to write it anew."""
         for event in self.worlds.without_twin:
             if not is_behind_refusal(event) or (
-                not self._tells(_REFUSALS) and refusal_before(self.worlds, event) is not None
+                (event.kind in CASTING or not self._tells(_REFUSALS))
+                and refusal_before(self.worlds, event) is not None
             ):
                 yield event
+
+    def ending(self, refusal: ast.expr) -> str:
+        """What ends a run without CUDA, for messages: its line, and where that only calls what
+        refuses, the place of the refusal."""
+        place = self.worlds.run.refusing.get(refusal)
+        return self.line(refusal) + (f" ({_spelled(place)})" if place is not None else "")
+
+    def refused(self, event: Event) -> tuple[Label, ...]:
+        """The refusal that an event stands behind."""
+        refusal = refusal_before(self.worlds, event)
+        if refusal is None:
+            return ()
+        place = self.worlds.run.refusing.get(refusal)
+        away = f", in {_spelled(place)}" if place is not None else ""
+        return (self.label(refusal, f"refuses to run without CUDA{away}"),)
 
     # reporting
 

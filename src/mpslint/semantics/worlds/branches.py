@@ -65,6 +65,7 @@ class Branches(Expressions):
         owned = bool(mask & MACS)  # Whether all arms that a Mac takes end in what is CUDA's own.
         spans: list[tuple[int, int, int]] = []
         frame.inside = (*inside, node.test)
+        asked, frame.asked = frame.asked, frame.asked or self.asks_for_cuda(tests)
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask, frame.refused = worlds, frame.refused & ~worlds
@@ -88,7 +89,7 @@ class Branches(Expressions):
         away = sent_away(mask, frame.mask)
         frame.tests = why | tests if away else why
         frame.gate = node.test if mask & ~frame.mask & MACS else gate
-        frame.inside, frame.built = inside, built
+        frame.inside, frame.built, frame.asked = inside, built, asked
         if parts and not frame.caught:
             self._refused(node, mask, tests, returned)
         frame.arm = arm

@@ -25,6 +25,7 @@ from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
+from mpslint.semantics.worlds.refusing_calls import refused_in
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
     BOUND,
@@ -247,6 +248,9 @@ class Calls(DeferredCalls):
                     frame.gate = None
                     if function.home is self:
                         frame.tests |= function.end_tests
+                    elif (place := refused_in(function, frame.mask, ends)) is not None:
+                        self.refusing[node] = place
+                        frame.tests |= {node}
                 self.refuse(frame.mask & ~ends)
         return value
 

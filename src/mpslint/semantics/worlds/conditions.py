@@ -73,6 +73,10 @@ class Conditions(Placing):
             return self.worlds_of(value, switches=self.is_relevant(node))
         return self.worlds_of(self.eval(node), switches=True)
 
+    def asks_for_cuda(self, tests: Tests) -> bool:
+        """Whether some of these tests are about CUDA, or a device."""
+        return not tests.isdisjoint(self.cuda_tests) or not tests.isdisjoint(self.device_tests)
+
     def _several(self, node: ast.BoolOp) -> tuple[int, int, Tests]:
         frame = self.frame
         mask, why = frame.mask, frame.tests

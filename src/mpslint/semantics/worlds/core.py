@@ -10,7 +10,7 @@ from mpslint.semantics.worlds.errors import ANY_ERROR, is_dealt_with
 from mpslint.semantics.worlds.events import RAISING, Event, Kind
 from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.stand_ins import lacking
-from mpslint.semantics.worlds.state import Class, Env, Frame, Function
+from mpslint.semantics.worlds.state import Class, Env, Frame, Function, Place
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ MAX_STEPS = 60_000
 
 class Project(Protocol):
     """The rest of the project, as far as a file asks for it."""
+
+    path: str
+    """Where the file is that asks."""
 
     def value(self, qualified: str) -> Value | None:
         """What an imported name holds; None where it is not the project's or cannot be read."""
@@ -95,6 +98,8 @@ class Core:
     """Tests that only ask what torch was built for, or has heard of."""
     device_tests: set[ast.expr]
     cuda_tests: set[ast.expr]
+    refusing: dict[ast.expr, Place]
+    """Calls of functions of other files that refuse to run without CUDA: where these refuse."""
     read_attributes: frozenset[str]
     starts_groups: bool
     """Whether the text speaks of starting process groups."""
@@ -194,6 +199,7 @@ class Core:
                 frame.gate,
                 frame.refused,
                 likely,
+                frame.asked,
             )
         )
 

@@ -48,6 +48,7 @@ class Event:
 
     __slots__ = (
         "arm",
+        "asked",
         "caught",
         "function",
         "gate",
@@ -79,6 +80,7 @@ class Event:
         gate: ast.expr | None = None,
         refused: int = 0,
         likely: bool = False,
+        asked: bool = False,
     ) -> None:
         self.kind = kind
         self.node = node
@@ -106,6 +108,8 @@ class Event:
         """Worlds that end in an error or an exit, here or before."""
         self.likely = likely
         """Somebody outside of this file may have chosen otherwise, or its use was not seen."""
+        self.asked = asked
+        """In an arm of a test for CUDA, whoever comes to that."""
 
     @property
     def call(self) -> ast.Call:

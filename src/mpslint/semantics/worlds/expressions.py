@@ -98,7 +98,7 @@ class Expressions(Names):
 
     def e_BoolOp(self, node: ast.BoolOp) -> Value:
         frame = self.frame
-        mask, why = frame.mask, frame.tests
+        mask, why, asked = frame.mask, frame.tests, frame.asked
         conjunction = isinstance(node.op, ast.And)
         value: Value | None = None
         self.unsure += 1
@@ -109,12 +109,13 @@ class Expressions(Names):
                 value = found
             else:
                 value = lift(logical_and if conjunction else logical_or, value, found)
-            yes, no, _ = self.worlds_of(found)
+            yes, no, tests = self.worlds_of(found)
             frame.mask = yes if conjunction else no
+            frame.asked = frame.asked or self.asks_for_cuda(tests)
             if not frame.mask:
                 break
         self.unsure -= 1
-        frame.mask, frame.tests = mask, why
+        frame.mask, frame.tests, frame.asked = mask, why, asked
         assert value is not None
         return port(value)
 
@@ -132,6 +133,7 @@ class Expressions(Names):
         mask, why, arm = frame.mask, frame.tests, frame.arm
         values: list[Value] = []
         built, frame.built = frame.built, frame.built | (tests & self.build_tests)
+        asked, frame.asked = frame.asked, frame.asked or self.asks_for_cuda(tests)
         self.unsure += 1
         for worlds, branch in ((yes, node.body), (no, node.orelse)):
             frame.mask = worlds
@@ -143,7 +145,7 @@ class Expressions(Names):
             values.append(self.eval(branch) if worlds else BOT)
             frame.arm, frame.gate = arm, gate
         self.unsure -= 1
-        frame.mask, frame.tests, frame.built = mask, why, built
+        frame.mask, frame.tests, frame.built, frame.asked = mask, why, built, asked
         parted = yes != mask or no != mask
         if values[0].__class__ is Atom and values[1].__class__ is Atom:
             values = [_by_index(values[0], values[1]), _by_index(values[1], values[0])]

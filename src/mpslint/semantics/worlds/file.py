@@ -12,6 +12,7 @@ from mpslint.semantics.index import FUNCTIONS, Index
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.refused import refusal_before
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
 from mpslint.semantics.worlds.state import Function
@@ -262,9 +263,12 @@ class Worlds:
         yield from sorted(found, key=_place)
 
     def raising(self, names: Collection[str]) -> Iterator[Event]:
-        """Those of them that a Mac comes to, and whose exception nobody deals with."""
+        """Those of them that a Mac comes to, or would if the program did not refuse to run without
+        CUDA, and whose exception nobody deals with."""
         for event in self.calls(names):
-            if event.on_mac and not event.caught:
+            if event.caught:
+                continue
+            if event.on_mac or (not event.asked and refusal_before(self, event) is not None):
                 yield event
 
     def raising_before(self, event: Event) -> Event | None:

@@ -87,6 +87,7 @@ class Interpreter(Rebinding, Methods):
         self.each = {}
         self.slots = {}
         self.device_tests, self.cuda_tests = set(), set()
+        self.refusing = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text
         self.chosen = set()

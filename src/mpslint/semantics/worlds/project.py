@@ -21,7 +21,7 @@ class Imports:
 
     def __init__(self, elsewhere: Elsewhere, path: str) -> None:
         self._elsewhere = elsewhere
-        self._path = path
+        self.path = self._path = path
         self._known: dict[str, Value | None] = {}
 
     def value(self, qualified: str) -> Value | None:

@@ -31,10 +31,11 @@ def needless_refusals(worlds: Worlds) -> list[ast.expr]:
 
 
 def refusal_before(worlds: Worlds, event: Event) -> ast.expr | None:
-    """The needless refusal that keeps a Mac from an event, where it is one that does."""
+    """The needless refusal that keeps a Mac from an event, where it is one that does; the call of
+    what refuses, where that stands in another file."""
     if event.on_mac or not event.once_ported:
         return None
-    refusals = needless_refusals(worlds)
+    refusals = (*needless_refusals(worlds), *sorted(worlds.run.refusing, key=_place))
     return next((test for test in refusals if test in event.tests), None)
 
 

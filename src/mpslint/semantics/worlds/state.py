@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
@@ -29,6 +29,13 @@ _MOVES = frozenset({"to", "cuda", "type", "type_as", "to_device", "device"})
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 Env = dict[str, Value]
+
+
+class Place(NamedTuple):
+    """A line of another file."""
+
+    path: str
+    line: int
 
 
 class Function:
@@ -195,6 +202,7 @@ class Frame:
 
     __slots__ = (
         "arm",
+        "asked",
         "broken",
         "built",
         "casting",
@@ -250,6 +258,8 @@ class Frame:
         """Worlds that have left the loop at hand by `break`."""
         self.built = NO_TESTS
         """Tests of what torch was built for that are asked around: worth a word, whoever comes."""
+        self.asked = False
+        """In an arm of a test for CUDA, be it one that nobody fails who comes to it."""
         self.casting = False
         """In an autocast that is on, or of which the function asks whether it is."""
         self.own = False
@@ -269,4 +279,4 @@ class Frame:
         """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 
 
-__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Symbol"]
+__all__ = ["Class", "Env", "Frame", "Function", "FunctionNode", "Place", "Symbol"]

@@ -21,6 +21,8 @@ TOLD = (
     Kind.TYPED,
     Kind.PLACED,
 )
+CASTING = frozenset({Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED})
+"""Mixed precision."""
 _BY_NAME = (Kind.EFFECT, Kind.CHOSEN)
 
 
@@ -33,7 +35,7 @@ def unmatched(run: Interpreter) -> list[Event]:
     found: list[Event] = []
     refused = frozenset(
         test for event in run.log if event.kind is Kind.REFUSED for test in event.tests
-    )
+    ).union(run.refusing)
     for function, events in by_function.items():
         ends = run.ends.get(function)  # type: ignore[call-overload]
         entered = max((event.worlds & MACS for event in events), default=0)
@@ -109,7 +111,7 @@ def _left_alone(
             continue
         elif not event.worlds & MACS and event.tests.isdisjoint(device_tests):
             continue  # NCCL, a package: CUDA's own.
-        elif event.kind in (Kind.AUTOCAST, Kind.UNCAST, Kind.SCALED) and not event.on_mac:
+        elif event.kind in CASTING and not event.on_mac:
             # Mixed precision that is switched on for CUDA alone is meant so, but not where the
             # program refuses to run without.
             if event.arm or not event.once_ported or event.tests.isdisjoint(refused):

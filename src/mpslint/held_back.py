@@ -26,6 +26,8 @@ class HeldBack(NamedTuple):
 
     finding: Finding
     row: Prior
+    why: str = ""
+    """What the row rests on in this project, where it judges that as a whole."""
 
 
 def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
@@ -33,6 +35,7 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
     with priors.heard() as heard:
         there = Counter(map(_place, _look(source, settings)))
     found = []
+    of_project = Neighbours(settings).for_cuda_alone(source.path)
     for row in sorted(heard):
         with priors.without(row):
             left = Counter(there)
@@ -40,7 +43,8 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
                 place = _place(finding)
                 left[place] -= 1
                 if left[place] < 0:
-                    found.append(HeldBack(finding, row))
+                    why = of_project if row.section == "cuda-projects" else ""
+                    found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.groups import groups
+from mpslint.kernel_imports import insisted_imports
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import MAIN, is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
@@ -135,6 +136,19 @@ class ImportedRuns:
         """The files of the project that the module at `path` imports itself."""
         return self._edges_of(path).modules[path]
 
+    def find(self, path: str, module: str) -> str | None:
+        """The file of a module as the file at the absolute `path` names it."""
+        return self._find(path, module)[0]
+
+    def kernels_of(self, path: str) -> list[str]:
+        """What a module itself imports that only CUDA has."""
+        return [
+            module
+            for module in dict.fromkeys(imported_modules(self._modules.text(path) or b""))
+            if package_worlds(module) is not None
+            or (self._find(path, module)[0] is None and self._built.is_for_cuda(path, module)[0])
+        ]
+
     def imported_in_turn(
         self, path: str, module: str, known: Mapping[str, int] | None = None
     ) -> int:
@@ -166,9 +180,29 @@ class ImportedRuns:
             ):
                 self._settle(group, graph, known, _Behind(self, group[0], known))
                 for path in group:
+                    if known[path] & MACS and self._insists(path, known):
+                        known[path] &= ~MACS
                     if known[path] == ALL:
                         del known[path]
         return known
+
+    def _insists(self, path: str, known: Mapping[str, int]) -> bool:
+        """Whether a module goes on without kernels in some cases alone, and has nothing instead of
+        them there: a setup script that imports it, say."""
+        data = self._modules.text(path) or b""
+        if b"except" not in data or b"raise" not in data:
+            return False
+        try:
+            tree = self._modules.trees.read(path, data)[1]
+        except (MpslintError, RecursionError):
+            return False
+
+        def imports_on(module: str) -> int:
+            if package_worlds(module) is not None:
+                return NVIDIA
+            return self.imported_in_turn(path, module, known)
+
+        return any(not imports_on(module) & MACS for module in insisted_imports(tree))
 
     def _with_packages(self, path: str) -> tuple[str, ...]:
         """The modules that one imports, with the packages that Python imports before them."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.cuda_projects import CudaProjects
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
@@ -93,6 +94,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, self.context)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
+        self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -271,6 +273,16 @@ class Neighbours:
             return unreached
 
         return self._answer(path, ("unreached", path), ask, False)
+
+    def for_cuda_alone(self, path: str) -> str:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> str:
+            why, files = self._cuda_projects.include(path)
+            self._note(files)
+            return why
+
+        return self._answer(path, ("for cuda alone", path), ask, "")
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

@@ -106,6 +106,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def for_cuda_alone(self, path: str) -> str:
+        self.asked = True
+        return ""
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
         return False
@@ -230,6 +234,9 @@ class Distant:
 
     def is_unreached(self, path: str) -> bool:
         return False
+
+    def for_cuda_alone(self, path: str) -> str:
+        return ""
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False

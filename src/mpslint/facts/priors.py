@@ -195,6 +195,12 @@ def package_names() -> tuple[bytes, ...]:
     return tuple(row.match.encode() for row in rows("packages", "own-kernels"))
 
 
+def least_share() -> float | None:
+    """From which share of its programs on that need CUDA a project is for CUDA alone."""
+    row = find("cuda-projects", "share")
+    return float(row.says) if row is not None else None
+
+
 def decorator_worlds(name: str, keywords: tuple[str, ...] = ()) -> str | None:
     """The machines that a decorator of this name, with these keywords, leaves a function."""
     for word in (name, *keywords):

@@ -163,6 +163,10 @@ class Elsewhere(Protocol):
         """Whether nothing of the project leads to the module at `path`, which by itself does
         nothing."""
 
+    def for_cuda_alone(self, path: str) -> str:
+        """Why what the module at `path` does is CUDA's: its project is for CUDA alone, and nothing
+        leads to it that a Mac can start; empty: it is not."""
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""

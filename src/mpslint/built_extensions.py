@@ -58,19 +58,24 @@ class BuiltExtensions:
         parts = module.split(".")
         looked: list[str] = []
         scripts = self._projects.setup_scripts(path)
-        for folder in dict.fromkeys(map(os.path.dirname, scripts)):
-            for place in (folder, os.path.join(folder, "src")):
-                base = os.path.join(place, *parts)
-                looked.append(os.path.join(place, parts[0]))
-                if self._modules.sign(looked[-1]) == ABSENT:
-                    single = f"{looked[-1]}.py"
-                    looked.append(single)
-                    if self._modules.sign(single) == ABSENT or len(parts) > 1:
-                        continue
-                for candidate in (os.path.join(base, "__init__.py"), f"{base}.py"):
-                    looked.append(candidate)
-                    if self._modules.text(candidate) is not None:
-                        return candidate, tuple(looked)
+        places = [
+            place
+            for folder in dict.fromkeys(map(os.path.dirname, scripts))
+            for place in (folder, os.path.join(folder, "src"))
+        ]
+        roots = self._modules.roots(path) if places else []
+        for place in places:
+            if place in roots:
+                continue  # There it has been looked for.
+            own = os.path.join(place, parts[0])
+            looked += (own, f"{own}.py")
+            if all(self._modules.sign(one) == ABSENT for one in looked[-2:]):
+                continue
+            base = os.path.join(place, *parts)
+            for candidate in (os.path.join(base, "__init__.py"), f"{base}.py"):
+                looked.append(candidate)
+                if self._modules.text(candidate) is not None:
+                    return candidate, tuple(looked)
         return None, tuple(looked)
 
     def _asked(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 `priors.json` holds the rows, in sections: a section says what it looks at (`looks_at`), how a row
 becomes a regular expression (`pattern`; without one a row is the very name), how far what follows
-reaches (`scope`: a test, a value, a call, a block, a function, a file, a module), and why
+reaches (`scope`: a test, a value, a call, a block, a function, a file, a module, a project), and why
 (`reason`). A row may say its own scope and reason, and what it means where the section knows
 several answers (`says`). With a `source` it is a fact about a library; without, a guess. A guess
 carries what it was worth when it was last switched off by itself (`measured`): the number of
@@ -24,6 +24,7 @@ from mpslint.facts.data import read_file, read_section
 from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
 
 FILE = "priors.json"
+_SHARE = "share"
 
 
 class Prior(NamedTuple):
@@ -197,7 +198,7 @@ def package_names() -> tuple[bytes, ...]:
 
 def least_share() -> float | None:
     """From which share of its programs on that need CUDA a project is for CUDA alone."""
-    row = find("cuda-projects", "share")
+    row = find("cuda-projects", _SHARE)
     return float(row.says) if row is not None else None
 
 

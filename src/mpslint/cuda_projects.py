@@ -25,6 +25,7 @@ from mpslint.imported_runs import imported_modules
 from mpslint.left_behind import programs
 from mpslint.modules import MAIN
 from mpslint.published import Published
+from mpslint.semantics.elsewhere import ForCuda
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.taken_by_text import TakenByText
 
@@ -52,7 +53,7 @@ class _Judged(NamedTuple):
     """How much of what its programs lead to a Mac cannot start, from 0 to 1."""
     within_reach: frozenset[str]
     """The modules that something leads to which a Mac can start."""
-    sentence: str
+    why: ForCuda
     """What it cannot be used without, and how that was found."""
 
 
@@ -66,26 +67,26 @@ class CudaProjects:
         self._screened: dict[Building, bool] = {}
         self._judged: dict[str, _Judged | None] = {}
 
-    def include(self, path: str) -> tuple[str, tuple[str, ...]]:
+    def include(self, path: str) -> tuple[ForCuda | None, tuple[str, ...]]:
         """Why what the module at the absolute `path` does is CUDA's, as its project is for CUDA
-        alone, empty if it is not; and the files that this rests on."""
+        alone, None if it is not; and the files that this rests on."""
         building = self._projects.building(path)
         asked = (*building.scripts, *building.wanted, *building.kernels)
         if building not in self._screened:
             self._screened[building] = self._may_need_cuda(building)
         if not self._screened[building]:
-            return "", asked
+            return None, asked
         whole = self._projects.wide(path)
         if whole is None or path not in whole.modules:
-            return "", asked
+            return None, asked
         if whole.head not in self._judged:
             self._judged[whole.head] = self._judge(whole)
         judged = self._judged[whole.head]
         files = (*asked, *whole.files)
         least = least_share()
         if judged is None or least is None or judged.share < least:
-            return "", files
-        return ("" if path in judged.within_reach else judged.sentence), files
+            return None, files
+        return (None if path in judged.within_reach else judged.why), files
 
     def _may_need_cuda(self, building: Building) -> bool:
         """Whether a project has kernels to compile for CUDA, or lists a package that only CUDA has:
@@ -119,27 +120,40 @@ class CudaProjects:
         tests = [path for path in within if _TEST.fullmatch(os.path.basename(path))]
         shared = {path for path in whole.modules if path.endswith(_TESTS_SHARE)}
         within |= {one for one in shared if any(_is_below(test, one) for test in tests)}
+        name, is_built = self._cause(whole, stuck)
         sentence = (
-            f"{self._cause(whole, stuck)}; {len(closed)} of {len(units)} programs, with "
+            f"{name} is for CUDA alone; {len(closed)} of {len(units)} programs, with "
             f"{round(100 * lost / (total or 1))} % of what they lead to, cannot be started on a Mac"
         )
-        return _Judged(lost / (total or 1), frozenset(within), sentence)
+        why = ForCuda(sentence, is_built)
+        return _Judged(lost / (total or 1), frozenset(within), why)
 
-    def _cause(self, whole: Whole, stuck: frozenset[str]) -> str:
-        """What most of the modules need that cannot be imported, and where it is built."""
+    def _cause(self, whole: Whole, stuck: frozenset[str]) -> tuple[str, bool]:
+        """What most of the modules need that cannot be imported, and whether the project itself
+        builds it, or anything else of the kind."""
         found: dict[str, int] = {}
+        built: dict[str, str] = {}
         for path in sorted(stuck):
-            for name in self._runs.kernels_of(path):
+            if os.path.basename(path).startswith("setup"):
+                continue
+            names, own = self._runs.kernels_of(path)
+            for name in (*names, *own):
                 found[name] = found.get(name, 0) + 1
+            built.update({name: self._builder(whole, name) for name in own})
         if not found:
-            return f"{_shown(min(stuck), whole)} compiles for CUDA"
-        name = max(found, key=lambda one: found[one])
+            return f"what {_shown(min(stuck), whole)} compiles", True
+        name = max(built or found, key=lambda one: found[one])
+        script = built.get(name, "")
+        return (f"{name}, which {script} builds," if script else name), bool(built)
+
+    def _builder(self, whole: Whole, name: str) -> str:
+        """The setup script that builds an extension."""
         last = name.rpartition(".")[2]
         for script in self._projects.building(whole.modules[0]).scripts:
-            built, _ = built_by(self._modules.text(script) or b"")
-            if any(one.rpartition(".")[2] == last for one in built):
-                return f"{name}, which {_shown(script, whole)} builds, is for CUDA alone"
-        return f"{name} is for CUDA alone"
+            for_cuda, _ = built_by(self._modules.text(script) or b"")
+            if any(one.rpartition(".")[2] == last for one in for_cuda):
+                return _shown(script, whole)
+        return ""
 
 
 class _Project:
@@ -218,6 +232,8 @@ class _Project:
     def _tree(self, path: str) -> ast.Module | None:
         if path.endswith(".ipynb"):
             return _tree_of(self._modules.text(path) or b"")
+        if b"import" not in (self._modules.text(path) or b""):
+            return ast.Module(body=[], type_ignores=[])
         return self._modules.tree(path)
 
     def is_public(self, path: str) -> bool:

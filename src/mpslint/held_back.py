@@ -17,6 +17,7 @@ from mpslint.neighbours import Neighbours
 if TYPE_CHECKING:
     from mpslint.facts.priors import Prior
     from mpslint.model import Finding
+    from mpslint.semantics.elsewhere import ForCuda
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -43,7 +44,7 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
                 place = _place(finding)
                 left[place] -= 1
                 if left[place] < 0:
-                    why = of_project if row.section == "cuda-projects" else ""
+                    why = _evidence(of_project) if row.section == "cuda-projects" else ""
                     found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
 
@@ -51,6 +52,10 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
 def _look(source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings; neighbours are asked anew, since their answers rest on rows as well."""
     return lint(source, settings, elsewhere=Neighbours(settings))
+
+
+def _evidence(why: ForCuda | None) -> str:
+    return why.sentence if why is not None else ""
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

@@ -140,14 +140,21 @@ class ImportedRuns:
         """The file of a module as the file at the absolute `path` names it."""
         return self._find(path, module)[0]
 
-    def kernels_of(self, path: str) -> list[str]:
-        """What a module itself imports that only CUDA has."""
-        return [
-            module
-            for module in dict.fromkeys(imported_modules(self._modules.text(path) or b""))
-            if package_worlds(module) is not None
-            or (self._find(path, module)[0] is None and self._built.is_for_cuda(path, module)[0])
+    def kernels_of(self, path: str) -> tuple[list[str], list[str]]:
+        """What a module itself imports that only CUDA has: packages of others, and extensions that
+        the project builds."""
+        names = list(dict.fromkeys(imported_modules(self._modules.text(path) or b"")))
+        missing = [name for name in names if self._find(path, name)[0] is None]
+        built = [name for name in missing if self._built.is_for_cuda(path, name)[0]]
+        taken = (*built, *(f"{name}." for name in built))
+        packages = [
+            name
+            for name in missing
+            if name not in built
+            and package_worlds(name) is not None
+            and not any(name.startswith(one) for one in taken)
         ]
+        return packages, built
 
     def imported_in_turn(
         self, path: str, module: str, known: Mapping[str, int] | None = None

@@ -28,6 +28,7 @@ from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
+    ForCuda,
     Given,
     Outcome,
     device_of_base,
@@ -274,15 +275,15 @@ class Neighbours:
 
         return self._answer(path, ("unreached", path), ask, False)
 
-    def for_cuda_alone(self, path: str) -> str:
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)
 
-        def ask(_: str) -> str:
+        def ask(_: str) -> ForCuda | None:
             why, files = self._cuda_projects.include(path)
             self._note(files)
             return why
 
-        return self._answer(path, ("for cuda alone", path), ask, "")
+        return self._answer(path, ("for cuda alone", path), ask, None)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

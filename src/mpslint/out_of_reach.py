@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.results import Consulted
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given, Outcome
+    from mpslint.semantics.elsewhere import Definition, Elsewhere, ForCuda, Given, Outcome
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
@@ -106,9 +106,9 @@ class OutOfReach:
         self.asked = True
         return False
 
-    def for_cuda_alone(self, path: str) -> str:
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
         self.asked = True
-        return ""
+        return None
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
@@ -235,8 +235,8 @@ class Distant:
     def is_unreached(self, path: str) -> bool:
         return False
 
-    def for_cuda_alone(self, path: str) -> str:
-        return ""
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
+        return None
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False

@@ -195,11 +195,22 @@ def test_a_part_is_found_where_its_own_setup_script_installs_it_from(tmp_path: P
     assert found(tmp_path, **files) == ["MPS102"]
 
 
-def test_a_package_for_cuda_alone_that_is_required_counts_as_kernels_do(tmp_path: Path) -> None:
-    files = {"ops/setup.py": "", "ops/voxel.cu": "", "requirements.txt": "torch\npycuda\n"}
-    (tmp_path / "ops").mkdir()
-    files["lib/net.py"] = "import pycuda.driver\n\n\nclass Net:\n    pass\n"
+def test_a_package_for_cuda_alone_that_is_required_counts_and_is_told_itself(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "ops/setup.py": "",
+        "ops/voxel.cu": "",
+        "requirements.txt": "torch\nflash-attn>=2\n",
+        "lib/net.py": "import flash_attn\n\n\nclass Net:\n    pass\n",
+    }
     assert found(tmp_path, **files) == []
+    assert found(tmp_path, "lib/net.py", **files) == ["MPS213"]
+
+
+def test_an_empty_package_at_the_head_is_none_that_needs_anything(tmp_path: Path) -> None:
+    plain = {f"part{number}/__init__.py": "" for number in range(9)}
+    assert found(tmp_path, **plain, **with_("pyproject.toml", "")) == ["MPS102"]
 
 
 def test_the_answer_is_the_same_from_everywhere(

@@ -2,8 +2,8 @@
 
 `priors.json` holds the rows, in sections: a section says what it looks at (`looks_at`), how a row
 becomes a regular expression (`pattern`; without one a row is the very name), how far what follows
-reaches (`scope`: a test, a value, a call, a block, a function, a file, a module, a project), and why
-(`reason`). A row may say its own scope and reason, and what it means where the section knows
+reaches (`scope`: a test, a value, a call, a block, a function, a file, a module, a project), and
+why (`reason`). A row may say its own scope and reason, and what it means where the section knows
 several answers (`says`). With a `source` it is a fact about a library; without, a guess. A guess
 carries what it was worth when it was last switched off by itself (`measured`): the number of
 repositories with another finding, how many findings it held back, and how many it made.

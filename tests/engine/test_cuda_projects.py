@@ -202,7 +202,7 @@ def test_a_package_for_cuda_alone_that_is_required_counts_and_is_told_itself(
         "ops/setup.py": "",
         "ops/voxel.cu": "",
         "requirements.txt": "torch\nflash-attn>=2\n",
-        "lib/net.py": "import flash_attn\n\n\nclass Net:\n    pass\n",
+        "lib/net.py": "import torch\nimport flash_attn\n\n\nclass Net:\n    pass\n",
     }
     assert found(tmp_path, **files) == []
     assert found(tmp_path, "lib/net.py", **files) == ["MPS213"]

@@ -8,6 +8,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from mpslint.kernel_imports import imported_by
 from mpslint.semantics.index import FUNCTIONS
 
 ANY_MODULE = "*"
@@ -41,7 +42,7 @@ def certain_imports(
         for statement in _certain(body):
             if isinstance(statement, ast.Import | ast.ImportFrom):
                 names.imported.update(_bound(statement))
-                yield from ((here, module) for module in _modules(statement))
+                yield from ((here, module) for module in imported_by(statement))
                 continue
             for call in ast.walk(statement):
                 if not isinstance(call, ast.Call):
@@ -105,16 +106,6 @@ def _bound(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, tuple[str, 
     module = "." * node.level + (node.module or "")
     for alias in node.names:
         yield alias.asname or alias.name, (module, alias.name)
-
-
-def _modules(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-        return
-    module = "." * node.level + (node.module or "")
-    yield module
-    dot = "" if module.endswith(".") else "."
-    yield from (f"{module}{dot}{alias.name}" for alias in node.names)
 
 
 def _text(node: ast.expr) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.groups import groups
-from mpslint.kernel_imports import insisted_imports
+from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import MAIN, is_foreign
 from mpslint.semantics.worlds.foreign import foreign_worlds
@@ -40,6 +40,7 @@ _IMPORT = re.compile(
     re.M,
 )
 _BUILDS = (b"cpp_extension",)
+_BY_TEXT = (b"import_module(", b"__import__(", b"importorskip(")
 
 
 class _Needs(NamedTuple):
@@ -179,19 +180,39 @@ class ImportedRuns:
         graph = {path: self._with_packages(path) for path in paths}
         known: dict[str, int] = {}
         for group in groups(graph):
-            if any(
-                self._edges_of(path).kernels
-                or self._modules.names_kernels(path)
-                or any(other in known for other in graph[path])
+            needing = [
+                path
                 for path in group
-            ):
-                self._settle(group, graph, known, _Behind(self, group[0], known))
+                if self._names_kernels(path) or any(other in known for other in graph[path])
+            ]
+            if needing:
+                self._settle(group, graph, known, _Behind(self, group[0], known), needing)
                 for path in group:
                     if known[path] & MACS and self._insists(path, known):
                         known[path] &= ~MACS
                     if known[path] == ALL:
                         del known[path]
         return known
+
+    def _names_kernels(self, path: str) -> bool:
+        """Whether a module itself imports what only CUDA has, or may by a text."""
+        if self._edges_of(path).kernels:
+            return True
+        text = self._modules.text(path) or b""
+        return any(way in text for way in _BY_TEXT) and self._modules.names_kernels(path)
+
+    def _at_once(self, path: str, known: Mapping[str, int]) -> int:
+        """The worlds that what a module imports at its top leaves, whatever else it does: most
+        modules that cannot be imported are known by that, without a run."""
+        tree = self._modules.tree(path)
+        worlds = ALL
+        for statement in tree.body if tree is not None else ():
+            for module in imported_by(statement):
+                if package_worlds(module) is not None:
+                    worlds &= NVIDIA
+                elif not is_foreign(module):
+                    worlds &= self.imported_in_turn(path, module, known)
+        return worlds
 
     def _insists(self, path: str, known: Mapping[str, int]) -> bool:
         """Whether a module goes on without kernels in some cases alone, and has nothing instead of
@@ -303,22 +324,31 @@ class ImportedRuns:
         imported: Mapping[str, tuple[str, ...]],
         known: dict[str, int],
         project: _Behind,
+        needing: Iterable[str] | None = None,
     ) -> None:
         """Notes in `known` the worlds in which each module of a group can be imported, once this is
         known of all others that they import. A module is run anew when one that it imports turned
-        out to need more; worlds are only taken away, so that this ends."""
+        out to need more; worlds are only taken away, so that this ends.
+        `needing`: those that may need something by themselves, where others need not be run."""
         known.update(dict.fromkeys(group, ALL))
-        todo = list(group)
+        todo = list(group if needing is None else needing)
         while todo:
             path = todo.pop(0)
-            interpreter = self._run(path, project=project.of(path))
-            worlds = _importable(interpreter) & known[path]
-            if interpreter is not None:
-                interpreter.release()
+            at_once = self._at_once(path, known) if needing is not None else ALL
+            if at_once & MACS:
+                interpreter = self._run(path, project=project.of(path))
+                worlds = _importable(interpreter) & known[path]
+                if interpreter is not None:
+                    interpreter.release()
+            else:
+                worlds = at_once & known[path]
             if worlds and worlds != known[path]:
                 known[path] = worlds
+                waiting = {path, *todo}
                 todo += [
-                    user for user in group if path in imported[user] and user not in (path, *todo)
+                    user
+                    for user in group
+                    if path in imported[user] and user not in waiting and known[user] & ~NVIDIA
                 ]
 
     def _run(

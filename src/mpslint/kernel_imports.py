@@ -84,9 +84,16 @@ def insisted_imports(tree: ast.Module) -> Iterator[str]:
             for node in held
         ):
             for inner in statement.body:
-                if isinstance(inner, ast.Import | ast.ImportFrom):
-                    yield from _modules(inner)
-                    if isinstance(inner, ast.ImportFrom):
-                        dot = "" if not inner.module else "."
-                        head = _modules(inner)[0]
-                        yield from (f"{head}{dot}{alias.name}" for alias in inner.names)
+                yield from imported_by(inner)
+
+
+def imported_by(statement: ast.stmt) -> Iterator[str]:
+    """The modules that a statement may import: what is taken from a package may be one of its
+    modules."""
+    if isinstance(statement, ast.Import):
+        yield from (alias.name for alias in statement.names)
+    elif isinstance(statement, ast.ImportFrom):
+        module = "." * statement.level + (statement.module or "")
+        dot = "" if module.endswith(".") else "."
+        yield module
+        yield from (f"{module}{dot}{alias.name}" for alias in statement.names)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.extensions import built_by, built_for_cuda
 from mpslint.modules import is_foreign
+from mpslint.reading import ABSENT
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -35,6 +36,7 @@ class BuiltExtensions:
         self._elsewhere: dict[tuple[str, ...], frozenset[str]] = {}
         self._known: dict[tuple[str, str], tuple[bool, tuple[str, ...]]] = {}
         """By the folder of the file that names a module, and its name."""
+        self._parts: dict[tuple[str, str], tuple[str | None, tuple[str, ...]]] = {}
 
     def is_for_cuda(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a module that is no file of the project, as the file at the absolute `path` names
@@ -43,6 +45,38 @@ class BuiltExtensions:
         if key not in self._known:
             self._known[key] = self._asked(path, module)
         return self._known[key]
+
+    def installed(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        """The file of a module that Python finds once a part of the project is installed, whose
+        package lies beside a setup script of its own; and the files that were looked for."""
+        key = os.path.dirname(path), module
+        if key not in self._parts:
+            self._parts[key] = self._part(path, module)
+        return self._parts[key]
+
+    def _part(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        parts = module.split(".")
+        looked: list[str] = []
+        scripts = self._projects.setup_scripts(path)
+        places = [
+            place
+            for folder in dict.fromkeys(map(os.path.dirname, scripts))
+            for place in (folder, os.path.join(folder, "src"))
+        ]
+        roots = self._modules.roots(path) if places else []
+        for place in places:
+            if place in roots:
+                continue  # There it has been looked for.
+            own = os.path.join(place, parts[0])
+            looked += (own, f"{own}.py")
+            if all(self._modules.sign(one) == ABSENT for one in looked[-2:]):
+                continue
+            base = os.path.join(place, *parts)
+            for candidate in (os.path.join(base, "__init__.py"), f"{base}.py"):
+                looked.append(candidate)
+                if self._modules.text(candidate) is not None:
+                    return candidate, tuple(looked)
+        return None, tuple(looked)
 
     def _asked(self, path: str, module: str) -> tuple[bool, tuple[str, ...]]:
         name = module.rpartition(".")[2]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from mpslint.left_behind import Part, parts, programs
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import ast

@@ -18,6 +18,7 @@ from mpslint.records import NamedTuple
 if TYPE_CHECKING:
     from mpslint.facts.priors import Prior
     from mpslint.model import Finding
+    from mpslint.semantics.elsewhere import ForCuda
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
 
@@ -27,6 +28,8 @@ class HeldBack(NamedTuple):
 
     finding: Finding
     row: Prior
+    why: str = ""
+    """What the row rests on in this project, where it judges that as a whole."""
 
 
 def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
@@ -34,6 +37,7 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
     with priors.heard() as heard:
         there = Counter(map(_place, _look(source, settings)))
     found = []
+    of_project = Neighbours(settings).for_cuda_alone(source.path)
     for row in sorted(heard):
         with priors.without(row):
             left = Counter(there)
@@ -41,13 +45,18 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
                 place = _place(finding)
                 left[place] -= 1
                 if left[place] < 0:
-                    found.append(HeldBack(finding, row))
+                    why = _evidence(of_project) if row.section == "cuda-projects" else ""
+                    found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
 
 
 def _look(source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings; neighbours are asked anew, since their answers rest on rows as well."""
     return lint(source, settings, elsewhere=Neighbours(settings))
+
+
+def _evidence(why: ForCuda | None) -> str:
+    return why.sentence if why is not None else ""
 
 
 def _place(finding: Finding) -> tuple[object, ...]:

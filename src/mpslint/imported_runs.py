@@ -7,11 +7,13 @@ module that imports it: that is followed through the project's imports, some mod
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
+from mpslint.groups import groups
+from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import MAIN, is_foreign
 from mpslint.records import NamedTuple
@@ -33,14 +35,13 @@ _LASTING = 48
 """So many of them outlast the file that asked for them."""
 _WIDE = 64
 """An import that leads to more modules is not followed: an answer rests on each of them."""
-_AGAIN = 4
-"""So often a module is run anew because one that it imports in a circle turned out to need more."""
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
 _BUILDS = (b"cpp_extension",)
+_BY_TEXT = (b"import_module(", b"__import__(", b"importorskip(")
 
 
 class _Needs(NamedTuple):
@@ -90,7 +91,7 @@ class ImportedRuns:
     def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
         and the files that this rests on. Its packages are imported before it."""
-        found, looked = self._modules.find(path, module)
+        found, looked = self._find(path, module)
         if found is None:
             kernel, more = self._built.is_for_cuda(path, module)
             return (NVIDIA if kernel else ALL), frozenset((*looked, *more))
@@ -105,6 +106,15 @@ class ImportedRuns:
             if needs.kernels or self._modules.names_kernels(part):
                 worlds &= self._worlds(part)
         return worlds, files
+
+    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
+        """The file of a module: in the folders from which the file at `path` imports, else in one
+        that a setup script of the project installs from."""
+        found, looked = self._modules.find(path, module)
+        if found is not None or module.startswith(".") or is_foreign(module):
+            return found, looked
+        installed, more = self._built.installed(path, module)
+        return installed, (*looked, *more)
 
     def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the module at `path` can use `name`, as far as its imports say, and
@@ -128,14 +138,111 @@ class ImportedRuns:
         """The files of the project that the module at `path` imports itself."""
         return self._edges_of(path).modules[path]
 
-    def imported_in_turn(self, path: str, module: str) -> int:
+    def find(self, path: str, module: str) -> str | None:
+        """The file of a module as the file at the absolute `path` names it."""
+        return self._find(path, module)[0]
+
+    def kernels_of(self, path: str) -> tuple[list[str], list[str]]:
+        """What a module itself imports that only CUDA has: packages of others, and extensions that
+        the project builds."""
+        names = list(dict.fromkeys(imported_modules(self._modules.text(path) or b"")))
+        missing = [name for name in names if self._find(path, name)[0] is None]
+        built = [name for name in missing if self._built.is_for_cuda(path, name)[0]]
+        taken = (*built, *(f"{name}." for name in built))
+        packages = [
+            name
+            for name in missing
+            if name not in built
+            and package_worlds(name) is not None
+            and not any(name.startswith(one) for one in taken)
+        ]
+        return packages, built
+
+    def imported_in_turn(
+        self, path: str, module: str, known: Mapping[str, int] | None = None
+    ) -> int:
         """The same for a module that is itself run because it is imported."""
-        found, _ = self._modules.find(path, module)
+        found, _ = self._find(path, module)
         if found is None:
             return NVIDIA if self._built.is_for_cuda(path, module)[0] else ALL
+        if known is not None:
+            worlds = ALL
+            for part in (*self._modules.packages_of(path, module, found), found):
+                worlds &= known.get(part, ALL) if part != path else ALL
+            return worlds
         if found not in self._leads_to(path).modules:
             return ALL
         return self._imported.get(found, ALL)
+
+    def importable(self, paths: Iterable[str]) -> dict[str, int]:
+        """The worlds in which each of these modules can be imported, however many they lead to:
+        for one who judges a whole project, and rests on all of it anyway. Those that lead to no
+        kernels can be imported everywhere, and are left out."""
+        graph = {path: self._with_packages(path) for path in paths}
+        known: dict[str, int] = {}
+        for group in groups(graph):
+            needing = [
+                path
+                for path in group
+                if self._names_kernels(path) or any(other in known for other in graph[path])
+            ]
+            if needing:
+                self._settle(group, graph, known, _Behind(self, group[0], known), needing)
+                for path in group:
+                    if known[path] & MACS and self._insists(path, known):
+                        known[path] &= ~MACS
+                    if known[path] == ALL:
+                        del known[path]
+        return known
+
+    def _names_kernels(self, path: str) -> bool:
+        """Whether a module itself imports what only CUDA has, or may by a text."""
+        if self._edges_of(path).kernels:
+            return True
+        text = self._modules.text(path) or b""
+        return any(way in text for way in _BY_TEXT) and self._modules.names_kernels(path)
+
+    def _at_once(self, path: str, known: Mapping[str, int]) -> int:
+        """The worlds that what a module imports at its top leaves, whatever else it does: most
+        modules that cannot be imported are known by that, without a run."""
+        tree = self._modules.tree(path)
+        worlds = ALL
+        for statement in tree.body if tree is not None else ():
+            for module in imported_by(statement):
+                if package_worlds(module) is not None:
+                    worlds &= NVIDIA
+                elif not is_foreign(module):
+                    worlds &= self.imported_in_turn(path, module, known)
+        return worlds
+
+    def _insists(self, path: str, known: Mapping[str, int]) -> bool:
+        """Whether a module goes on without kernels in some cases alone, and has nothing instead of
+        them there: a setup script that imports it, say."""
+        data = self._modules.text(path) or b""
+        if b"except" not in data or b"raise" not in data:
+            return False
+        try:
+            tree = self._modules.trees.read(path, data)[1]
+        except (MpslintError, RecursionError):
+            return False
+
+        def imports_on(module: str) -> int:
+            if package_worlds(module) is not None:
+                return NVIDIA
+            return self.imported_in_turn(path, module, known)
+
+        return any(not imports_on(module) & MACS for module in insisted_imports(tree))
+
+    def _with_packages(self, path: str) -> tuple[str, ...]:
+        """The modules that one imports, with the packages that Python imports before them."""
+        found: dict[str, None] = {}
+        for module in dict.fromkeys(imported_modules(self._modules.text(path) or b"")):
+            if not is_foreign(module) and package_worlds(module) is None:
+                other = self._find(path, module)[0]
+                if other is not None:
+                    packages = self._modules.packages_of(path, module, other)
+                    found.update(dict.fromkeys((*packages, other)))
+        return tuple(other for other in found if other != path)
 
     def settled(self, path: str) -> Interpreter | None:
         """The module at `path`, run in all worlds as an import would; None: it cannot be read."""
@@ -177,7 +284,7 @@ class ImportedRuns:
         todo: list[str] = []
         for module in dict.fromkeys(imported_modules(text.encode("utf-8", "replace"))):
             if not is_foreign(module):
-                imported, looked = self._modules.find(path, module)
+                imported, looked = self._find(path, module)
                 files.update(looked)
                 todo += [imported] if imported is not None else []
         while todo and len(found) < MOST_MODULES:
@@ -199,42 +306,61 @@ class ImportedRuns:
 
     def _solve(self, start: str) -> None:
         """Finds where each module that `start` leads to can be imported: what one of them needs,
-        those need that import it, until nothing changes."""
+        those need that import it. Modules that import each other are looked at together, until none
+        of them needs more; they are the same group whoever asks."""
         needs = self._leads_to(start)
         if not needs.kernels or start in self._imported:
             return
-        users: dict[str, list[str]] = {path: [] for path in needs.modules}
-        for path, imported in needs.modules.items():
-            for other in imported:
-                users[other].append(path)
-        new = [
-            path
-            for path in reversed(needs.modules)
+        leading = {
+            path: imported
+            for path, imported in needs.modules.items()
             if path not in self._imported and self._leads_to(path).kernels
-        ]
-        self._imported.update(dict.fromkeys(new, ALL))
-        runs = dict.fromkeys(new, 0)
-        todo = list(new)
+        }
+        for group in groups(leading):
+            self._settle(group, leading, self._imported, _Behind(self, group[0]))
+
+    def _settle(
+        self,
+        group: list[str],
+        imported: Mapping[str, tuple[str, ...]],
+        known: dict[str, int],
+        project: _Behind,
+        needing: Iterable[str] | None = None,
+    ) -> None:
+        """Notes in `known` the worlds in which each module of a group can be imported, once this is
+        known of all others that they import. A module is run anew when one that it imports turned
+        out to need more; worlds are only taken away, so that this ends.
+        `needing`: those that may need something by themselves, where others need not be run."""
+        known.update(dict.fromkeys(group, ALL))
+        todo = list(group if needing is None else needing)
         while todo:
             path = todo.pop(0)
-            runs[path] += 1
-            if runs[path] > _AGAIN:
-                continue
-            interpreter = self._run(path)
-            worlds = _importable(interpreter)
-            if interpreter is not None:
-                interpreter.release()
-            if worlds != self._imported[path]:
-                self._imported[path] = worlds
-                todo += [user for user in users[path] if user in runs and user not in todo]
+            at_once = self._at_once(path, known) if needing is not None else ALL
+            if at_once & MACS:
+                interpreter = self._run(path, project=project.of(path))
+                worlds = _importable(interpreter) & known[path]
+                if interpreter is not None:
+                    interpreter.release()
+            else:
+                worlds = at_once & known[path]
+            if worlds and worlds != known[path]:
+                known[path] = worlds
+                waiting = {path, *todo}
+                todo += [
+                    user
+                    for user in group
+                    if path in imported[user] and user not in waiting and known[user] & ~NVIDIA
+                ]
 
-    def _run(self, path: str, *, as_program: bool = False) -> Interpreter | None:
+    def _run(
+        self, path: str, *, as_program: bool = False, project: _Behind | None = None
+    ) -> Interpreter | None:
         data = self._modules.text(path)
         if data is None:
             return None
         try:
             tree = self._modules.trees.read(path, data)[1]
-            interpreter = Interpreter(tree, data, {}, project=_Behind(self, path))
+            interpreter = Interpreter(tree, data, {}, project=project or _Behind(self, path))
             if as_program:
                 interpreter.frame.env["__name__"] = Atom(CONST, "__main__")
             interpreter.settle()
@@ -282,7 +408,7 @@ class ImportedRuns:
                     continue
                 if is_foreign(module):
                     continue
-                found, looked = self._modules.find(path, module)
+                found, looked = self._find(path, module)
                 files.update(looked)
                 if found is None:
                     kernel, more = self._built.is_for_cuda(path, module)
@@ -298,9 +424,18 @@ class _Behind:
     """Implements `worlds.core.Project` for a module that is run because it is imported: what its
     own imports need, and nothing else of other files."""
 
-    def __init__(self, runs: ImportedRuns, path: str) -> None:
+    def __init__(
+        self, runs: ImportedRuns, path: str, known: Mapping[str, int] | None = None
+    ) -> None:
+        """`known`: where modules can be imported, for one who has found that out of all that there
+        are; else what these lead to is asked."""
         self._runs = runs
         self.path = self._path = path
+        self._known = known
+
+    def of(self, path: str) -> _Behind:
+        """The same for another module."""
+        return _Behind(self._runs, path, self._known)
 
     def value(self, qualified: str) -> Value | None:
         return None
@@ -312,7 +447,7 @@ class _Behind:
         return None
 
     def imports_on(self, module: str) -> int:
-        return self._runs.imported_in_turn(self._path, module)
+        return self._runs.imported_in_turn(self._path, module, self._known)
 
     def entered(self, name: str) -> int:
         return ALL

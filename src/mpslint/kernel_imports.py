@@ -69,3 +69,31 @@ def _asks_for_cuda(test: ast.expr) -> bool:
 def _catches(handler: ast.ExceptHandler) -> bool:
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or getattr(kind, "id", "") in _CAUGHT for kind in kinds)
+
+
+def insisted_imports(tree: ast.Module) -> Iterator[str]:
+    """The modules that a file imports in a `try` of which no handler puts anything in their place,
+    and one raises, if only in some cases."""
+    for statement in tree.body:
+        if not isinstance(statement, ast.Try):
+            continue
+        handlers = [handler for handler in statement.handlers if _catches(handler)]
+        held = [node for handler in handlers for node in ast.walk(handler)]
+        if any(isinstance(node, ast.Raise) for node in held) and not any(
+            isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Assign, ast.Import, ast.ImportFrom))
+            for node in held
+        ):
+            for inner in statement.body:
+                yield from imported_by(inner)
+
+
+def imported_by(statement: ast.stmt) -> Iterator[str]:
+    """The modules that a statement may import: what is taken from a package may be one of its
+    modules."""
+    if isinstance(statement, ast.Import):
+        yield from (alias.name for alias in statement.names)
+    elif isinstance(statement, ast.ImportFrom):
+        module = "." * statement.level + (statement.module or "")
+        dot = "" if module.endswith(".") else "."
+        yield module
+        yield from (f"{module}{dot}{alias.name}" for alias in statement.names)

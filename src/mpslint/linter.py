@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.index import Index
     from mpslint.settings import Settings
 
+_CAUSE = "MPS213"
+"""The code that tells of imports of packages for CUDA alone."""
+
 
 class Screen:
     """Says from the bytes of a file which rules can have a finding in it, and is never wrong
@@ -141,6 +144,11 @@ def lint(
     context = Context(source, tree, settings, elsewhere, index)
     context.all_count = judge is not None
     findings = _found(context, rules, pause, levels=levels)
+    if findings and elsewhere is not None:
+        for_cuda = elsewhere.for_cuda_alone(source.path)
+        if for_cuda is not None:
+            # What the project lacks is told once, where it imports that.
+            findings = [one for one in findings if one.code == _CAUSE and not for_cuda.is_built]
     findings = [
         one
         for one in findings

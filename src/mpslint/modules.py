@@ -174,16 +174,16 @@ class Modules:
         return self._around_folders[folder]
 
     def _inside_package(self, path: str) -> Iterator[str]:
-        """The folders of a package above that of a file: who starts a program in one of them has
-        that in `sys.path`, and its packages name each other from there. A module that has no
-        package is somebody else's as often."""
+        """The folders of a package around a file: who starts a program in one of them has that in
+        `sys.path`, and its packages name each other from there. A module that has no package is
+        somebody else's as often."""
         root = self.roots(path)[0]
         folder = os.path.dirname(path)
         for _ in range(_UP):
             if folder == root:
                 return
-            folder = os.path.dirname(folder)
             yield folder
+            folder = os.path.dirname(folder)
 
     def packages_of(self, path: str, module: str, found: str) -> list[str]:
         """The packages that Python imports before the module `found`, outermost first, as the file

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.cuda_projects import CudaProjects
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
@@ -27,6 +28,7 @@ from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
+    ForCuda,
     Given,
     Outcome,
     device_of_base,
@@ -93,6 +95,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
+        self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -271,6 +274,16 @@ class Neighbours:
             return unreached
 
         return self._answer(path, ("unreached", path), ask, False)
+
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> ForCuda | None:
+            why, files = self._cuda_projects.include(path)
+            self._note(files)
+            return why
+
+        return self._answer(path, ("for cuda alone", path), ask, None)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mpslint.results import Consulted
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Definition, Elsewhere, Given, Outcome
+    from mpslint.semantics.elsewhere import Definition, Elsewhere, ForCuda, Given, Outcome
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
@@ -105,6 +105,10 @@ class OutOfReach:
     def is_unreached(self, path: str) -> bool:
         self.asked = True
         return False
+
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
+        self.asked = True
+        return None
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
@@ -230,6 +234,9 @@ class Distant:
 
     def is_unreached(self, path: str) -> bool:
         return False
+
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
+        return None
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False

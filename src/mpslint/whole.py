@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.files import BUILT, VERSIONED
@@ -22,6 +21,11 @@ _MOST_ENTRIES = 4_000
 """Of a folder with more in it nobody looks through all: reading it takes longer than the check."""
 _MOST_FILES = 640
 """So many files an answer may rest on: each of them is looked at again before it is believed."""
+_MOST_MODULES = 1_500
+"""So many modules a project has at most that is judged as a whole, which is done once."""
+_KERNELS = (".cu", ".cuh", "CMakeLists.txt")
+_WANTED = ("requirement", "environment", "conda", "pyproject.toml", "setup.cfg", "Dockerfile")
+"""What the names of texts begin with that list what a project needs."""
 _UP = 8
 """So many folders up the head of a project is looked for."""
 _DEEP = 3
@@ -45,12 +49,27 @@ class Whole(NamedTuple):
         return *self.folders, *self.modules, *self.others
 
 
+class Building(NamedTuple):
+    """What of a project says how it is built, as far as a few folders below its head show it."""
+
+    scripts: tuple[str, ...]
+    """Its setup scripts, those of its parts among them."""
+    kernels: tuple[str, ...]
+    """Sources that `nvcc` compiles, or what may tell a tool to do so."""
+    wanted: tuple[str, ...]
+    """Texts at the head that list what is to be installed."""
+
+
+_UNBUILT = Building((), (), ())
+
+
 class Projects:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._wholes: dict[str, Whole | None] = {}
         self._heads: dict[str, str | None] = {}
-        self._scripts: dict[str, tuple[str, ...]] = {}
+        self._wide: dict[str, Whole | None] = {}
+        self._built: dict[str, Building] = {}
         self.signs: dict[str, tuple[int, int]] = {}
         """The folders that were listed, as they were then."""
         self.marks: dict[str, bool] = {}
@@ -62,7 +81,8 @@ class Projects:
         """Takes over what another one has found on the disk."""
         self._wholes.update(known._wholes)
         self._heads.update(known._heads)
-        self._scripts.update(known._scripts)
+        self._wide.update(known._wide)
+        self._built.update(known._built)
         self.signs.update(known.signs)
         self.marks.update(known.marks)
         self.asked.update(known.asked)
@@ -76,22 +96,40 @@ class Projects:
             self._wholes[head] = self._listed(head)
         return self._wholes[head]
 
+    def wide(self, path: str) -> Whole | None:
+        """The same of a larger project as well, for who asks once for all of it and needs no more
+        of others than the notebooks."""
+        whole = self.of(path)
+        head = self._head(os.path.dirname(path))
+        if whole is not None or head is None:
+            return whole
+        if head not in self._wide:
+            self._wide[head] = self._listed(head, 3 * _MOST_ENTRIES, _MOST_MODULES, (".ipynb",))
+        return self._wide[head]
+
     def setup_scripts(self, path: str) -> tuple[str, ...]:
         """The setup scripts of the project that a file belongs to, those of its parts among them.
         One that is written later, in a folder that had none, is not heard of before the file or
         something else that it rests on changes: it would rest on all folders of the project."""
+        return self.building(path).scripts
+
+    def building(self, path: str) -> Building:
+        """What says how the project is built that a file belongs to; see `setup_scripts`."""
         head = self._head(os.path.dirname(path))
         if head is None:
-            return ()
-        if head not in self._scripts:
-            self._scripts[head] = tuple(self._building(head))
-        return self._scripts[head]
+            return _UNBUILT
+        if head not in self._built:
+            self._built[head] = self._building(head)
+        return self._built[head]
 
-    def _building(self, head: str) -> Iterator[str]:
+    def _building(self, head: str) -> Building:
+        scripts: list[str] = []
+        kernels: list[str] = []
+        wanted: list[str] = []
         todo = [(head, 0)]
         for _ in range(_MOST_FOLDERS):
             if not todo:
-                return
+                break
             folder, depth = todo.pop(0)
             self._note(folder)
             try:
@@ -100,14 +138,20 @@ class Projects:
             except OSError:
                 continue
             for entry in found:
-                if entry.name.startswith(_SETUP) and entry.name.endswith(".py") and entry.is_file():
-                    yield entry.path
+                name = entry.name
+                if name.startswith(_SETUP) and name.endswith(".py") and entry.is_file():
+                    scripts.append(entry.path)
+                elif name.endswith(_KERNELS) and entry.is_file():
+                    kernels.append(entry.path)
+                elif folder == head and name.startswith(_WANTED) and entry.is_file():
+                    wanted.append(entry.path)
             if depth < _DEEP:
                 todo += [
                     (entry.path, depth + 1)
                     for entry in found
                     if self._is_followed(entry.name) and entry.is_dir(follow_symlinks=False)
                 ]
+        return Building(tuple(scripts), tuple(kernels), tuple(wanted))
 
     def _is_followed(self, name: str) -> bool:
         return not name.startswith(".") and name not in self._settings.exclude
@@ -124,11 +168,16 @@ class Projects:
             )
         return self._heads[folder]
 
-    def _listed(self, head: str) -> Whole | None:
+    def _listed(
+        self,
+        head: str,
+        left: int = _MOST_ENTRIES,
+        most: int = _MOST_FILES,
+        kinds: tuple[str, ...] = (*PROSE, *_DATA),
+    ) -> Whole | None:
         modules: list[str] = []
         others: list[str] = []
         folders: list[str] = []
-        left = _MOST_ENTRIES
         for folder, inner, names in os.walk(head):
             self._note(folder)
             left -= len(names) + len(inner)
@@ -139,9 +188,9 @@ class Projects:
                 place = os.path.join(folder, name)
                 if kind == ".py":
                     modules.append(place)
-                elif kind in PROSE or kind in _DATA:
+                elif kind in kinds:
                     others.append(place)
-            if left < 0 or len(modules) + len(others) > _MOST_FILES:
+            if left < 0 or len(modules) + len(others) > most:
                 return None
         is_built = any(os.path.isfile(os.path.join(head, name)) for name in BUILT)
         return Whole(head, tuple(modules), tuple(others), tuple(folders), is_built)

@@ -18,7 +18,7 @@ TABLES: dict[str, dict[str, Any]] = {
     name: table for name, table in read_file(priors.FILE).items() if name != "measured"
 }
 ROWS = priors.rows()
-SCOPES = {"test", "value", "call", "block", "function", "file", "module"}
+SCOPES = {"test", "value", "call", "block", "function", "file", "module", "project"}
 ASKING = {"find", "matches", "asks", "rows"}
 MODULES = sorted(
     path for part in ("semantics", "rules", "patterns") for path in (PACKAGE / part).rglob("*.py")

@@ -183,6 +183,10 @@ def test_a_program_that_lies_in_a_package_does_not_import_it(cli: Cli, project: 
 def test_what_runs_with_a_file_of_a_package_may_be_run_by_its_path(cli: Cli, project: Path) -> None:
     _project(project, "import torch\n\nNOISE = torch.rand(3).cuda()\n", kernels="CUDAExtension")
     (project / "chat" / "__init__.py").write_text(_PLAIN)
+    for name in ("speak.py", "listen.py"):
+        (project / name).write_text(
+            "import sys\n\nprint(sys.argv)\n"
+        )  # Most of the project needs no kernels.
     assert _checked(cli) == [("layer.py", "MPS102")]
 
 

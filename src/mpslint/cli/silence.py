@@ -38,6 +38,8 @@ def explain(options: argparse.Namespace) -> int:
             place = printable(f"{target.path}:{finding.place}")
             print(f"{place}: {finding.code} {finding.message}")
             print(f"  not reported: {_because(one.row)}")
+            if one.why:
+                print(f"  the project: {printable(one.why)}")
     if not options.quiet:
         print(f"{count} finding{'' if count == 1 else 's'} held back by what names say")
     return code

@@ -2,8 +2,8 @@
 
 `priors.json` holds the rows, in sections: a section says what it looks at (`looks_at`), how a row
 becomes a regular expression (`pattern`; without one a row is the very name), how far what follows
-reaches (`scope`: a test, a value, a call, a block, a function, a file, a module), and why
-(`reason`). A row may say its own scope and reason, and what it means where the section knows
+reaches (`scope`: a test, a value, a call, a block, a function, a file, a module, a project), and
+why (`reason`). A row may say its own scope and reason, and what it means where the section knows
 several answers (`says`). With a `source` it is a fact about a library; without, a guess. A guess
 carries what it was worth when it was last switched off by itself (`measured`): the number of
 repositories with another finding, how many findings it held back, and how many it made.
@@ -25,6 +25,7 @@ from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
 from mpslint.records import NamedTuple
 
 FILE = "priors.json"
+_SHARE = "share"
 
 
 class Prior(NamedTuple):
@@ -201,6 +202,12 @@ _known_worlds = lru_cache(4096)(_package_worlds)
 def package_names() -> tuple[bytes, ...]:
     """The names of these packages, as they stand in a text."""
     return tuple(row.match.encode() for row in rows("packages", "own-kernels"))
+
+
+def least_share() -> float | None:
+    """From which share of its programs on that need CUDA a project is for CUDA alone."""
+    row = find("cuda-projects", _SHARE)
+    return float(row.says) if row is not None else None
 
 
 def decorator_worlds(name: str, keywords: tuple[str, ...] = ()) -> str | None:

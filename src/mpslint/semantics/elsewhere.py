@@ -99,6 +99,15 @@ class Given(NamedTuple):
         return self.place is None or len(call.args) <= self.place
 
 
+class ForCuda(NamedTuple):
+    """Why what a file does is CUDA's, as its project is for CUDA alone."""
+
+    sentence: str
+    is_built: bool
+    """Whether it is for an extension that the project itself builds; else it is for a package,
+    whose import is told where it stands."""
+
+
 class Elsewhere(Protocol):
     """The rest of the project. A name is given as the file at `path` imports it: qualified, with
     leading dots where the import is relative."""
@@ -163,6 +172,10 @@ class Elsewhere(Protocol):
     def is_unreached(self, path: str) -> bool:
         """Whether nothing of the project leads to the module at `path`, which by itself does
         nothing."""
+
+    def for_cuda_alone(self, path: str) -> ForCuda | None:
+        """Why what the module at `path` does is CUDA's: its project is for CUDA alone, and nothing
+        leads to it that a Mac can start; None: it is not."""
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the

@@ -144,10 +144,12 @@ class Interpreter(Rebinding, Methods):
         can."""
         for found in _LOCAL_IMPORT.finditer(self._text):
             module = found[1].decode(errors="replace")
-            if package_worlds(module) is not None or (
-                self.project is not None and self.project.imports_on(module) != ALL
+            name = module.rpartition(".")[2]  # `from .. import f` has none.
+            if name and (
+                package_worlds(module) is not None
+                or (self.project is not None and self.project.imports_on(module) != ALL)
             ):
-                yield module.rpartition(".")[2]
+                yield name
 
     # the file
 

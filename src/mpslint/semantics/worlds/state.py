@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port

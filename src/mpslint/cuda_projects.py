@@ -1,0 +1,344 @@
+"""Projects for CUDA alone: what they are for cannot be started on a Mac, since compiled kernels or
+packages that only CUDA has stand behind nearly all of their programs.
+
+Which module a Mac can import is followed exactly (`imported_runs`). Which of the others somebody
+could use on a Mac is not always to be followed: a registry, a configuration or a name that is put
+together leads to a module as well. So the project is judged as a whole: where most of what its
+programs lead to is out of a Mac's reach, a module that nothing leads to which a Mac can start is
+for CUDA as well. From which share on that is so is a guess, a row of the priors.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.certain_imports import ANY_MODULE, certain_imports, texts_of
+from mpslint.extensions import built_by
+from mpslint.facts.priors import least_share, package_names
+from mpslint.imported_runs import imported_modules
+from mpslint.left_behind import programs
+from mpslint.modules import MAIN
+from mpslint.published import Published
+from mpslint.records import NamedTuple
+from mpslint.semantics.elsewhere import ForCuda
+from mpslint.semantics.worlds.machines import MACS
+from mpslint.taken_by_text import TakenByText
+
+if TYPE_CHECKING:
+    from mpslint.imported_runs import ImportedRuns
+    from mpslint.modules import Modules
+    from mpslint.whole import Building, Projects, Whole
+
+_INIT = "__init__.py"
+_TEST = re.compile(r"test_.*\.py|.*_test\.py")  # Fact: pytest's names of files that it collects.
+_TESTS_SHARE = "conftest.py"
+_BY_NVCC = (b"CUDAExtension", b"cuda_add_", b"LANGUAGES CUDA", b"enable_language(CUDA")
+_BY_FILE = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"run_path")
+_BY_TEXT = (b"import_module(", b"__import__(")
+# Fact: nbformat, "source" of a cell: a list of its rows, each with its end.
+_ROW = re.compile(rb"^\s*\"((?:from|import)\s[^\"\\]*)", re.M)
+_SOME_NAME = ""
+"""No module has it: whoever may take this one from a text may take any."""
+
+
+class _Judged(NamedTuple):
+    """What is known of a project as a whole."""
+
+    share: float
+    """How much of what its programs lead to a Mac cannot start, from 0 to 1."""
+    within_reach: frozenset[str]
+    """The modules that something leads to which a Mac can start."""
+    why: ForCuda
+    """What it cannot be used without, and how that was found."""
+
+
+class CudaProjects:
+    def __init__(self, projects: Projects, modules: Modules, runs: ImportedRuns) -> None:
+        self._projects = projects
+        self._modules = modules
+        self._runs = runs
+        self._published = Published(modules)
+        self._taken = TakenByText(modules)
+        self._screened: dict[Building, bool] = {}
+        self._judged: dict[str, _Judged | None] = {}
+
+    def include(self, path: str) -> tuple[ForCuda | None, tuple[str, ...]]:
+        """Why what the module at the absolute `path` does is CUDA's, as its project is for CUDA
+        alone, None if it is not; and the files that this rests on."""
+        building = self._projects.building(path)
+        asked = (*building.scripts, *building.wanted, *building.kernels)
+        if building not in self._screened:
+            self._screened[building] = self._may_need_cuda(building)
+        if not self._screened[building]:
+            return None, asked
+        whole = self._projects.wide(path)
+        if whole is None or path not in whole.modules:
+            return None, asked
+        if whole.head not in self._judged:
+            self._judged[whole.head] = self._judge(whole)
+        judged = self._judged[whole.head]
+        files = (*asked, *whole.files)
+        least = least_share()
+        if judged is None or least is None or judged.share < least:
+            return None, files
+        return (None if path in judged.within_reach else judged.why), files
+
+    def _may_need_cuda(self, building: Building) -> bool:
+        """Whether a project has kernels to compile for CUDA, or lists a package that only CUDA has:
+        by a few texts, before all of it is read."""
+        for path in (*building.scripts, *building.kernels):
+            text = self._modules.text(path) or b""
+            if path.endswith((".cu", ".cuh")) or any(word in text for word in _BY_NVCC):
+                return True
+        names = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in package_names())
+        listed = re.compile(rb"(?<![\w-])(?:%s)(?![\w])" % names)
+        return any(listed.search(self._modules.text(path) or b"") for path in building.wanted)
+
+    def _judge(self, whole: Whole) -> _Judged | None:
+        """None: a Mac can import each of its modules."""
+        known = self._runs.importable(whole.modules)
+        stuck = frozenset(path for path, worlds in known.items() if not worlds & MACS)
+        if not stuck:
+            return None
+        project = _Project(self._modules, self._runs, whole, stuck)
+        units = project.programs()
+        started = {path: project.is_startable(path) for path in units}
+        weights = {path: len(project.led_to([path], everywhere=True)) for path in units}
+        total = sum(weights.values())
+        lost = sum(weight for path, weight in weights.items() if not started[path])
+        starts = [path for path in units if started[path]]
+        if self._published.is_for_others(whole)[0]:
+            starts += [path for path in whole.modules if project.is_public(path)]
+        # What imports a program that cannot be started has nothing of it.
+        closed = frozenset(path for path in units if not started[path])
+        within = set(project.led_to(starts, closed=closed, taken=self._taken))
+        tests = [path for path in within if _TEST.fullmatch(os.path.basename(path))]
+        shared = {path for path in whole.modules if path.endswith(_TESTS_SHARE)}
+        within |= {one for one in shared if any(_is_below(test, one) for test in tests)}
+        name, is_built = self._cause(whole, stuck)
+        sentence = (
+            f"{name} is for CUDA alone; {len(closed)} of {len(units)} programs, with "
+            f"{round(100 * lost / (total or 1))} % of what they lead to, cannot be started on a Mac"
+        )
+        why = ForCuda(sentence, is_built)
+        return _Judged(lost / (total or 1), frozenset(within), why)
+
+    def _cause(self, whole: Whole, stuck: frozenset[str]) -> tuple[str, bool]:
+        """What most of the modules need that cannot be imported, and whether the project itself
+        builds it, or anything else of the kind."""
+        found: dict[str, int] = {}
+        built: dict[str, str] = {}
+        for path in sorted(stuck):
+            if os.path.basename(path).startswith("setup"):
+                continue
+            names, own = self._runs.kernels_of(path)
+            for name in (*names, *own):
+                found[name] = found.get(name, 0) + 1
+            built.update({name: self._builder(whole, name) for name in own})
+        if not found:
+            return f"what {_shown(min(stuck), whole)} compiles", True
+        name = max(built or found, key=lambda one: found[one])
+        script = built.get(name, "")
+        return (f"{name}, which {script} builds," if script else name), bool(built)
+
+    def _builder(self, whole: Whole, name: str) -> str:
+        """The setup script that builds an extension."""
+        last = name.rpartition(".")[2]
+        for script in self._projects.building(whole.modules[0]).scripts:
+            for_cuda, _ = built_by(self._modules.text(script) or b"")
+            if any(one.rpartition(".")[2] == last for one in for_cuda):
+                return _shown(script, whole)
+        return ""
+
+
+class _Project:
+    """Who leads to what in a project of which some modules are `stuck`: no Mac can import them."""
+
+    def __init__(
+        self, modules: Modules, runs: ImportedRuns, whole: Whole, stuck: frozenset[str]
+    ) -> None:
+        self._modules = modules
+        self._runs = runs
+        self._whole = whole
+        self._stuck = stuck
+        self._there = frozenset(whole.modules)
+        self._notebooks: dict[str, tuple[str, ...]] = {}
+
+    def programs(self) -> list[str]:
+        """What somebody starts: scripts, tests, notebooks, what nothing of the project imports and
+        does something, and each package at the head, which others import."""
+        imported = {other for path in self._whole.modules for other in self._leads(path)}
+        found = [path for path in self._whole.modules if self._is_program(path, imported)]
+        return found + [path for path in self._whole.others if path.endswith(".ipynb")]
+
+    def _is_program(self, path: str, imported: set[str]) -> bool:
+        name = os.path.basename(path)
+        if name.startswith("setup") or name == _TESTS_SHARE:
+            return False
+        if name == _INIT:
+            return self._whole.is_built and not self._packages(os.path.dirname(path))
+        if _TEST.fullmatch(name) or name == "__main__.py":
+            return True
+        text = self._modules.text(path) or b""
+        if MAIN.search(text):
+            return True
+        if path in imported:
+            return False
+        tree = self._modules.tree(path)
+        return tree is not None and bool(programs(tree))
+
+    def is_startable(self, path: str) -> bool:
+        """Whether a Mac can start a program, as far as what it imports for certain says."""
+        if path in self._stuck or any(one in self._stuck for one in self._part_of(path)):
+            return False
+        tree = self._tree(path)
+        if tree is None:
+            return False  # No Python of today's.
+
+        def find(here: str, module: str) -> tuple[str, ast.Module] | None:
+            found = self._runs.find(here, module)
+            other = self._tree(found) if found is not None else None
+            return None if found is None or other is None else (found, other)
+
+        return all(
+            self._has(here, tree, module)
+            for here, module in dict.fromkeys(certain_imports(path, tree, find))
+        )
+
+    def _has(self, here: str, tree: ast.Module, module: str) -> bool:
+        """Whether a Mac can import a module as the file at `here` names it."""
+        if module == ANY_MODULE:
+            return self._may_choose(here, tree)
+        found = self._runs.find(here, module)
+        if found is not None:
+            return found == here or self._is_open(here, found)
+        return bool(self._runs.imports_on(here, module)[0] & MACS)
+
+    def _may_choose(self, path: str, tree: ast.Module) -> bool:
+        """Whether a Mac can import a module that a program chooses by a text: one of those that its
+        own texts name."""
+        named = [
+            found
+            for text in dict.fromkeys(texts_of(tree))
+            if (found := self._runs.find(path, text)) is not None and found != path
+        ]
+        return not named or any(self._is_open(path, one) for one in named)
+
+    def _tree(self, path: str) -> ast.Module | None:
+        if path.endswith(".ipynb"):
+            return _tree_of(self._modules.text(path) or b"")
+        if b"import" not in (self._modules.text(path) or b""):
+            return ast.Module(body=[], type_ignores=[])
+        return self._modules.tree(path)
+
+    def is_public(self, path: str) -> bool:
+        """Whether others who install the project can import a module of its packages on a Mac."""
+        around = self._packages(path)
+        return bool(around) and path not in self._stuck and self._stuck.isdisjoint(around)
+
+    def led_to(
+        self,
+        starts: Iterable[str],
+        *,
+        everywhere: bool = False,
+        closed: frozenset[str] = frozenset(),
+        taken: TakenByText | None = None,
+    ) -> list[str]:
+        """The modules that these lead to, themselves among them: those that a Mac can import and
+        that are not `closed`, or `everywhere` all."""
+        found: dict[str, None] = {}
+        todo = list(starts)
+        while todo:
+            path = todo.pop()
+            if path in found or path in closed:
+                continue
+            found[path] = None
+            todo += [
+                other
+                for other in (*self._leads(path), *self._around(path))
+                if everywhere or self._is_open(path, other)
+            ]
+            if taken is not None:
+                todo += [one for one in self._looked_up(path, taken) if one not in found]
+        return list(found)
+
+    def _around(self, path: str) -> Iterator[str]:
+        """The packages that Python imports before a module."""
+        yield from (one for one in self._packages(path) if one not in self._stuck)
+
+    def _looked_up(self, path: str, taken: TakenByText) -> Iterator[str]:
+        """The modules that one may take from a text, or from the place of a file."""
+        text = self._modules.text(path) or b""
+        by_file = any(word in text for word in _BY_FILE)
+        if by_file or any(word in text for word in _BY_TEXT):
+            for other in self._whole.modules:
+                if other != path and self._is_open(path, other):
+                    if by_file or taken.takes(path, other, _SOME_NAME):
+                        yield other
+
+    def _is_open(self, path: str, other: str) -> bool:
+        """Whether the module at `path` gets at another one on a Mac: packages around both have been
+        imported before, or are none where a script is started in them."""
+        if other in self._stuck:
+            return False
+        shared = frozenset(self._packages(path))
+        return not any(one in self._stuck and one not in shared for one in self._packages(other))
+
+    def _leads(self, path: str) -> tuple[str, ...]:
+        if not path.endswith(".ipynb"):
+            return self._runs.imports_of(path)
+        if path not in self._notebooks:
+            modules = imported_modules(_rows_of(self._modules.text(path) or b""))
+            found = (self._runs.find(path, module) for module in dict.fromkeys(modules))
+            self._notebooks[path] = tuple(dict.fromkeys(one for one in found if one is not None))
+        return self._notebooks[path]
+
+    def _part_of(self, path: str) -> list[str]:
+        """The packages that are imported before a program: none for one that is started where it
+        lies, be it in a package."""
+        by_path = path.endswith(".ipynb") or self._modules.is_script_of_package(path)
+        return [] if by_path else self._packages(path)
+
+    def _packages(self, path: str) -> list[str]:
+        """The packages that a module lies in, innermost first; that which it is itself is none."""
+        folder = os.path.dirname(path)
+        if os.path.basename(path) == _INIT:
+            folder = os.path.dirname(folder)
+        found: list[str] = []
+        while (package := os.path.join(folder, _INIT)) in self._there:
+            found.append(package)
+            folder = os.path.dirname(folder)
+        return found
+
+
+def _tree_of(notebook: bytes) -> ast.Module | None:
+    """All cells of a notebook that are Python as one module."""
+    try:
+        cells = json.loads(notebook)["cells"]
+        texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    body: list[ast.stmt] = []
+    for text in texts:
+        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+            body += ast.parse(text).body
+    return ast.Module(body=body, type_ignores=[])
+
+
+def _rows_of(notebook: bytes) -> bytes:
+    """The rows of a notebook's cells, as far as imports go: each is a text of its own there."""
+    return b"\n".join(_ROW.findall(notebook))
+
+
+def _is_below(path: str, shared: str) -> bool:
+    return path.startswith(os.path.join(os.path.dirname(shared), ""))
+
+
+def _shown(path: str, whole: Whole) -> str:
+    return os.path.relpath(path, whole.head).replace(os.sep, "/")

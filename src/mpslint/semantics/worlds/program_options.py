@@ -64,7 +64,9 @@ class ProgramOptions(Placing):
             answers = ON_UNLESS_SAID if atom.kind == CONST and atom.v is True else None
             return Atom(UNKNOWN, answers, None, atom.tests, symbol=symbol)
 
-        stays = one(default, ALL).v is _GIVEN_AS.get(one(keywords.get("action", UNK), ALL).v)
+        given = _GIVEN_AS.get(one(keywords.get("action", UNK), ALL).v)
+        # An option without such an action can be given whatever it is by default, `None` as well.
+        stays = given is not None and one(default, ALL).v is given
         value = default if stays else lift(open_choice, default)
         parser.v[dest] = value
         if holds_device(value):

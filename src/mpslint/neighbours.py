@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.called_around import CalledAround
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
@@ -38,6 +39,7 @@ from mpslint.semantics.elsewhere import (
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
 from mpslint.stars import Stars
+from mpslint.stepping import Stepping
 from mpslint.users import Users
 from mpslint.whole import Projects
 
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -88,7 +91,9 @@ class Neighbours:
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
-        self._forwards = Forwards(projects, self.modules, self._distant)
+        called = CalledAround(self.modules, self._distant)
+        self._forwards = Forwards(projects, called)
+        self._stepping = Stepping(projects, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, self.context)
         self._stars = Stars(self.modules, self.context, self._note)
@@ -281,6 +286,16 @@ class Neighbours:
             return runs
 
         return self._answer(path, ("forward", path, name), ask, False)
+
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> Arguments:
+            given, files = self._stepping.gives(path, name)
+            self._note(files)
+            return given
+
+        return self._answer(path, ("steps", path, name), ask, frozenset[int | str]())
 
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

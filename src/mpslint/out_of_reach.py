@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Definition, Elsewhere, Given, Outcome
     from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -109,6 +110,10 @@ class OutOfReach:
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
         return False
+
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        self.asked = True
+        return frozenset()
 
     def takes(self, path: str, name: str) -> bool:
         self.asked = True
@@ -233,6 +238,9 @@ class Distant:
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False
+
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        return frozenset()
 
     def takes(self, path: str, name: str) -> bool:
         return True

@@ -81,6 +81,41 @@ def test_one_that_the_algorithm_goes_by_is_told_where_it_is_asked_for(deciding: 
     assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
 
 
+FORWARD = """
+import torch
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        weights = torch.exp(x)
+        {}
+        return weights
+"""
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "assert (weights > 0).all()",
+        "if torch.isnan(weights).any(): raise ValueError('not a number')",
+    ],
+)
+def test_a_check_that_ends_all_is_told_in_forward_passes(ending: str) -> None:
+    assert "MPS306" in codes(FORWARD.format(ending), Settings())
+
+
+@pytest.mark.parametrize(
+    "mending",
+    [
+        "if torch.isnan(weights).any(): weights = weights.nan_to_num()",
+        "assert torch.is_autocast_enabled()",
+        "assert torch.is_tensor(weights)",
+    ],
+)
+def test_what_mends_its_numbers_is_told_where_it_is_asked_for(mending: str) -> None:
+    assert "MPS306" not in codes(FORWARD.format(mending), Settings())
+
+
 TIMED = """
 import time
 

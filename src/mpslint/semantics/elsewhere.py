@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -166,6 +167,10 @@ class Elsewhere(Protocol):
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""
+
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        """The arguments for which a step of training in another file of the project gives the
+        function `name` of the file at `path` a tensor of a device; empty: none calls it."""
 
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable

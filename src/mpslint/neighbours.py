@@ -95,7 +95,7 @@ class Neighbours:
         self._forwards = Forwards(projects, called)
         self._stepping = Stepping(projects, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
-        self._saved = SavedAround(self.modules, self.context)
+        self._saved = SavedAround(self.modules, projects, self.context)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
@@ -376,6 +376,11 @@ class Neighbours:
 
     def saves_models(self, context: Context) -> bool:
         saves, files = self._saved.models(context)
+        self._note(files)
+        return saves
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
+        saves, files = self._saved.under(context, keys)
         self._note(files)
         return saves
 

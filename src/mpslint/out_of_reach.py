@@ -144,6 +144,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
+        self.asked = True
+        return False
+
     def has_checkpoints_kept(self, context: Context) -> bool:
         self.asked = True
         return False
@@ -261,6 +265,9 @@ class Distant:
         return False
 
     def saves_models(self, context: Context) -> bool:
+        return False
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
         return False
 
     def has_checkpoints_kept(self, context: Context) -> bool:

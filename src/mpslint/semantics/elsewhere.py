@@ -198,6 +198,10 @@ class Elsewhere(Protocol):
         """Whether files beside this one, or in the folder above, that use a device save models as
         they lie there; or this one does, by a function of theirs."""
 
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
+        """Whether another file of the project that uses a device keeps the states of models in a
+        table with these keys."""
+
     def has_checkpoints_kept(self, context: Context) -> bool:
         """Whether files beside this one, or in the folder above, have Lightning keep some."""
 

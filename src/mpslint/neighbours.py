@@ -93,7 +93,7 @@ class Neighbours:
         self._given_around = GivenAround(self._mentions, near)
         called = CalledAround(self.modules, self._distant)
         self._forwards = Forwards(projects, called)
-        self._stepping = Stepping(projects, called)
+        self._stepping = Stepping(projects, self.modules, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
         self._saved = SavedAround(self.modules, projects, self.context)
         self._stars = Stars(self.modules, self.context, self._note)

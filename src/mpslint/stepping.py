@@ -13,14 +13,18 @@ from mpslint.semantics.test_files import is_test_file
 
 if TYPE_CHECKING:
     from mpslint.called_around import CalledAround
+    from mpslint.modules import Modules
     from mpslint.semantics.context import Context
-    from mpslint.whole import Projects
+    from mpslint.whole import Projects, Whole
 
 
 class Stepping:
-    def __init__(self, projects: Projects, called: CalledAround) -> None:
+    def __init__(self, projects: Projects, modules: Modules, called: CalledAround) -> None:
         self._projects = projects
+        self._modules = modules
         self._called = called
+        self._training: dict[str, Whole] = {}
+        """Of each project, by its head, the modules that may train: few of many."""
 
     def gives(self, path: str, name: str) -> tuple[Arguments, tuple[str, ...]]:
         """The arguments for which a step of training in another file gives the function `name` of
@@ -28,13 +32,25 @@ class Stepping:
         whole = self._projects.of(path)
         if whole is None:
             return frozenset(), ()
-        for other, context, call in self._called.sites(whole, path, name, TRAINING_WORDS):
+        training_of = self._that_may_train(whole)
+        for other, context, call in self._called.sites(training_of, path, name, TRAINING_WORDS):
             if is_test_file(context) or not trains_itself(context):
                 continue
             given = _on_device(context, call)
             if given and training(context, call) is not None:
                 return given, (other,)
         return frozenset(), whole.files
+
+    def _that_may_train(self, whole: Whole) -> Whole:
+        if whole.head not in self._training:
+            self._training[whole.head] = whole._replace(
+                modules=tuple(other for other in whole.modules if self._may_train(other))
+            )
+        return self._training[whole.head]
+
+    def _may_train(self, path: str) -> bool:
+        text = self._modules.text(path) or b""
+        return all(any(word in text for word in group) for group in TRAINING_WORDS)
 
 
 def _on_device(context: Context, call: ast.Call) -> Arguments:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.called_around import CalledAround
 from mpslint.cuda_projects import CudaProjects
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
@@ -40,6 +41,7 @@ from mpslint.semantics.elsewhere import (
 from mpslint.semantics.facts_known import NONE
 from mpslint.semantics.worlds.values import NAME, Atom
 from mpslint.stars import Stars
+from mpslint.stepping import Stepping
 from mpslint.users import Users
 from mpslint.whole import Projects
 
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -90,9 +93,11 @@ class Neighbours:
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
-        self._forwards = Forwards(projects, self.modules, self._distant)
+        called = CalledAround(self.modules, self._distant)
+        self._forwards = Forwards(projects, called)
+        self._stepping = Stepping(projects, self.modules, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
-        self._saved = SavedAround(self.modules, self.context, self.overheard, self._note)
+        self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
@@ -295,6 +300,16 @@ class Neighbours:
 
         return self._answer(path, ("forward", path, name), ask, False)
 
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> Arguments:
+            given, files = self._stepping.gives(path, name)
+            self._note(files)
+            return given
+
+        return self._answer(path, ("steps", path, name), ask, frozenset[int | str]())
+
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
 
@@ -374,6 +389,11 @@ class Neighbours:
 
     def saves_models(self, context: Context) -> bool:
         saves, files = self._saved.models(context)
+        self._note(files)
+        return saves
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
+        saves, files = self._saved.under(context, keys)
         self._note(files)
         return saves
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Definition, Elsewhere, ForCuda, Given, Outcome
     from mpslint.semantics.facts_known import Facts
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.value import Value
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -114,6 +115,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        self.asked = True
+        return frozenset()
+
     def takes(self, path: str, name: str) -> bool:
         self.asked = True
         return True
@@ -140,6 +145,10 @@ class OutOfReach:
         return False
 
     def saves_models(self, context: Context) -> bool:
+        self.asked = True
+        return False
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
         self.asked = True
         return False
 
@@ -241,6 +250,9 @@ class Distant:
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False
 
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        return frozenset()
+
     def takes(self, path: str, name: str) -> bool:
         return True
 
@@ -260,6 +272,9 @@ class Distant:
         return False
 
     def saves_models(self, context: Context) -> bool:
+        return False
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
         return False
 
     def has_checkpoints_kept(self, context: Context) -> bool:

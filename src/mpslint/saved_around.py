@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.checkpoint_keys import keeps_under
 from mpslint.semantics.checkpoint_writers import (
     classes_that_save,
     savers_of_states,
@@ -21,6 +22,7 @@ from mpslint.semantics.lightning_checkpoints import KEEPING, has_them_kept
 if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
+    from mpslint.whole import Projects
 
     Overheard = Callable[[Callable[[], "Saving"]], tuple["Saving", set[str]]]
 
@@ -41,6 +43,7 @@ class SavedAround:
     def __init__(
         self,
         modules: Modules,
+        projects: Projects,
         context: Callable[[str], Context | None],
         overheard: Overheard,
         note: Callable[[frozenset[str]], None],
@@ -48,6 +51,7 @@ class SavedAround:
         """`overheard` gives an answer with the files that it rests on, which `note` is told of
         again where the answer is given again."""
         self._modules = modules
+        self._projects = projects
         self._context = context
         self._overheard = overheard
         self._note = note
@@ -61,6 +65,25 @@ class SavedAround:
         folders = {folder, os.path.dirname(folder), *map(os.path.dirname, below)}
         found = self._any_saves(context, beside, tuple(x for x in below if not self._copies(x)))
         return found, (*sorted(folders), *beside, *below)
+
+    def under(self, context: Context, keys: frozenset[str]) -> tuple[bool, tuple[str, ...]]:
+        """Whether a program of the project that uses a device keeps states of models under these
+        keys; and what that rests on."""
+        whole = self._projects.of(os.path.abspath(context.source.path))
+        if whole is None:
+            return False, ()
+        spelled = [key.encode("utf-8", "replace") for key in keys]
+        for other in whole.modules:
+            text = self._modules.text(other) or b""
+            if b"state_dict" not in text or not any(key in text for key in spelled):
+                continue
+            saving = self._context(other)
+            if saving is None or not keeps_under(saving, keys) or saves_from_cpu(saving):
+                continue
+            # A program may have its model moved by a base class, as who loads it does.
+            if saving.placement.file_uses_devices or context.placement.file_uses_devices:
+                return True, (other,)
+        return False, whole.files
 
     def by_lightning(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program beside the file has Lightning keep checkpoints; and what that rests

@@ -135,6 +135,41 @@ def test_a_selection_that_needs_no_size_is_told_without_asking(
     assert ("MPS307" in codes(text, Settings(extend_select=("MPS307",)))) is asked
 
 
+FORWARD = """
+import torch
+
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        weights = torch.exp(x)
+        {}
+        return weights
+"""
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "assert (weights > 0).all()",
+        "if torch.isnan(weights).any(): raise ValueError('not a number')",
+    ],
+)
+def test_a_check_that_ends_all_is_told_in_forward_passes(ending: str) -> None:
+    assert "MPS306" in codes(FORWARD.format(ending), Settings())
+
+
+@pytest.mark.parametrize(
+    "mending",
+    [
+        "if torch.isnan(weights).any(): weights = weights.nan_to_num()",
+        "assert torch.is_autocast_enabled()",
+        "assert torch.is_tensor(weights)",
+    ],
+)
+def test_what_mends_its_numbers_is_told_where_it_is_asked_for(mending: str) -> None:
+    assert "MPS306" not in codes(FORWARD.format(mending), Settings())
+
+
 TIMED = """
 import time
 

@@ -89,11 +89,16 @@ def among(tmp_path: Path, training: str, helpers: str = "") -> Confidence:
         ("torch.save(model.state_dict(), path)", "{}", Confidence.CERTAIN),
         ('save_checkpoint({"net": model.state_dict()}, path)', "state", Confidence.CERTAIN),
         ("save_checkpoint(model, path)", "state", Confidence.CERTAIN),
+        ('torch.save({"net": model, "epoch": 1}, path)', "{}", Confidence.CERTAIN),
+        ('torch.save({"net": features, "epoch": 1}, path)', "{}", Confidence.INFERRED),
         ("torch.save(model.cpu().state_dict(), path)", "{}", Confidence.INFERRED),
         ("save_checkpoint(model, path)", "state.cpu()", Confidence.INFERRED),
         ("save_checkpoint(features, path)", "state", Confidence.INFERRED),
     ],
-    ids=["itself", "a state", "a whole model", "a copy", "a helper that copies", "data"],
+    ids=[
+        *("itself", "a state", "a whole model", "objects", "data in a table", "a copy"),
+        *("a helper that copies", "data"),
+    ],
 )
 def test_a_program_beside_it_tells_what_is_read(
     tmp_path: Path, training: str, kept: str, expected: Confidence
@@ -319,3 +324,49 @@ def test_a_keeper_of_another_library_says_nothing_of_devices(tmp_path: Path) -> 
     other = KEEPER.replace("lightning.pytorch.callbacks", "keras.callbacks")
     found = beside(tmp_path, KEPT.format(key='["state_dict"]'), other)
     assert found is Confidence.INFERRED
+
+
+KEYED = """
+import torch
+
+model = torch.nn.Linear(2, 2).cuda()
+checkpoint = torch.load(path)
+model.load_state_dict(checkpoint["{0}"])
+{1}
+"""
+KEEPS = """
+def train(trainer, epoch):
+    trainer.keep({"epoch": epoch, "network": trainer.net.state_dict(), "model": 1}, epoch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("keeps", "key", "more", "expected"),
+    [
+        (KEEPS, "network", "", Confidence.CERTAIN),
+        (KEEPS, "network", "start = checkpoint['epoch']", Confidence.CERTAIN),
+        (KEEPS, "generator", "", Confidence.INFERRED),
+        (KEEPS.replace(".state_dict()", ".cpu().state_dict()"), "network", "", Confidence.INFERRED),
+        (KEEPS.replace('"network"', '"state_dict"'), "state_dict", "", Confidence.INFERRED),
+        (
+            KEEPS.replace('"network"', '"state_dict"'),
+            "state_dict",
+            "start = checkpoint['epoch']",
+            Confidence.CERTAIN,
+        ),
+    ],
+    ids=["its key", "its keys", "another key", "a copy", "the key of all", "more than that"],
+)
+def test_a_program_of_the_project_keeps_what_is_read_under_its_keys(
+    tmp_path: Path, keeps: str, key: str, more: str, expected: Confidence
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "main").mkdir()
+    (tmp_path / "main" / "train.py").write_text("import torch\n" + keeps)
+    (tmp_path / "demo" / "show").mkdir(parents=True)
+    path = tmp_path / "demo" / "show" / "program.py"
+    path.write_text(KEYED.format(key, more))
+    settings = Settings(select=("MPS413",))
+    source = SourceFile(str(path), path.read_bytes())
+    (found,) = lint(source, settings, elsewhere=Neighbours(settings))
+    assert found.confidence is expected

@@ -250,3 +250,36 @@ if __name__ == "__main__":
 """
     assert found(text, "MPS102", severity="breaks") == []
     assert found(text, "MPS103") == [f"MPS103 {name}.cuda = torch.cuda.is_available()"]
+
+
+@pytest.mark.parametrize(
+    "declared", ["default=None", "default=None, type=str", "type=str", 'default=""', "default=0"]
+)
+@pytest.mark.parametrize("asked", ["args.resume is not None", "args.resume"])
+def test_an_option_that_nobody_need_give_may_be_given(declared: str, asked: str) -> None:
+    text = f"""
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--resume", {declared})
+        args = parser.parse_args()
+        model = torch.nn.Linear(2, 2)
+        if {asked}:
+            model = model.cuda()  # here
+    """
+    assert found(text, "MPS102", severity="breaks") == ["MPS102 model = model.cuda()  # here"]
+
+
+def test_what_is_refused_without_an_option_is_not_what_follows() -> None:
+    text = """
+        import argparse
+
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--scp", default=None)
+        parser.add_argument("--dump", default=None)
+        args = parser.parse_args()
+        if args.scp is None and args.dump is None:
+            raise ValueError("one of them")
+        x = torch.zeros(3).cuda()  # here
+    """
+    assert found(text, "MPS102", severity="breaks") == ["MPS102 x = torch.zeros(3).cuda()  # here"]

@@ -20,13 +20,14 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 ## What is not flagged
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
 rank or a verbosity switch, or in evaluation and generation loops; assertions of tests; tensors
-known to be on the CPU; in functions that a step calls, and of losses of which only `backward()` is
-seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
+known to be on the CPU; in functions that a step calls, in this file or from another, but for what
+ends all, and of losses of which only `backward()` is seen (there tests are mostly for NaN, or of a
+line search, and cannot be avoided).
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, assertions
-and `torch.allclose`. Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since
-most of them decide what the algorithm does next, which somebody has to wait for; so are those in
-forward passes, of which one in five is in an arm that only exports or baselines come to.
+and `torch.allclose`; in forward passes of these what ends all (assertions, and what raises an
+error). Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since most of them
+decide what the algorithm does next, which somebody has to wait for.
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -49,6 +50,7 @@ from mpslint.semantics.steps import (
     is_device_tensor,
     that_trains,
     training,
+    training_on_device,
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
@@ -99,6 +101,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     """Checks of tensors in forward passes, which decide nothing of what is computed."""
     found = []
+    ending: set[ast.expr] = set()
     for node, test in _tests(context):
         around = context.index.function(test)
         if around is None or isinstance(node, ast.IfExp) or not context.passes.may_run(around):
@@ -108,6 +111,8 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 continue
             if not isinstance(operand, ast.Compare | ast.Call | ast.BinOp) or _is_of_sizes(operand):
                 continue
+            if _asks_torch(context, operand):
+                continue
             if context.values.of(operand).on_cpu or not context.passes.is_tensor(operand, around):
                 continue
             # Who runs it may be told by other files, and is asked last.
@@ -116,18 +121,30 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             function = context.passes.around(operand)
             if function is not None:
                 found.append(Step(operand, operand, function))
+                if _ends_all(node):
+                    ending.add(operand)
     for steps in first_of_runs(context, found):
         node, _, turns = steps[0]
         yield context.finding(
             rule,
             node,
             "Python waits for this value in every forward pass",
-            confidence=Confidence.INFERRED,
+            confidence=(
+                Confidence.CERTAIN
+                if any(step.node in ending for step in steps)
+                else Confidence.INFERRED
+            ),
             labels=(
                 context.label(turns, "this runs in every forward pass"),
                 *also_waiting(context, steps),
             ),
         )
+
+
+def _asks_torch(context: Context, node: ast.expr) -> bool:
+    """`torch.is_autocast_enabled()`: of how torch is set, not of a number."""
+    name = context.resolve(node.func) if isinstance(node, ast.Call) else None
+    return name is not None and name.startswith("torch.is_") and name != "torch.is_nonzero"
 
 
 def _draws_again(node: ast.AST) -> bool:
@@ -156,9 +173,19 @@ def _decisions(context: Context) -> Iterator[Step]:
         if isinstance(node, ast.Assert) and _in_a_test(context, node):
             continue
         for operand in _operands(test):
-            turns = training(context, operand, calls=0)
+            # A function that a step calls tests mostly for what it has to know, unless what it
+            # finds ends all.
+            watches = _ends_all(node) and _needless(context, operand) is Confidence.CERTAIN
+            calls = {} if watches else {"calls": 0}
+            turns = training_on_device(context, operand, **calls)
             if turns is not None and _is_read(context, operand):
                 yield Step(operand, operand, turns)
+
+
+def _ends_all(node: ast.AST) -> bool:
+    """`assert valid.all()` and `if torch.isnan(x).any(): raise ValueError(...)`"""
+    raises = isinstance(node, ast.If) and isinstance(node.body[-1], ast.Raise)
+    return isinstance(node, ast.Assert) or raises
 
 
 def _needless(context: Context, node: ast.AST) -> Confidence:

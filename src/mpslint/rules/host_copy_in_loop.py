@@ -53,6 +53,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
 from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_summed
+from mpslint.semantics.given_in_steps import parameters_given
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
 from mpslint.semantics.placement import has_host_copy, is_host_copy
@@ -66,7 +67,7 @@ from mpslint.semantics.steps import (
     at_each,
     is_device_tensor,
     that_trains,
-    training,
+    training_on_device,
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
@@ -81,7 +82,7 @@ _METHODS = ("cpu", "to", "tolist", "numpy")
     "host-copy-in-loop",
     severity=Severity.SLOW,
     triggers=(b".cpu(", b".to(", b".tolist(", b".numpy("),
-    also=((*TRAINING_WORDS[0], b"for"),),
+    also=((*TRAINING_WORDS[0], b"for", b"def "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     told = set()
@@ -270,7 +271,10 @@ def _copies(context: Context) -> Iterator[Step]:
     for call in _that_copy(context):
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
-        turns = training(context, call)
+        turns = training_on_device(context, call)
+        if isinstance(turns, FUNCTIONS) and parameters_given(context, turns):
+            if not is_small(context, tensor):
+                continue  # Who calls it has it draw, save or score what comes to the host.
         if turns is not None and (
             is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
         ):

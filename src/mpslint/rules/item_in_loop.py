@@ -5,26 +5,28 @@ Flags `.item()` and `float(t)` of a tensor on a device at every step of training
 printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
 function that trains without a loop (`update`, a callback of an engine), with the functions of the
 file that it calls by name or by way of `self`; so is an arm that trains one of several networks
-every few turns (`if step % n_critic == 0:`), and what a test of the step guards whose interval is 1
-unless somebody asks for more. What `backward()` is called on is a tensor, wherever it comes from,
-in a file that uses a device itself. Several reads with no device work between them are reported
-once, at the first, with the places of the others. So are the reads that no method tells: `int(t)`,
-`range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice, an index into a list, the size or
-the fill value of a factory, `torch.tensor([t, ...])`, an element of a NumPy array (`errors[i] +=
-t`). A loop that each forward pass of a module runs, in its `forward` or in what that calls in the
-project, counts like one that trains, whoever calls the module: each turn that reads a number waits.
-And a loop, whatever it is for, that reads a tensor of a device element by element (`t[i].item()`,
-`t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `row[:end]` of `for row, end in zip(rows, t)`),
-where one copy before it would do, also where a caller in the file hands the tensor over; and one
-that fills a tensor of the device with an element of a buffer (`torch.full(shape, self.alphas[i])`),
-itself or in a function that it calls. In an evaluation: numbers that the loop reads at each turn
-only to add them up or to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
+every few turns (`if step % n_critic == 0:`), a turn that goes through the parts of a batch in
+strides (`for part in range(0, batch, micro):` in `for start in range(0, n, batch):`), a function of
+the module that a step of training in another file of the project gives tensors of a device, and
+what a test of the step guards whose interval is 1 unless somebody asks for more. What `backward()`
+is called on is a tensor, wherever it comes from, in a file that uses a device itself. Several reads
+with no device work between them are reported once, at the first, with the places of the others. So
+are the reads that no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound
+of a slice, an index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`,
+an element of a NumPy array (`errors[i] += t`). A loop that each forward pass of a module runs, in
+its `forward` or in what that calls in the project, counts like one that trains, whoever calls the
+module: each turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of
+a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `[x
+for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
+would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
+device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
+that it calls. In an evaluation: numbers that the loop reads at each turn only to add them up or to
+keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
 `losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
-be it in the method that Lightning's trainer calls for each batch. In
-both: calls of a function of another file of the project, or of a method of what is made of a class
-there, that reads a number of the tensors that it is given (`acc += get_accuracy(scores, y)`,
-`meters.update(**losses)`). And Python's own `max` and `min` of tensors in a
-forward pass, which compare them on the host.
+be it in the method that Lightning's trainer calls for each batch. In both: calls of a function of
+another file of the project, or of a method of what is made of a class there, that reads a number of
+the tensors that it is given (`acc += get_accuracy(scores, y)`, `meters.update(**losses)`). And
+Python's own `max` and `min` of tensors in a forward pass, which compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -105,7 +107,7 @@ from mpslint.semantics.steps import (
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.trainer_steps import has_trainer_step
 
-_WORDS = tuple((*group, b"def forward", b"cuda", b"device") for group in TRAINING_WORDS)
+_WORDS = tuple((*group, b"def ", b"cuda", b"device") for group in TRAINING_WORDS)
 
 
 @rule(

@@ -33,8 +33,10 @@ What stands in an arm for CUDA (of a test by which
 ## Confidence
 Where no code of the same file, nor of a program beside it, in the folder above or in a folder below
 that it imports from, saves a model as it lies on its device (itself, by a helper that saves what
-it is given, or the state of it, or by Lightning's `ModelCheckpoint` what is read by its key
-`state_dict`), the finding is inferred:
+it is given, or the state of it, or the model itself as an object, or by Lightning's
+`ModelCheckpoint` what is read by its key `state_dict`), and no program of the project keeps states
+under the keys by which this is read (`checkpoint["network"]`, or two keys of which each is
+common), the finding is inferred:
 the file may come from a machine without CUDA, as most published weights do; not in a function that
 takes a `map_location` and does not hand it on. These findings are
 opt-in, since more than one in ten of them was wrong on code that nobody had looked at:
@@ -59,6 +61,7 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.loading import add_map_location, location_level, portable_map_location
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.checkpoint_keys import keys_read, say_whose
 from mpslint.semantics.checkpoint_writers import (
     saved_by_this_run,
     saved_from_cpu,
@@ -156,8 +159,16 @@ def _confidence(context: Context, call: ast.Call) -> Confidence:
         and not saved_here(context, call)
         and context.elsewhere.saves_models(context)
     )
-    certain = certain or _is_lightnings(context, call)
+    certain = certain or _is_lightnings(context, call) or _fits(context, call)
     return Confidence.CERTAIN if certain else Confidence.INFERRED
+
+
+def _fits(context: Context, call: ast.Call) -> bool:
+    """Whether a program of the project keeps its models under the keys by which this is read."""
+    if context.elsewhere is None or saved_here(context, call):
+        return False
+    keys = keys_read(context, call)
+    return say_whose(keys) and context.elsewhere.saves_under(context, keys)
 
 
 def _is_lightnings(context: Context, call: ast.Call) -> bool:

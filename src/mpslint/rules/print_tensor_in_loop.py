@@ -2,7 +2,10 @@
 
 ## What it does
 Flags tensors on a device that go as they are into `print`, an f-string, a logger, a progress bar's
-`set_postfix` or a writer's `add_scalar` at every step of a loop that trains.
+`set_postfix` or a writer's `add_scalar` at every step of a loop that trains, also in a function of
+the module that such a step in another file gives tensors of a device; and at every turn of a loop
+that calls a model a number of times, such as a sampler
+(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown.
 
 ## Why is this bad?
 The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees
@@ -19,10 +22,10 @@ if step % 50 == 0:
 ```
 
 ## What is not flagged
-What runs under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops; loops over an option of the program that is 1 by default; `.shape`, `.dtype`, `.device` (no
-read); values that were read before (`.item()`, which has a rule of its own); loggers' arguments
-that are formatted only when the level is on.
+What runs under a test of the step, the rank or a verbosity switch, after the loop, or in loops that
+evaluate batches; loops over an option of the program that is 1 by default; `.shape`, `.dtype`,
+`.device` (no read); values that were read before (`.item()`, which has a rule of its own); loggers'
+arguments that are formatted only when the level is on.
 
 ## References
 - `torch/_tensor_str.py`, `Tensor.__format__`
@@ -36,6 +39,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.generating import generating, lies_on_device
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -44,9 +48,10 @@ from mpslint.semantics.steps import (
     at_each,
     is_device_tensor,
     that_trains,
-    training,
+    training_on_device,
     trains_on_device,
 )
+from mpslint.semantics.test_code import only_tests_run
 
 _SINKS = (
     "print",
@@ -65,12 +70,12 @@ _SINKS = (
     "print-tensor-in-loop",
     severity=Severity.SLOW,
     triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
-    also=TRAINING_WORDS,
+    also=((*TRAINING_WORDS[0], b"def "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if not trains_on_device(context):
-        return
-    for steps in first_of_runs(context, list(_shown(context))):
+    shown = list(_shown(context))
+    trained = [step for value in shown for step in _in_training(context, value)]
+    for steps in first_of_runs(context, trained):
         node, _, turns = steps[0]
         yield context.finding(
             rule,
@@ -79,24 +84,45 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             confidence=Confidence.INFERRED,
             labels=(that_trains(context, turns), *also_waiting(context, steps)),
         )
+    told = {step.node for step in trained}
+    generated = [
+        Step(value, value, loop)
+        for value in shown
+        if value not in told
+        and (loop := generating(context, value)) is not None
+        and lies_on_device(context, value)
+        and not only_tests_run(context, value)
+    ]
+    for steps in first_of_runs(context, generated):
+        node, _, turns = steps[0]
+        yield context.finding(
+            rule,
+            node,
+            f"reads the tensor back at each turn of the loop at {context.line(turns)}, which calls"
+            " a model each time",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, steps),
+            ),
+        )
 
 
-def _shown(context: Context) -> Iterator[Step]:
+def _shown(context: Context) -> Iterator[ast.expr]:
+    """What goes into a text."""
     for sink in _SINKS:
         for call in context.index.calls.get(sink, ()):
-            for argument in (*call.args, *(k.value for k in call.keywords)):
-                yield from _step(context, argument)
+            yield from (*call.args, *(k.value for k in call.keywords))
     for formatted in context.index.of(ast.FormattedValue):
-        yield from _step(context, formatted.value)
+        yield formatted.value
     for call in context.index.calls.get("format", ()):
         if isinstance(call.func, ast.Attribute):
-            for argument in call.args:
-                yield from _step(context, argument)
+            yield from call.args
 
 
-def _step(context: Context, value: ast.expr) -> Iterator[Step]:
-    if isinstance(value, ast.Constant | ast.JoinedStr):
+def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
+    if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
-    turns = training(context, value)
+    turns = training_on_device(context, value)
     if turns is not None and is_device_tensor(context, value):
         yield Step(value, value, turns)

@@ -2,9 +2,10 @@
 
 ## What it does
 Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`), or to
-be summed up (`loss[mask].mean()`), at every step of a loop that trains and in every forward pass;
-and what a mask selects at each turn of a loop without gradients that calls a model a number of
-times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x = self.layer(x)`).
+be summed up (`loss[mask].mean()`, also by way of a name and of `(errors < 1).float()`), at every
+step of a loop that trains and in every forward pass; and what a mask selects at each turn of a loop
+without gradients that calls a model a number of times, such as a sampler (`for i in range(n): part
+= edges[:, edges[1] == i]; x = self.layer(x)`).
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`
@@ -56,6 +57,7 @@ from mpslint.semantics.steps import (
     is_device_tensor,
     that_trains,
     training,
+    training_on_device,
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
@@ -147,12 +149,12 @@ def _sized_by_data(context: Context) -> Iterator[Step]:
             tensor = _operand(context, call)
             if tensor is None or not _depends_on_data(context, call, name):
                 continue
-            turns = training(context, call)
+            turns = training_on_device(context, call)
             if turns is not None and is_device_tensor(context, tensor):
                 yield Step(call, tensor, turns)
     for read in context.index.of(ast.Subscript):
         if isinstance(read.ctx, ast.Load) and isinstance(read.slice, ast.Compare | ast.Name):
-            turns = training(context, read)
+            turns = training_on_device(context, read)
             if turns is not None and _is_mask(context, read.slice):
                 yield Step(read, read.slice, turns)
 

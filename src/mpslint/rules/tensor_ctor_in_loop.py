@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import TRAINING_WORDS, at_each, that_trains, training, trains_on_device
+from mpslint.semantics.steps import TRAINING_WORDS, at_each, that_trains, training, trains_itself
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword
 
@@ -49,7 +49,7 @@ from mpslint.semantics.value_syntax import keyword
     default=False,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if not trains_on_device(context):
+    if not trains_itself(context):
         return
     for call in context.calls_of("torch.tensor", "torch.as_tensor"):
         device = keyword(call, "device")

@@ -41,7 +41,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severi
 from mpslint.patterns.arguments import add_argument
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.steps import at_each, that_trains, training, trains_on_device
+from mpslint.semantics.steps import at_each, that_trains, training, trains_itself
 from mpslint.semantics.test_code import only_tests_run
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword
@@ -67,7 +67,7 @@ _NAMES = (
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if context.index.calls.get("set_default_validate_args"):
         return
-    trains = trains_on_device(context)
+    trains = trains_itself(context)
     for name in _NAMES.split():
         qualified = f"torch.distributions.{name}"
         module = f"torch.distributions.{name.lower()}.{name}"

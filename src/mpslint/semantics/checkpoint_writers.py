@@ -202,18 +202,40 @@ def _savers_of_states(context: Context) -> list[FunctionNode]:
 def _has_state(context: Context, kept: ast.expr) -> bool:
     """Whether `kept` is a model, an optimizer or the state of one, at least where it was not
     loaded itself."""
-    kinds = (Kind.MODULE, Kind.OPTIMIZER)
-    if _owners_of(context, kept) or context.values.of(kept).kind in kinds:
-        return True
-    given = context.flow.reaching(kept) if isinstance(kept, ast.Name) else ()
-    return any(
-        item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
-    )
+    return bool(_owners_of(context, kept)) or _is_whole(context, kept)
 
 
 def _of_models(context: Context) -> list[ast.Call]:
-    """What saves the state of something."""
-    return [saved for saved in context.calls_of("torch.save") if _owners(context, saved)]
+    """What saves the state of something, or a model or an optimizer as a whole."""
+    return [
+        saved
+        for saved in context.calls_of("torch.save")
+        if _owners(context, saved) or _holds_whole(context, saved)
+    ]
+
+
+def _holds_whole(context: Context, saved: ast.Call) -> bool:
+    """Whether a model or an optimizer is saved as the object that it is, itself or under a key of
+    a table that is written out: `torch.save({"model": model, "epoch": epoch}, path)`."""
+    kept = _argument(saved, 0, "obj")
+    if kept is None:
+        return False
+    tables: list[ast.expr] = [kept]
+    if isinstance(kept, ast.Name):
+        tables += [item.value for item in context.flow.reaching(kept) if item.value is not None]
+    parts = [kept]
+    parts += [item for table in tables if isinstance(table, ast.Dict) for item in table.values]
+    return any(
+        isinstance(item, ast.Name | ast.Attribute) and _is_whole(context, item) for item in parts
+    )
+
+
+def _is_whole(context: Context, kept: ast.expr) -> bool:
+    kinds = (Kind.MODULE, Kind.OPTIMIZER)
+    given = context.flow.reaching(kept) if isinstance(kept, ast.Name) else ()
+    return context.values.of(kept).kind in kinds or any(
+        item.kind == "assign" and context.values.of(item.value).kind in kinds for item in given
+    )
 
 
 def _of_same_name(context: Context, call: ast.Call) -> list[ast.Call]:

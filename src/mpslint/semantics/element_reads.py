@@ -137,6 +137,7 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield call, call.args[0]
     tests = [branch.test for branch in index.of(ast.If)]
     tests += [choice.test for choice in index.of(ast.IfExp)]
+    tests += [test for part in index.of(ast.comprehension) for test in part.ifs]
     for test in tests:
         for part in test.values if isinstance(test, ast.BoolOp) else [test]:
             if isinstance(part, ast.Compare) and len(part.comparators) == 1:
@@ -167,9 +168,26 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                 if isinstance(place, ast.Name) and place.id == name.id:
                     # A list of tensors may be walked through as well; it is not moved as a whole.
                     value = context.values.of(tensor).as_tensor
-                    there = value.kind is Kind.TENSOR and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
+                    known = value.kind is Kind.TENSOR or (
+                        value.kind is Kind.UNKNOWN
+                        and _is_row(context, tensor)
+                        and _is_handed_over(context, tensor, _CALLERS_FOLLOWED)
+                    )
+                    there = known and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
                     return (tensor, parent) if there else None  # type: ignore[return-value]
     return None
+
+
+def _is_row(context: Context, node: ast.expr) -> bool:
+    """`row` of `for row in tokens`, where the function asks `tokens` what only tensors have. What
+    models hand back may be a table, of which a loop goes through the keys."""
+    bindings = context.flow.reaching(node) if isinstance(node, ast.Name) else []
+    return bool(bindings) and all(
+        item.kind == "for"
+        and isinstance(item.value, ast.Name)
+        and context.placement.is_asked_as_tensor(item.value)
+        for item in bindings
+    )
 
 
 def _drawn_from(
@@ -273,7 +291,8 @@ def _is_handed_over(context: Context, node: ast.expr, depth: int) -> bool:
     if not isinstance(node, ast.Name):
         return False
     for binding in context.flow.reaching(node):
-        if binding.kind == "assign" and isinstance(binding.value, ast.Subscript | ast.Name):
+        part_of = binding.kind in ("assign", "for")  # `for row in tokens`
+        if part_of and isinstance(binding.value, ast.Subscript | ast.Name):
             if depth and _is_handed_over(context, binding.value, depth - 1):
                 return True
         elif binding.kind == "parameter" and depth:

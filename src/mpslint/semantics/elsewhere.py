@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.names import Binding
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.values import Value as WorldValue
@@ -181,6 +182,10 @@ class Elsewhere(Protocol):
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""
 
+    def given_in_steps(self, path: str, name: str) -> Arguments:
+        """The arguments for which a step of training in another file of the project gives the
+        function `name` of the file at `path` a tensor of a device; empty: none calls it."""
+
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""
@@ -206,6 +211,10 @@ class Elsewhere(Protocol):
     def saves_models(self, context: Context) -> bool:
         """Whether files beside this one, or in the folder above, that use a device save models as
         they lie there; or this one does, by a function of theirs."""
+
+    def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
+        """Whether another file of the project that uses a device keeps the states of models in a
+        table with these keys."""
 
     def has_checkpoints_kept(self, context: Context) -> bool:
         """Whether files beside this one, or in the folder above, have Lightning keep some."""

@@ -224,8 +224,8 @@ class ForwardPasses:
             yield from (item.value for item in call.keywords if item.arg == name)
 
     def _is_aside(self, node: ast.AST, function: FunctionNode) -> bool:
-        """In an arm for predictions alone, or for what traces the module, or in a loop whose first
-        turn hangs on the numbers of a tensor: most passes do not come to it."""
+        """In an arm for predictions alone, for a try of the module, or for what traces it, or in a
+        loop whose first turn hangs on the numbers of a tensor: most passes do not come to it."""
         child = node
         for parent in self._index.ancestors(node):
             if parent is function:
@@ -237,6 +237,8 @@ class ForwardPasses:
                 for item in ast.walk(parent.test):
                     if isinstance(item, ast.Attribute) and item.attr == "training":
                         return True
+                    if isinstance(item, ast.Name) and item.id == "__name__":
+                        return True  # Who tries the module out runs it as a program.
                     called = isinstance(item, ast.Call) and self._values.last_name(item.func)
                     if called in _ELSEWHERE_RUN:
                         return True

@@ -9,6 +9,7 @@ from mpslint.semantics.facts_known import NOBODY, NONE, Facts
 
 if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Elsewhere
+    from mpslint.semantics.given_in_steps import Arguments
     from mpslint.semantics.index import Index
     from mpslint.semantics.names import Names
     from mpslint.semantics.value import Value
@@ -46,6 +47,9 @@ class Imported:
 
     def runs_in_forward(self, name: str) -> bool:
         return self._elsewhere.runs_in_forward(self._path, name)
+
+    def given_in_steps(self, name: str) -> Arguments:
+        return self._elsewhere.given_in_steps(self._path, name)
 
     def device(self, qualified: str | None, *, called: bool) -> Value | None:
         if not _may_be_ours(qualified):

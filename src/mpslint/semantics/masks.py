@@ -22,6 +22,12 @@ _REDUCED = frozenset({"mean", "sum"})
 _BY_ELEMENT = frozenset(
     {"abs", "neg", "exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "sigmoid", "relu", "square"}
 )
+_CASTS = frozenset({"float", "double", "half", "int", "long"})
+_SHAPED = frozenset(
+    {"unsqueeze", "squeeze", "view", "reshape", "flatten", "expand", "expand_as", "view_as"}
+    | {"detach", "contiguous", "clone", "repeat", "to"}
+)
+"""Methods that make a mask of a mask."""
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
 _NAMES_FOLLOWED = 2
 """`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
@@ -38,7 +44,7 @@ def needless_selections(
 ) -> Iterator[Selection]:
     """Those that run often, where all of a tensor could be reckoned with."""
     for item in context.index.of(ast.Subscript):
-        if isinstance(item.slice, ast.Compare | ast.Name | ast.BinOp | ast.UnaryOp):
+        if isinstance(item.slice, ast.Compare | ast.Name | ast.BinOp | ast.UnaryOp | ast.Call):
             instead = _instead(context, item)
             if instead and is_mask(context, item.slice, _NAMES_FOLLOWED) and runs_often(item):
                 yield Selection(item, item.slice, instead)
@@ -87,16 +93,40 @@ def _is_same(one: ast.expr, other: ast.expr) -> bool:
     return ast.dump(one) == ast.dump(other)
 
 
-def _is_reduced(context: Context, item: ast.Subscript) -> bool:
-    """`x[mask].mean()` and `torch.sum(x[mask])`, over all there is."""
+def _is_reduced(context: Context, item: ast.expr, names: int = 1) -> bool:
+    """`x[mask].mean()`, `(x[mask] < 1).float().mean()` and `torch.sum(x[mask])`, over all there is,
+    also by way of a name."""
     parent = context.index.parents[item]
+    if isinstance(parent, ast.Compare) and not isinstance(
+        parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot
+    ):
+        return _is_reduced(context, parent, names)
+    if isinstance(parent, ast.Assign) and parent.targets[0].__class__ is ast.Name and names:
+        return _are_reduced(context, parent, names - 1)
     if isinstance(parent, ast.Attribute):
         call = context.index.parents[parent]
-        called = isinstance(call, ast.Call) and call.func is parent
-        return called and parent.attr in _REDUCED and not call.args and not call.keywords  # type: ignore[attr-defined]
+        if not isinstance(call, ast.Call) or call.func is not parent or call.keywords or call.args:
+            return False
+        by_element = parent.attr in _BY_ELEMENT or parent.attr in _CASTS
+        return parent.attr in _REDUCED or (by_element and _is_reduced(context, call, names))
     if not isinstance(parent, ast.Call) or parent.args != [item] or parent.keywords:
         return False
     return context.resolve(parent.func) in {f"torch.{name}" for name in _REDUCED}
+
+
+def _are_reduced(context: Context, given: ast.Assign, names: int) -> bool:
+    """Whether all that is asked of the name that is given a selection is its mean or sum."""
+    (target,) = given.targets
+    assert isinstance(target, ast.Name)
+    uses = [
+        use
+        for use in context.index.names.get(target.id, ())
+        if isinstance(use.ctx, ast.Load)
+        and any(binding.node is given for binding in context.flow.reaching(use))
+    ]
+    return bool(uses) and all(
+        len(context.flow.reaching(use)) == 1 and _is_reduced(context, use, names) for use in uses
+    )
 
 
 def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
@@ -106,6 +136,10 @@ def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
         return value.kind is Kind.TENSOR and not value.on_cpu
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.Invert) and is_mask(context, node.operand, names)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr == "bool" and not node.args:
+            return not context.values.of(node).on_cpu  # Nothing but a tensor has this method.
+        return node.func.attr in _SHAPED and is_mask(context, node.func.value, names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)
         return isinstance(node.op, _JOINED) and any(is_mask(context, one, names) for one in sides)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
+from mpslint.semantics.handed_tensors import is_made_of_handed
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_runs import follows
-from mpslint.semantics.steps import Step, is_device_tensor, training
+from mpslint.semantics.steps import Step, is_device_tensor, training_on_device
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_tables import REDUCTIONS
 
@@ -28,13 +29,15 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
             tensor = read_tensor(call)
             if tensor is None:
                 continue
-            turns = training(context, call)
+            turns = training_on_device(context, call)
             if turns is not None and is_read(context, call, tensor):
                 yield Step(call, tensor, turns)
-    for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
+    for node, tensor in implicit_reads(
+        context, lambda node: bool(training_on_device(context, node))
+    ):
         value = context.values.of(tensor)
         if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
-            turns = training(context, node)
+            turns = training_on_device(context, node)
             if turns is not None:
                 yield Step(node, tensor, turns)
 
@@ -47,7 +50,7 @@ def reads_ahead(context: Context, read: Step) -> list[Step]:
         if (call.lineno, call.col_offset) >= (read.node.lineno, read.node.col_offset):
             continue
         tensor = read_tensor(call)
-        if tensor is None or training(context, call) is not read.turns:
+        if tensor is None or training_on_device(context, call) is not read.turns:
             continue
         step = Step(call, tensor, read.turns)
         if context.values.of(tensor).kind is not Kind.UNKNOWN or has_host_copy(tensor):
@@ -77,7 +80,9 @@ def is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:
     """Whether `call` reads a number of a tensor on a device."""
     if is_device_tensor(context, tensor):
         return True
-    return isinstance(call.func, ast.Attribute) and _is_made_of_device_tensors(context, tensor)
+    return isinstance(call.func, ast.Attribute) and (
+        _is_made_of_device_tensors(context, tensor) or is_made_of_handed(context, tensor)
+    )
 
 
 def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:

@@ -155,6 +155,10 @@ class Placement:
         if not isinstance(base, ast.Name):
             return False
         # Options have a device; what has a device and a dtype or a shape is a tensor.
+        return self.is_asked_as_tensor(base)
+
+    def is_asked_as_tensor(self, name: ast.Name) -> bool:
+        """Whether the function around `name` asks it what only tensors have."""
         if self._asked_as_tensors is None:
             self._asked_as_tensors = {
                 (asked.value.id, self._index.function(asked))
@@ -162,7 +166,7 @@ class Placement:
                 for asked in self._index.attributes.get(name, ())
                 if isinstance(asked.value, ast.Name)
             }
-        return (base.id, self._index.function(node)) in self._asked_as_tensors
+        return (name.id, self._index.function(name)) in self._asked_as_tensors
 
     # copies to the CPU on CUDA only
 

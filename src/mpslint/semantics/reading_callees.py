@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.gathering import gathered
+from mpslint.semantics.given_in_steps import origins
 from mpslint.semantics.handed_back import comes_from_device_work, is_table
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.placement import has_host_copy
@@ -27,9 +28,17 @@ if TYPE_CHECKING:
 
 _READS = ("item", "float", "int")
 _WORDS = (b".item()", b"float(", b"int(")
-_NAMES_FOLLOWED = 4
-"""`scores = scores > t`, `hits = (scores == y) + 1`, `total = hits.sum()`, and the read."""
 _KNOWN = "reading-callees"
+
+
+class Reading(NamedTuple):
+    """A function of another file that reads numbers of what it is given."""
+
+    function: FunctionNode
+    read: frozenset[str]
+    """The parameters of which it reads one."""
+    path: str
+    """The file that it stands in."""
 
 
 class ReadingCall(NamedTuple):
@@ -51,12 +60,14 @@ def calls_that_read(context: Context, told: set[int]) -> Iterator[list[ReadingCa
             continue
         if not call.args and not call.keywords:
             continue
-        function = reads_what_it_is_given(context, call)
-        if function is None or only_tests_run(context, call):
+        found_there = reads_what_it_is_given(context, call)
+        if found_there is None or only_tests_run(context, call):
             continue
+        function = found_there.function
         turns = training(context, call)
         if turns is not None:
-            trained.append(Step(call, call, turns))
+            if not _is_told_there(context, found_there):
+                trained.append(Step(call, call, turns))
         elif (loop := gathered(context, call, call)) is not None:
             evaluated.append(Step(call, call, loop))
         found[call] = function
@@ -65,16 +76,24 @@ def calls_that_read(context: Context, told: set[int]) -> Iterator[list[ReadingCa
             yield [ReadingCall(step, found[step.node]) for step in run]
 
 
-def reads_what_it_is_given(context: Context, call: ast.Call) -> FunctionNode | None:
+def _is_told_there(context: Context, found: Reading) -> bool:
+    """Whether the file of the function knows that steps of training call it, and tells of the read
+    itself."""
+    return context.elsewhere is not None and bool(
+        context.elsewhere.given_in_steps(found.path, found.function.name)
+    )
+
+
+def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
     """The function of another file of the project that `call` runs, where it reads a number of what
     is a tensor of a device here."""
     if not isinstance(call.func, ast.Name | ast.Attribute):
         return None
     given = [*call.args, *(item.value for item in call.keywords)]
     names = list(_qualified(context, call.func)) or list(_methods(context, call.func))
-    if not names or not any(_is_on_device(context, item) for item in given):
+    if not names or not any(is_on_device(context, item) for item in given):
         return None
-    known: dict[str, tuple[FunctionNode, frozenset[str]] | None]
+    known: dict[str, Reading | None]
     known = context.memo.setdefault(_KNOWN, {})  # type: ignore[assignment]
     for name in names:
         if name not in known:
@@ -85,13 +104,12 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> FunctionNode | N
     else:
         return None
     assert found is not None
-    function = found[0]
-    return function if any(_is_on_device(context, item) for item in _for(call, found)) else None
+    return found if any(is_on_device(context, item) for item in _for(call, found)) else None
 
 
-def _for(call: ast.Call, found: tuple[FunctionNode, frozenset[str]]) -> Iterator[ast.expr]:
+def _for(call: ast.Call, found: Reading) -> Iterator[ast.expr]:
     """What a call gives to the parameters of which a number is read."""
-    arguments, read = found[0].args, found[1]
+    arguments, read = found.function.args, found.read
     own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
     for name, item in zip(own[own[:1] == ["self"] :], call.args, strict=False):
         if isinstance(item, ast.Starred):
@@ -131,7 +149,8 @@ def _qualified(context: Context, function: ast.Name | ast.Attribute) -> Iterator
                 yield everything.qualified.removesuffix("*") + function.id
 
 
-def _is_on_device(context: Context, node: ast.expr) -> bool:
+def is_on_device(context: Context, node: ast.expr) -> bool:
+    """Whether what is given lies on a device, as far as its file knows."""
     if isinstance(node, ast.Constant) or has_host_copy(node):
         return False
     if is_device_tensor(context, node):
@@ -146,7 +165,7 @@ def _is_on_device(context: Context, node: ast.expr) -> bool:
     )
 
 
-def _summary(context: Context, name: str) -> tuple[FunctionNode, frozenset[str]] | None:
+def _summary(context: Context, name: str) -> Reading | None:
     """The function that defines `name`, and the parameters of which each of its calls reads a
     number."""
     holder, _, method = name.rpartition(".")
@@ -164,7 +183,7 @@ def _summary(context: Context, name: str) -> tuple[FunctionNode, frozenset[str]]
     if not isinstance(function, ast.FunctionDef):
         return None
     read = frozenset(_parameters_read(found.context, function))
-    return (function, read) if read else None
+    return Reading(function, read, found.context.source.path) if read else None
 
 
 def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:
@@ -181,26 +200,10 @@ def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:
             if word != "item" and (value.kind is not Kind.TENSOR or value.on_cpu):
                 continue
             if context.loops.every_step(call, function):
-                yield from own & set(_origins(context, tensor, _NAMES_FOLLOWED))
+                yield from own & set(origins(context, tensor))
 
 
 def _read(call: ast.Call, word: str) -> ast.expr | None:
     if word == "item":
         return call.func.value if isinstance(call.func, ast.Attribute) else None
     return call.args[0] if isinstance(call.func, ast.Name) and len(call.args) == 1 else None
-
-
-def _origins(context: Context, node: ast.expr, names: int) -> Iterator[str]:
-    """The parameters of its function that a tensor is made of."""
-    for name in ast.walk(node):
-        if not isinstance(name, ast.Name) or not isinstance(name.ctx, ast.Load):
-            continue
-        parent = context.index.parents[name]
-        if isinstance(parent, ast.Attribute) and parent.attr in ("shape", "device", "dtype"):
-            continue
-        for binding in context.flow.reaching(name):
-            if binding.kind == "parameter":
-                yield name.id
-            elif names and binding.kind in ("assign", "for") and binding.value is not None:
-                if not has_host_copy(binding.value):
-                    yield from _origins(context, binding.value, names - 1)

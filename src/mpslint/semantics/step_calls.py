@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FunctionNode
-from mpslint.semantics.loops import Loop
+from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.single_turns import turns_once
+from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -36,6 +37,27 @@ def _that_call(context: Context) -> Iterator[Loop]:
             loop = loops.innermost(site)
             if loop is not None and loops.every_step(site, loop):
                 yield loop
+    for loop in context.index.of(ast.For):
+        if loops.kind(loop) is LoopKind.TRAIN and _walks_in_strides(loop):
+            around = loops.innermost(loop)
+            if around is not None and _walks_in_strides(around):
+                yield around
+
+
+def _walks_in_strides(loop: Loop) -> bool:
+    """`for start in range(0, n, size)`: each turn is for a part of a set or of a batch. Where both
+    of two loops are such, the outer goes through batches, and the inner through parts of one, whose
+    gradients add up to a step."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+        return False
+    call = loop.iter
+    if call.args and isinstance(call.args[0], ast.Call) and last_name(call.func) == "tqdm":
+        call = call.args[0]
+    return (
+        last_name(call.func) in ("range", "trange")
+        and len(call.args) == 3
+        and isinstance(call.args[2], ast.Name | ast.Attribute)
+    )
 
 
 def steps(context: Context) -> set[FunctionNode]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.bases import inherits
+from mpslint.semantics.given_in_steps import is_made_of_given, may_be_given, parameters_given
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
@@ -29,6 +30,7 @@ Turns = Loop | FunctionNode
 """What runs again and again: a loop, or a function that is called once a step."""
 
 
+_TRAINS = "this function trains"
 _GIVEN = "steps.given"
 _CALLED = "steps.called"
 _OPTIMIZERS = "steps.optimizers"
@@ -69,7 +71,13 @@ each group, as `Loops` looks for them."""
 
 
 def trains_on_device(context: Context) -> bool:
-    """Whether this file can train on a device at all: cheap, to be asked first."""
+    """Whether this file can train on a device at all, or be called by one that does: cheap, to be
+    asked first."""
+    return trains_itself(context) or may_be_given(context)
+
+
+def trains_itself(context: Context) -> bool:
+    """Whether this file can train on a device without others."""
     calls = context.index.calls
     if has_trainer_step(context):
         return True
@@ -134,6 +142,21 @@ def training(context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED) -> T
     return turns
 
 
+def training_on_device(
+    context: Context, node: ast.AST, calls: int = _CALLS_FOLLOWED
+) -> Turns | None:
+    """As `training`; where a file trains on no device itself, only its functions for losses, and
+    those that steps of other files give tensors of a device, are steps on one."""
+    turns = training(context, node, calls)
+    if turns is None or trains_itself(context):
+        return turns
+    if isinstance(turns, FUNCTIONS) and (
+        parameters_given(context, turns) or is_loss_function(context, turns)
+    ):
+        return turns
+    return None
+
+
 def _is_test(context: Context, node: ast.AST) -> bool:
     """In a function that pytest and unittest collect as a test, in both by how it begins."""
     return any(
@@ -145,14 +168,18 @@ def _is_test(context: Context, node: ast.AST) -> bool:
 def at_each(context: Context, turns: Turns) -> str:
     """`at each step of the loop at line 40`, for messages."""
     if isinstance(turns, FUNCTIONS):
+        if parameters_given(context, turns):
+            return f"at each step of training that calls `{turns.name}`"
         return f"at each call of `{turns.name}`, a step of training"
     return f"at each step of the loop at {context.line(turns)}"
 
 
 def that_trains(context: Context, turns: Turns) -> Label:
     """The place of what trains."""
-    what = "function" if isinstance(turns, FUNCTIONS) else "loop"
-    return context.label(turns, f"this {what} trains")
+    if isinstance(turns, FUNCTIONS):
+        called = bool(parameters_given(context, turns))
+        return context.label(turns, "another file trains with this" if called else _TRAINS)
+    return context.label(turns, "this loop trains")
 
 
 def also_waiting(context: Context, steps: list[Step]) -> tuple[Label, ...]:
@@ -239,7 +266,10 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
     if (function, calls) not in known:
         around = (training(context, site, calls - 1) for site in called_by_name(context, function))
-        known[function, calls] = next((turns for turns in around if turns is not None), None)
+        turns = next((turns for turns in around if turns is not None), None)
+        if turns is None and parameters_given(context, function):
+            turns = function  # A step of another file calls it.
+        known[function, calls] = turns
     return known[function, calls]
 
 
@@ -260,6 +290,7 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
             uses = (function is not None and is_step_of_optimizer(context, function)) or (
                 isinstance(klass, ast.ClassDef) and is_trained(context, klass)
             )
+        uses = uses or is_made_of_given(context, node)
         on_host = context.guards.has(node, "cpu") or _numpy_takes_what_comes(context, node)
         return uses and not on_host
     return context.placement.on_accelerator(node)

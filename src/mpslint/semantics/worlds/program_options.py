@@ -65,6 +65,7 @@ class ProgramOptions(Placing):
             return Atom(UNKNOWN, answers, None, atom.tests, symbol=symbol)
 
         given = _GIVEN_AS.get(one(keywords.get("action", UNK), ALL).v)
+        # An option without such an action can be given whatever it is by default, `None` as well.
         stays = given is not None and one(default, ALL).v is given
         value = default if stays else lift(open_choice, default)
         parser.v[dest] = value

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
+from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
@@ -86,6 +87,7 @@ class Neighbours:
         near = Near(self)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
+        self._driven = Driven(projects, self.modules)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
         self._forwards = Forwards(projects, self.modules, self._distant)
@@ -271,6 +273,16 @@ class Neighbours:
             return unreached
 
         return self._answer(path, ("unreached", path), ask, False)
+
+    def is_driven(self, path: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            driven, files = self._driven.includes(path)
+            self._note(files)
+            return driven
+
+        return self._answer(path, ("driven", path), ask, False)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

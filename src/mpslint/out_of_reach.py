@@ -106,6 +106,10 @@ class OutOfReach:
         self.asked = True
         return False
 
+    def is_driven(self, path: str) -> bool:
+        self.asked = True
+        return False
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
         return False
@@ -229,6 +233,9 @@ class Distant:
         return True
 
     def is_unreached(self, path: str) -> bool:
+        return False
+
+    def is_driven(self, path: str) -> bool:
         return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:

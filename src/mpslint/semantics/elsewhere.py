@@ -163,6 +163,10 @@ class Elsewhere(Protocol):
         """Whether nothing of the project leads to the module at `path`, which by itself does
         nothing."""
 
+    def is_driven(self, path: str) -> bool:
+        """Whether a framework that never chooses MPS runs the module at `path`: what it defines, or
+        what such modules alone use of it."""
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""

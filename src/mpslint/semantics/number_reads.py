@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.shown_each_epoch import is_shown_each_epoch
 from mpslint.semantics.step_runs import follows
 from mpslint.semantics.steps import Step, is_device_tensor, training
 from mpslint.semantics.value import Kind
@@ -29,7 +30,9 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
             if tensor is None:
                 continue
             turns = training(context, call)
-            if turns is not None and is_read(context, call, tensor):
+            if turns is None or is_shown_each_epoch(context, call, turns):
+                continue
+            if is_read(context, call, tensor):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(context, lambda node: bool(training(context, node))):
         value = context.values.of(tensor)

@@ -6,7 +6,9 @@ import os
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
     import ast

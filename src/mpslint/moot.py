@@ -3,8 +3,9 @@
 Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere. What a module
 defines is used where its package can be imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
-the CPU: nothing waits there, nothing is queued, and a choice of the CPU is right. What raises on a
-Mac raises there all the same.
+the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
+of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq).
+What raises for want of CUDA raises there all the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mpslint.model import Severity
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.paths import is_test_of_cuda
+from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.unused import is_program
 from mpslint.semantics.worlds.machines import MACS
 
@@ -27,28 +29,54 @@ if TYPE_CHECKING:
 _ON_ANY_DEVICE = "MPS8"
 """Rules about what goes wrong on every GPU, be it CUDA's."""
 
+_OF_MPS = ("MPS401", "MPS402", "MPS403", "MPS404", "MPS5")
+"""Rules about dtypes and operators that MPS lacks, and the CPU has."""
+
 _PACKAGES = (".", "..", "...")
 """The packages that a module lies in: Python imports the outer ones first."""
 
 
 def is_moot(context: Context, finding: Finding) -> bool:
     """Whether a finding stands in a test of CUDA; or in what is used with CUDA alone; or is of what
-    only happens on MPS, in a module that cannot do without data that have no way there. Whoever
-    names MPS means MPS as well, in such tests and with such data."""
-    names_mps = b"mps" in context.source.data
+    only happens on MPS, in a module that cannot do without data that have no way there, or in what
+    such a module does off the CPU. Whoever names MPS means MPS as well, in such tests and with such
+    data."""
+    names_mps = b"mps" in context.source.data and speaks_of_mps(context)
     if not names_mps and is_test_of_cuda(context.source.path):
         return True
     if finding.code.startswith(_ON_ANY_DEVICE):
         return False
-    if finding.severity < Severity.BREAKS and not names_mps and _data_stay_off_mps(context):
+    if not names_mps and _only_happens_on_mps(finding) and _data_stay_off_mps(context):
+        return True
+    if not names_mps and _is_off_the_host(context, finding.row) and _data_stay_off_mps(context):
         return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
+
+
+def _is_off_the_host(context: Context, row: int) -> bool:
+    """Whether a line runs only where a device is not the CPU: `if self.device.type != "cpu":`."""
+    return any(
+        isinstance(statement.test, ast.Compare)
+        and isinstance(statement.test.ops[0], ast.NotEq)
+        and isinstance(statement.test.comparators[0], ast.Constant)
+        and statement.test.comparators[0].value == "cpu"
+        and statement.body[0].lineno <= row <= (statement.body[-1].end_lineno or 0)
+        for statement in context.index.of(ast.If)
+    )
+
+
+def _only_happens_on_mps(finding: Finding) -> bool:
+    """Whether a Mac that computes on its CPU does not meet this."""
+    return finding.severity < Severity.BREAKS or finding.code.startswith(_OF_MPS)
 
 
 def _data_stay_off_mps(context: Context) -> bool:
     known = context.memo.get("without a way to MPS")
     if known is None:
-        known = context.memo["without a way to MPS"] = computes_without_mps(context.tree)
+        elsewhere, path = context.elsewhere, context.source.path
+        known = context.memo["without a way to MPS"] = computes_without_mps(context.tree) or (
+            elsewhere is not None and elsewhere.is_driven(path)
+        )
     return bool(known)
 
 

@@ -13,6 +13,7 @@ from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.called_around import CalledAround
 from mpslint.cuda_projects import CudaProjects
+from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
@@ -91,6 +92,7 @@ class Neighbours:
         near = Near(self)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
+        self._driven = Driven(projects, self.modules)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
         called = CalledAround(self.modules, self._distant)
@@ -289,6 +291,16 @@ class Neighbours:
             return why
 
         return self._answer(path, ("for cuda alone", path), ask, None)
+
+    def is_driven(self, path: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            driven, files = self._driven.includes(path)
+            self._note(files)
+            return driven
+
+        return self._answer(path, ("driven", path), ask, False)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)

@@ -111,6 +111,10 @@ class OutOfReach:
         self.asked = True
         return None
 
+    def is_driven(self, path: str) -> bool:
+        self.asked = True
+        return False
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         self.asked = True
         return False
@@ -246,6 +250,9 @@ class Distant:
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         return None
+
+    def is_driven(self, path: str) -> bool:
+        return False
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         return False

@@ -257,6 +257,11 @@ def holds_without_mps(module: str) -> bool:
     return matches("data-without-mps", module.partition(".")[0])
 
 
+def frameworks_without_mps() -> tuple[str, ...]:
+    """The packages that run models on a device that they choose, which is never MPS."""
+    return tuple(_of("frameworks-without-mps"))
+
+
 def makes_config(name: str | None) -> bool:
     """Whether what is called makes an object whose attributes are the items that it is given."""
     return matches("config-makers", name)

@@ -29,7 +29,8 @@ Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
 that is written for CUDA alone: a function or class named after it, a module of Triton
-kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`. Code for several
+kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`; CUDA's profiler
+under a condition, for those who ask for it. Code for several
 GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
 spreads its processes over `f"cuda:{rank}"`.
 
@@ -108,6 +109,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if name == "device" and not _entered(context, call):
             continue
+        if name.startswith("profiler.") and context.index.enclosing(call, ast.If) is not None:
+            continue  # Who asks for NVIDIA's profiler has it, and nothing stands for it elsewhere.
         applicability, fix = _remedy(context, call, name)
         yield context.finding(
             rule,

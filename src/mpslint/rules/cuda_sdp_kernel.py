@@ -3,6 +3,10 @@
 ## What it does
 Flags `with torch.backends.cuda.sdp_kernel(...):` where nothing makes sure that CUDA is there.
 
+## Why is it opt-in?
+Attention runs on MPS all the same: what is said here is a deprecation. Readers of repositories that
+nobody here had seen called 8 of 8 findings true, and none of them worth a change.
+
 ## Why is this bad?
 It has been deprecated since torch 2.3, warns each time it is entered, and is going to be removed.
 Its switches are CUDA's. `torch.nn.attention.sdpa_kernel` names the kernels for every device.
@@ -55,6 +59,7 @@ _PORTABLE_SINCE = (2, 3)
     severity=Severity.IGNORES,
     triggers=(b"sdp_kernel",),
     also=((b"cuda",),),
+    default=False,
     fix=None,
     least=Confidence.CERTAIN,
 )

@@ -36,7 +36,8 @@ processes exchange; devices that are only printed, or that stand under a name of
 nobody in the project reads; devices that are handed to a library without MPS
 (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
 raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
-that always make float64 the default dtype, which MPS lacks; a place to load a checkpoint to that is
+that always make float64 the default dtype, which MPS lacks, and devices that are given to something
+together with `"float64"`; a place to load a checkpoint to that is
 only copied into modules and optimizers from there; tests that do nothing without CUDA.
 
 ## Fix safety
@@ -67,7 +68,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.switch_defaults import is_default
 from mpslint.semantics.test_code import is_all_of_a_test
-from mpslint.semantics.wide_default import computes_in_float64
+from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
 from mpslint.semantics.worlds.choices import Choice, Written, choices, offered, written
 from mpslint.semantics.worlds.events import Event, Kind
 
@@ -183,7 +184,7 @@ def _asked_before(context: Context, chain: Chain, tests: Sequence[ast.expr]) -> 
 def _left_out(context: Context, node: ast.AST) -> bool:
     """Whether the choice is right without MPS: what is made there would be float64, or a comment in
     it, or right above it, speaks of MPS: that was decided."""
-    if computes_in_float64(context, node):
+    if computes_in_float64(context, node) or goes_beside_float64(context, node):
         return True
     source = context.source
     first = max(context.index.statement(node).lineno - 1, 1)

@@ -27,18 +27,17 @@ dictionary keys, texts, lists of choices, rows of tables; one arm of a choice th
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
 a tensor that is reduced over processes); devices of other libraries, of tokenizers and image
 processors; defaults that the code replaces, checks against the machine or only looks at, or that
-all callers in the project give; variables that are only printed, and attributes that nothing in the
-file reads where `accelerate` places the model;
+all callers in the project give, or of options that the program never reads; variables that are only
+printed, and attributes that nothing in the file reads where `accelerate` places the model;
 `torch.autocast` (hardcoded-autocast-device) and `map_location` (load-map-location); the CUDA arm of
 a selection (device-chain-missing-mps). A device that another file of the project makes, under a
 name that says nothing of devices (`CUDA_0`), is flagged where it is first used. A device in a
 configuration (`{"model": {"device": "cuda"}}`, `_C.MODEL.DEVICE = "cuda"`) is flagged where it is
 written, but not where nobody in the project reads its key, or only to compare or print it. What a
 class, a function or the program puts on several GPUs by hand (`cuda:0` and `cuda:1`) is flagged
-once, with its other places: it needs more GPUs than a Mac has. A bare move behind
-a test for CUDA (`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS
-out; so is what only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from
-reaching.
+once, with its other places: it needs more GPUs than a Mac has. A bare move behind a test for CUDA
+(`if torch.cuda.is_available(): x = x.to("cuda")`) is flagged as one that leaves MPS out; so is what
+only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac from reaching.
 
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any

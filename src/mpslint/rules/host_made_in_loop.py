@@ -33,7 +33,8 @@ What the object keeps (`self.mask = ...`, buffers, tables); copies with `non_blo
 numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
 is left out; a constant that comes out where another arm computes; tests; tensors without an element
-(`torch.zeros(0)`); `.cuda()`, which has a rule of its own.
+(`torch.zeros(0)`); a device that is the CPU off CUDA (`x.device if x.is_cuda else "cpu"`);
+`.cuda()`, which has a rule of its own.
 
 ## Fix safety
 Unsafe: `device=` in the factory instead of the copy; not for random numbers, which would be others,

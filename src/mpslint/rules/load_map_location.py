@@ -24,7 +24,8 @@ on by a helper, may hold CUDA tensors; features, labels, statistics and vocabula
 this machine wrote itself: in tests, in buffers, by `torch.save` (or as the copy of a file) to the
 same place earlier in the same function, or by a helper of the project that this has called
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
-of a loop where an error is repaired, or in a cell of a notebook. What this file, or one beside it,
+of a loop where an error is repaired, or that saves each turn's own file by the same function
+(`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it,
 saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or
 is named as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
 What stands in an arm for CUDA (of a test by which

@@ -19,8 +19,9 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 
 ## What is not flagged
 Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
-pinned where somebody asked for it (`if pin_memory:`). Loaders for several GPUs, and those in a
-function that moves to CUDA without asking: its `.cuda()` raises before anything is loaded.
+pinned where somebody asked for it (`if pin_memory:`); loaders in programs that have all warnings
+ignored. Loaders for several GPUs, and those in a function that moves to CUDA without asking: its
+`.cuda()` raises before anything is loaded.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. Safe for `x = x.pin_memory()`, which is put
@@ -48,6 +49,7 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.silenced_warnings import shows_no_warnings
 from mpslint.semantics.values import Kind
 
 
@@ -75,6 +77,8 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
                 or not value.value
                 or not context.worlds.breaks(call)
             ):
+                continue
+            if value.value is True and shows_no_warnings(context):
                 continue
             if value.value is True:
                 yield context.finding(

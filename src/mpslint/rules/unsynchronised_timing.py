@@ -28,11 +28,11 @@ where `synchronize` waits for whichever device is there (see the fix).
 ## What is not flagged
 Spans whose end waits for the device in some way: `.item()`, `.cpu()`, `.tolist()`, `print(tensor)`,
 `float(tensor)`, a move to a device that is the CPU, any call whose name says that it synchronises,
-or a function that nobody can look into. Times that no Mac works out, since the difference stands
-under `if False` or in an arm for CUDA; times that a function works out and does not use. Times of
-loading, file access and start-up, of epochs and whole runs, where what is still queued at the end
-does not matter; steps of a loop that waits once in each step; meters that read the clock once per
-step; files that use no device.
+or a function that nobody can look into, also earlier in the statement that reads the clock. Times
+that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
+that a function works out and does not use. Times of loading, file access and start-up, of epochs
+and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
+once in each step; meters that read the clock once per step; files that use no device.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they

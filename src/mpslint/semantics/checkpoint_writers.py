@@ -8,6 +8,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
+from mpslint.semantics.index import LOOPS
 from mpslint.semantics.numbered_files import numbered_place
 from mpslint.semantics.order import precedes
 from mpslint.semantics.unpacked import given_to
@@ -32,7 +33,9 @@ def saved_by_this_run(context: Context, call: ast.Call) -> bool:
     source = source_of(call)
     if source is not None and _best_of_fit(context, source, call):
         return True
-    if source is not None and _one_of_those_written(context, source, call):
+    if source is not None and (
+        _one_of_those_written(context, source, call) or _of_an_earlier_turn(context, source, call)
+    ):
         return True
     place = _place(context, source) if source is not None else None
     numbered = numbered_place(source) if source is not None else None
@@ -70,6 +73,35 @@ def _one_of_those_written(context: Context, source: ast.expr, call: ast.Call) ->
         if context.index.function(writer) is function and precedes(context, writer, call)
     }
     return bool(places) and places <= written
+
+
+def _of_an_earlier_turn(context: Context, source: ast.expr, call: ast.Call) -> bool:
+    """`torch.load(path_of(best))` in a loop that saves to `path_of(epoch)` at each turn: one of the
+    files of the turns before, if it is not the program's caller who says which."""
+    if isinstance(source, ast.Name):
+        given = context.flow.reaching(source)
+        source = given[0].value or source if len(given) == 1 else source
+    loop = context.index.enclosing(call, *LOOPS)
+    if not isinstance(source, ast.Call) or not source.args or loop is None:
+        return False
+    if not all(isinstance(item, ast.Name | ast.Attribute) for item in source.args):
+        return False
+    return any(
+        isinstance(target, ast.Call)
+        and ast.unparse(target.func) == ast.unparse(source.func)
+        and len(target.args) == len(source.args)
+        and context.index.enclosing(writer, *LOOPS) is loop
+        and _counts(loop, target)
+        for writer, target in _writers(context)
+    )
+
+
+def _counts(loop: ast.AST, target: ast.Call) -> bool:
+    """Whether a place is made of the number of the turn."""
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return False
+    turn = {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+    return any(isinstance(item, ast.Name) and item.id in turn for item in target.args)
 
 
 def _best_of_fit(context: Context, source: ast.expr, call: ast.Call) -> bool:

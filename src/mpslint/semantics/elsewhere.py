@@ -178,6 +178,10 @@ class Elsewhere(Protocol):
         """Why what the module at `path` does is CUDA's: its project is for CUDA alone, and nothing
         leads to it that a Mac can start; None: it is not."""
 
+    def is_driven(self, path: str) -> bool:
+        """Whether a framework that never chooses MPS runs the module at `path`: what it defines, or
+        what such modules alone use of it."""
+
     def runs_in_forward(self, path: str, name: str) -> bool:
         """Whether a forward pass of another file of the project calls the function `name` of the
         file at `path`."""

@@ -91,7 +91,7 @@ def constants(context: Context) -> Iterator[Move]:
         place = keyword(call, "device")
         if place is None or not call.args or not is_written_out(call.args[0]):
             continue
-        if context.values.device_types(place) == CPU_ONLY:
+        if context.values.device_types(place) == CPU_ONLY or _is_host_off_cuda(context, place):
             continue
         if _is_default_of_result(context, call):
             continue
@@ -133,6 +133,8 @@ def _goes_to_device(context: Context, call: ast.Call) -> bool:
     place = keyword(call, "device") or (call.args[0] if call.args else None)
     if place is None:
         return False
+    if _is_host_off_cuda(context, place):
+        return False
     value = context.values.of(place)
     if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
         return value.devices != CPU_ONLY
@@ -144,6 +146,21 @@ def _goes_to_device(context: Context, call: ast.Call) -> bool:
         return True  # It takes tensors alone.
     word = place.id if isinstance(place, ast.Name) else place.attr
     return names_device(word) or used_as_tensor(context, place)
+
+
+def _is_host_off_cuda(context: Context, place: ast.expr) -> bool:
+    """`x.get_device() if x.is_cuda else "cpu"`: a Mac's tensors have it made on the CPU, where it
+    stays."""
+    if isinstance(place, ast.Name):
+        bindings = context.flow.reaching(place)
+        given = bindings[0].value if len(bindings) == 1 else None
+        place = given if given is not None else place
+    return (
+        isinstance(place, ast.IfExp)
+        and isinstance(place.test, ast.Attribute)
+        and place.test.attr == "is_cuda"
+        and context.values.device_types(place.orelse) == CPU_ONLY
+    )
 
 
 def _waits_not(call: ast.Call) -> bool:

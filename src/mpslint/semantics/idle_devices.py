@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
 from mpslint.semantics.leftovers import has_own_methods
+from mpslint.semantics.unread_options import is_unread_option
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -31,6 +32,8 @@ def is_idle_device(context: Context, row: int) -> bool:
         return _is_idle_attribute(context, row)
     if statement is None:
         return False
+    if isinstance(statement, ast.Expr):
+        return is_unread_option(context, statement)
     known = context.memo.setdefault("idle devices", {})
     assert isinstance(known, dict)
     if statement not in known:

@@ -13,6 +13,7 @@ from mpslint.semantics.handed_back import comes_from_device_work, works_on_devic
 from mpslint.semantics.handed_tensors import is_made_of_handed
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
+from mpslint.semantics.shown_each_epoch import is_shown_each_epoch
 from mpslint.semantics.step_runs import follows
 from mpslint.semantics.steps import Step, is_device_tensor, training_on_device
 from mpslint.semantics.value import Kind
@@ -30,7 +31,9 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
             if tensor is None:
                 continue
             turns = training_on_device(context, call)
-            if turns is not None and is_read(context, call, tensor):
+            if turns is None or is_shown_each_epoch(context, call, turns):
+                continue
+            if is_read(context, call, tensor):
                 yield Step(call, tensor, turns)
     for node, tensor in implicit_reads(
         context, lambda node: bool(training_on_device(context, node))

@@ -169,9 +169,25 @@ class Timing:
         stop = next(i for i, item in enumerate(block) if item is outer)
         if stop <= place:
             return None  # The first read is that of the turn before: a meter of whole steps.
-        between = (*block[place + 1 : stop], *inside)
+        between = (*block[place + 1 : stop], *inside, *self._in_front(end))
         name = ast.unparse(first.targets[0])
         return TimedSpan(start, end, difference, first, last, between, name)
+
+    def _in_front(self, end: ast.Call) -> Iterator[ast.stmt]:
+        """What its own statement evaluates before a clock is read: the first item of
+        `{"loss": loss.item(), "time": time.time() - start}`."""
+        found: list[ast.stmt] = []
+        child: ast.AST = end
+        for parent in self._index.ancestors(end):
+            if isinstance(parent, ast.stmt | ast.Lambda | ast.IfExp | ast.BoolOp):
+                break
+            if isinstance(parent, ast.keyword):
+                continue  # Its value is a part of the call.
+            parts = evaluated(parent)
+            place = next((at for at, part in enumerate(parts) if part is child), 0)
+            found = [ast.Expr(part) for part in parts[:place]] + found
+            child = parent
+        yield from found
 
     def _sibling(
         self, statement: ast.stmt, block: list[ast.stmt]
@@ -194,6 +210,20 @@ class Timing:
             )
             current = parent
         return current, before
+
+
+def evaluated(node: ast.AST) -> list[ast.expr]:
+    """The parts of an expression in the order in which Python evaluates them."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return [part for pair in pairs for part in pair if part is not None]
+    found: list[ast.expr] = []
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.keyword):
+            found.append(part.value)
+        elif isinstance(part, ast.expr):
+            found.append(part)
+    return found
 
 
 def _header(statement: ast.stmt) -> tuple[ast.AST, ...]:

@@ -35,3 +35,24 @@ def _is_always_there(context: Context, call: ast.Call) -> bool:
     statement = context.index.parents[call]
     around = context.index.parents.get(statement)
     return isinstance(statement, ast.Expr) and isinstance(around, (ast.Module, *FUNCTIONS))
+
+
+def goes_beside_float64(context: Context, chosen: ast.AST) -> bool:
+    """Whether a device that is chosen for a name of the module is given to something that is told
+    to compute in float64: `Calculator(device=device, default_dtype="float64")`."""
+    statement = context.index.statement(chosen)
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0]
+    if not isinstance(target, ast.Name) or context.index.function(statement) is not None:
+        return False
+    return any(
+        isinstance(context.index.parents[use], ast.keyword)
+        and isinstance(call := context.index.parents[context.index.parents[use]], ast.Call)
+        and any(
+            isinstance(item.value, ast.Constant) and item.value.value == "float64"
+            for item in call.keywords
+        )
+        for use in context.index.names.get(target.id, ())
+        if isinstance(use.ctx, ast.Load)
+    )

@@ -71,8 +71,7 @@ class Branches(Expressions):
             frame.mask, frame.refused = worlds, frame.refused & ~worlds
             frame.env = dict(env) if worlds and branch else env
             if refined and branch is node.orelse:
-                frame.env = {**env, **dict(refined)}
-                self.held.update(key.rpartition(".")[2] for key, _ in refined)
+                self.refine(refined)
             away = sent_away(mask, worlds)
             frame.tests = why | tests if away else why
             frame.gate = node.test if away and mask & ~worlds & MACS else gate

@@ -6,8 +6,9 @@ import ast
 
 from mpslint.facts import machines as facts
 from mpslint.semantics.worlds.expressions import Expressions
-from mpslint.semantics.worlds.machines import ALL, CUDA
+from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.operators import logical_and, logical_or
+from mpslint.semantics.worlds.refining import is_compared_type
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -113,7 +114,23 @@ class BuiltinCalls(Expressions):
                 return self.answer(facts.KNOWN_OF_MPS, node)
             if attribute.value not in _OTHER_BACKENDS:
                 return TRUE  # In every torch that is still used.
+        if isinstance(attribute, ast.Constant) and attribute.value == "type":
+            return self._has_type(args[0], node.args[0])
         return UNK
+
+    def _has_type(self, value: Value, named: ast.expr) -> Value:
+        """`hasattr(device, "type")`: what is used as a device and has no type is the number of a
+        CUDA GPU, or a text, which a Mac's devices are not."""
+        function = self.frame.function
+        if function is None or not is_compared_type(function.node, named):
+            return UNK
+
+        def ask(worlds: int, atom: Atom) -> Value:
+            if atom.kind not in (UNKNOWN, DEVICE):
+                return UNK
+            return pack([(worlds & MACS, TRUE), (worlds & ~MACS, UNK)])
+
+        return by_world(ask, value)
 
     def _get_attribute(self, node: ast.Call, args: list[Value]) -> Value:
         if args[1].__class__ is Cases:

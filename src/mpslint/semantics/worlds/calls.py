@@ -45,6 +45,7 @@ from mpslint.semantics.worlds.values import (
     PARSER,
     PARTIAL,
     PLATFORM,
+    SEQUENCE,
     SKIP,
     TENSOR,
     TRUE,
@@ -333,6 +334,9 @@ class Calls(DeferredCalls):
             self.emit(Kind.SENT, node)
         if name in facts.PASSING_ON:
             return args[0] if args else UNK
+        if name == "itertools.product" and args and not keywords:
+            # What each of its turns gives: one of the items of each.
+            return Atom(SEQUENCE, (Atom(SEQUENCE, tuple(map(self.items_of, args))),))
         if name == "copy.deepcopy" or name == "copy.copy":
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):

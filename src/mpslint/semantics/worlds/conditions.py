@@ -22,6 +22,8 @@ from mpslint.semantics.worlds.machines import (
 from mpslint.semantics.worlds.operators import logical_and
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.ranked_tests import answered, is_of_rank
+from mpslint.semantics.worlds.refining import Refining
+from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
     CONST,
     DEVICE,
@@ -51,7 +53,7 @@ from mpslint.semantics.worlds.values import (
 )
 
 
-class Conditions(Placing):
+class Conditions(Placing, Refining):
     def cond(self, node: ast.expr) -> tuple[int, int, Tests]:
         """The worlds where a test may hold, where it may fail, and the tests of the machine in
         it. The right side of `and` is looked at in the worlds that get there."""
@@ -79,11 +81,12 @@ class Conditions(Placing):
 
     def _several(self, node: ast.BoolOp) -> tuple[int, int, Tests]:
         frame = self.frame
-        mask, why = frame.mask, frame.tests
+        mask, why, env = frame.mask, frame.tests, frame.env
         conjunction = isinstance(node.op, ast.And)
         asking, self.asking = self.asking, conjunction and _asks_machine(node)
         tests = NO_TESTS
         deciding: Tests = NO_TESTS
+        refined: Env = {}
         out = 0
         go = mask
         self.unsure += 1
@@ -100,8 +103,16 @@ class Conditions(Placing):
                 break
             if sent_away(mask, go):
                 frame.tests = why | tests
+            if not conjunction and (left := self.left_of_devices(item, go)):
+                refined.update(left)
+                self.refine(left)
         self.unsure -= 1
         frame.mask, frame.tests = mask, why
+        if refined:
+            for key in refined:
+                frame.env.pop(key, None)
+            env.update(frame.env)  # What a walrus has bound stays.
+            frame.env = env
         self.asking = asking
         # Of `not x.is_cuda and use_cuda` the first sends nobody away who has no CUDA.
         return (go, out, deciding or tests) if conjunction else (out, go, tests)
@@ -110,7 +121,7 @@ class Conditions(Placing):
         """What names stand for where `device == "cuda" and not torch.cuda.is_available()` fails:
         where the machine is as asked for, the device is another one."""
         if not (isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And)):
-            return []
+            return self.left_of_devices(test, fails)
         recording, self.recording = self.recording, False
         found: list[tuple[str, Value]] = []
         asked = [self.cond(part) for part in test.values]

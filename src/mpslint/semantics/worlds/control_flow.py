@@ -36,6 +36,12 @@ _MISSING = frozenset({"AttributeError"})
 _NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
+_QUIET = (
+    ast.If, ast.Assign, ast.Pass, ast.Name, ast.Attribute, ast.Constant, ast.alias,
+    ast.expr_context, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Global,
+)  # fmt: skip
+"""Statements, and parts of them, that raise nothing but for names that are missing."""
+
 _NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchStar)
 """What binds a name that is no node of its own."""
 
@@ -195,6 +201,8 @@ class ControlFlow(Branches):
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
                 if self._asks_torch_alone(node.body):
                     frame.mask = 0  # An arm for an old torch.
+            elif self._only_asks(node.body):
+                frame.mask = 0
             before, frame.errors = frame.errors, {}
             if frame.mask:
                 frame.env = dict(env)
@@ -231,6 +239,17 @@ class ControlFlow(Branches):
                     if found.kind != NAME or str(found.v).partition(".")[0] != "torch":
                         return False
         return True
+
+    def _only_asks(self, body: list[ast.stmt]) -> bool:
+        """Whether a block does nothing that fails in a torch that is still used: it asks for MPS,
+        and keeps what it finds in names."""
+        return any(map(_asks_for_mps, body)) and all(
+            isinstance(item, _QUIET)
+            or (isinstance(item, ast.Import) and all(_is_torchs(one.name) for one in item.names))
+            or (isinstance(item, ast.Call) and self._name_of(item.func) in facts.ANSWERS)
+            for statement in body
+            for item in ast.walk(statement)
+        )
 
     # leaving
 
@@ -271,6 +290,16 @@ class ControlFlow(Branches):
             self.emit(Kind.REFUSED, node, worlds=before, tests=tests, likely=asked)
         if sent_away(before, yes):
             frame.tests |= tests
+
+
+def _is_torchs(module: str) -> bool:
+    return module.partition(".")[0] == "torch"
+
+
+def _asks_for_mps(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.If) and any(
+        isinstance(item, ast.Attribute) and item.attr == "mps" for item in ast.walk(statement.test)
+    )
 
 
 def _deals_with(handler: ast.ExceptHandler) -> bool:

@@ -79,6 +79,8 @@ class Core:
     held: set[str]
     """Names of attributes that an environment holds (`device`, for `self.device`): no other
     attribute needs to be looked for there."""
+    dotted: set[str]
+    """Names of objects of which an environment holds attributes."""
     seen: set[ast.expr]
     """Devices written out that are compared or looked at, where that is seen."""
     chosen: set[ast.expr]

@@ -52,7 +52,7 @@ class Definitions(Parametrized):
                 self.kept(self.eval(default), node.name)
         if function is None:
             function = Function(node, frame.cls if in_class else None, up, mask, tests, self)
-            matters = self.is_relevant(node)
+            matters = self.is_relevant(node) or _only_compares(node)
             function.leading = not matters and node in self.leading
             function.relevant = matters or function.leading
             self.functions[node] = function
@@ -217,6 +217,16 @@ class Definitions(Parametrized):
                     self.kept(value, name)
         frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up = saved
         frame.env[node.name] = Atom(CLASS, cls)
+
+
+def _only_compares(node: FunctionNode) -> bool:
+    """Whether all that a function does is to say what a name of the module is: `return state ==
+    State.CPU` tells machines apart where the name does."""
+    body = [item for item in node.body if not isinstance(item, ast.Global)]
+    if len(body) != 1 or not isinstance(body[0], ast.Return):
+        return False
+    value = body[0].value
+    return isinstance(value, ast.Compare) and not isinstance(value.left, ast.Call)
 
 
 def _maker(decorator: ast.expr) -> ast.expr:

@@ -10,6 +10,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.empty_modules import has_part
+from mpslint.semantics.worlds.enumerations import member_of
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.state import Class
@@ -184,7 +185,7 @@ class Names(Wrapping, Conditions):
             function = atom.v.methods.get(name)
             if function is not None:
                 return Atom(FUNCTION, function)
-            found = self.stored(atom.v, name)
+            found = member_of(atom.v, name) or self.stored(atom.v, name)
             return found if found is not None else UNK
         if kind == NAMESPACE:
             found = setting(atom, name)

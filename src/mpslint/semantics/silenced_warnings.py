@@ -1,0 +1,32 @@
+"""Programs that show no warnings: what only warns is then seen by nobody."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.value_syntax import keyword
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_ALL = ("UserWarning", "Warning")
+"""The kinds that torch warns with."""
+
+
+def shows_no_warnings(context: Context) -> bool:
+    """Whether the module itself has all warnings ignored: `warnings.filterwarnings("ignore")`."""
+    return any(
+        _ignores_all(context, call) and context.index.function(call) is None
+        for call in context.calls_of("warnings.filterwarnings", "warnings.simplefilter")
+    )
+
+
+def _ignores_all(context: Context, call: ast.Call) -> bool:
+    action = call.args[0] if call.args else keyword(call, "action")
+    if not isinstance(action, ast.Constant) or action.value != "ignore" or len(call.args) > 1:
+        return False
+    kind = keyword(call, "category")
+    if kind is not None and context.values.last_name(kind) not in _ALL:
+        return False
+    return all(item.arg in ("action", "category", "append") for item in call.keywords)

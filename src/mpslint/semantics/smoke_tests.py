@@ -1,0 +1,61 @@
+"""What a module tries of itself below `if __name__ == "__main__":`, with tensors that it makes up:
+whoever wrote it looked at the shapes once. The project uses the module for what it defines.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.opening import is_notebook
+from mpslint.semantics.index import FUNCTIONS, walk
+from mpslint.semantics.value_syntax import is_main_test
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_MADE_UP = frozenset({"rand", "randn", "randint", "ones", "zeros", "arange", "Tensor", "tensor"})
+"""Factories of torch whose numbers come from nowhere."""
+_WORK = frozenset(
+    {"backward", "step", "save", "load", "load_state_dict", "open", "savefig"}
+    | {"DataLoader", "imread", "imwrite", "parse_args", "add_argument"}
+)
+"""What a program does for its user: it learns, reads, writes, or asks what it is to do."""
+
+_ASKING = frozenset({"parse_args", "add_argument"})
+
+
+def is_smoke_test(context: Context, row: int) -> bool:
+    """Whether a line stands in such a try."""
+    main = next((item for item in context.tree.body if _holds(item, row)), None)
+    if not isinstance(main, ast.If) or not is_main_test(main.test) or context.elsewhere is None:
+        return False
+    known = context.memo.get("smoke test")
+    if known is None:
+        known = context.memo["smoke test"] = _is_try(context, main)
+    return bool(known)
+
+
+def _holds(item: ast.stmt, row: int) -> bool:
+    return item.lineno <= row <= (item.end_lineno or item.lineno)
+
+
+def _is_try(context: Context, main: ast.If) -> bool:
+    assert context.elsewhere is not None
+    calls = [item for item in walk(main) if isinstance(item, ast.Call)]
+    names = {context.values.last_name(call.func) or "" for call in calls}
+    made_up = any(
+        (context.resolve(call.func) or "").startswith("torch.")
+        and context.values.last_name(call.func) in _MADE_UP
+        for call in calls
+    )
+    work = names & _WORK
+    if "gradcheck" in names:
+        work -= _ASKING  # Derivatives are checked in float64: whoever asks, it is a test.
+    if not made_up or work or is_notebook(context.source.path):
+        return False
+    return any(
+        context.elsewhere.uses(context.source.path, item.name, method=False)
+        for item in context.tree.body
+        if isinstance(item, (*FUNCTIONS, ast.ClassDef))
+    )

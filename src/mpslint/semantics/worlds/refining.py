@@ -1,0 +1,96 @@
+"""What a test that has failed leaves of a device: on a Mac what is not the CPU is MPS.
+
+`if device.type == "cpu": ... elif device.type == "mps": ... else:` has a last arm for CUDA alone,
+and so has `if device.type == "cpu" or device.type == "mps": ... else:`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.semantics.worlds.core import Core
+from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.values import (
+    DEVICE,
+    UNKNOWN,
+    Atom,
+    Value,
+    by_world,
+    device,
+    pack,
+)
+
+_OTHER = {"cpu": "mps", "mps": "cpu"}
+"""A Mac has two kinds of devices."""
+
+
+class Refining(Core):
+    def left_of_devices(self, test: ast.expr, fails: int) -> list[tuple[str, Value]]:
+        """The types of devices that a test has asked for by name, where it `fails`."""
+        here = fails & MAC
+        found: dict[str, Value] = {}
+        for asked, name in _asked_for(test) if here else ():
+            key = self.key(asked)
+            if key is None:
+                continue
+            before = found.get(key)
+            if before is None:
+                recording, self.recording = self.recording, False
+                before = self.eval(asked)
+                self.recording = recording
+            found[key] = by_world(
+                lambda worlds, atom, name=name: pack(  # type: ignore[misc]
+                    [
+                        (worlds & here, _without(atom, name)),
+                        (worlds & ~here, atom),
+                    ]
+                ),
+                before,
+            )
+        return list(found.items())
+
+    def refine(self, found: list[tuple[str, Value]]) -> None:
+        """From here on these names stand for that."""
+        frame = self.frame
+        frame.env = {**frame.env, **dict(found)}
+        for key, _ in found:
+            self.held.add(key.rpartition(".")[2])
+            self.dotted.add(key.partition(".")[0])
+
+
+def is_compared_type(inside: ast.AST, holder: ast.expr) -> bool:
+    """Whether somewhere inside the type of what is named here is compared with one of a device."""
+    name = ast.unparse(holder)
+    return any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.left, ast.Attribute)
+        and item.left.attr == "type"
+        and ast.unparse(item.left.value) == name
+        and any(
+            isinstance(other, ast.Constant) and other.value in ("cpu", "cuda", "mps")
+            for other in item.comparators
+        )
+        for item in ast.walk(inside)
+    )
+
+
+def _asked_for(test: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The expressions that are of the type "cpu" or "mps" if a test holds, each with that."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        for part in test.values:
+            yield from _asked_for(part)
+    elif isinstance(test, ast.Compare) and len(test.ops) == 1:
+        (operator,), (right,) = test.ops, test.comparators
+        if not isinstance(test.left, ast.Attribute) or test.left.attr != "type":
+            return
+        if isinstance(operator, ast.Eq) and isinstance(right, ast.Constant):
+            if right.value in _OTHER:
+                yield test.left, right.value
+
+
+def _without(atom: Atom, name: str) -> Atom:
+    """The type of a device that is not of this one."""
+    if atom.kind == UNKNOWN or (atom.kind == DEVICE and (atom.maybe or atom.v == "?")):
+        return device(_OTHER[name], None, atom.tests)
+    return atom

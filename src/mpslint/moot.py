@@ -48,7 +48,7 @@ def is_moot(context: Context, finding: Finding) -> bool:
         return False
     if not names_mps and _only_happens_on_mps(finding) and _data_stay_off_mps(context):
         return True
-    if not names_mps and _is_off_the_host(context, finding.row) and _data_stay_off_mps(context):
+    if not names_mps and _data_stay_off_mps(context) and _is_off_the_host(context, finding.row):
         return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
 

@@ -80,7 +80,7 @@ class Net(nn.Module):
 
 if __name__ == "__main__":
     net = Net().cuda()
-    print(net(torch.ones(1, 2).cuda()))
+    net(torch.ones(1, 2).cuda()).sum().backward()
 """
 )
 
@@ -141,7 +141,9 @@ def test_a_files_own_trial_asks_the_helper_below_the_test_of_its_name(tmp_path: 
         "    mps = torch.backends.mps.is_available()\n"
         '    return torch.device("mps" if mps else "cpu")\n\n\n'
     )
-    trial = below_its_test("    print(nn.Linear(2, 2).cuda()(torch.ones(1, 2).cuda()))\n")
+    trial = below_its_test(
+        "    print(nn.Linear(2, 2).cuda()(torch.ones(1, 2).cuda()))\n    torch.save(1, 'x.pt')\n"
+    )
     before, _, after = fixed(tmp_path, HEAD + helper + trial).partition("__main__")
     assert before.count("get_device()") == 1
     assert "    device = get_device()\n    print(nn.Linear(2, 2).to(device)" in after

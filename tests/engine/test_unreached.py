@@ -34,7 +34,7 @@ def found(folder: Path, name: str = "core/engine.py", **files: str) -> list[str]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     path = folder / name
-    source, settings = SourceFile(str(path), path.read_bytes()), Settings()
+    source, settings = SourceFile(str(path), path.read_bytes()), Settings(extend_select=("MPS213",))
     return [finding.code for finding in lint(source, settings, elsewhere=Neighbours(settings))]
 
 

@@ -257,9 +257,10 @@ def holds_without_mps(module: str) -> bool:
     return matches("data-without-mps", module.partition(".")[0])
 
 
+@cache
 def frameworks_without_mps() -> tuple[str, ...]:
     """The packages that run models on a device that they choose, which is never MPS."""
-    return tuple(_of("frameworks-without-mps"))
+    return tuple(row.match for row in rows("frameworks-without-mps"))
 
 
 def makes_config(name: str | None) -> bool:

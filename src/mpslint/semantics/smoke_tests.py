@@ -27,21 +27,20 @@ _ASKING = frozenset({"parse_args", "add_argument"})
 
 def is_smoke_test(context: Context, row: int) -> bool:
     """Whether a line stands in such a try."""
-    main = next((item for item in context.tree.body if _holds(item, row)), None)
-    if not isinstance(main, ast.If) or not is_main_test(main.test) or context.elsewhere is None:
-        return False
-    known = context.memo.get("smoke test")
+    known = context.memo.get("smoke tests")
     if known is None:
-        known = context.memo["smoke test"] = _is_try(context, main)
-    return bool(known)
-
-
-def _holds(item: ast.stmt, row: int) -> bool:
-    return item.lineno <= row <= (item.end_lineno or item.lineno)
+        known = context.memo["smoke tests"] = [
+            range(item.lineno, (item.end_lineno or item.lineno) + 1)
+            for item in context.tree.body
+            if isinstance(item, ast.If) and is_main_test(item.test) and _is_try(context, item)
+        ]
+    assert isinstance(known, list)
+    return any(row in rows for rows in known)
 
 
 def _is_try(context: Context, main: ast.If) -> bool:
-    assert context.elsewhere is not None
+    if context.elsewhere is None:
+        return False
     calls = [item for item in walk(main) if isinstance(item, ast.Call)]
     names = {context.values.last_name(call.func) or "" for call in calls}
     made_up = any(

@@ -41,18 +41,29 @@ def goes_beside_float64(context: Context, chosen: ast.AST) -> bool:
     """Whether a device that is chosen for a name of the module is given to something that is told
     to compute in float64: `Calculator(device=device, default_dtype="float64")`."""
     statement = context.index.statement(chosen)
-    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+    if context.index.function(statement) is not None:
         return False
-    target = statement.targets[0]
-    if not isinstance(target, ast.Name) or context.index.function(statement) is not None:
-        return False
-    return any(
-        isinstance(context.index.parents[use], ast.keyword)
-        and isinstance(call := context.index.parents[context.index.parents[use]], ast.Call)
-        and any(
-            isinstance(item.value, ast.Constant) and item.value.value == "float64"
-            for item in call.keywords
-        )
-        for use in context.index.names.get(target.id, ())
-        if isinstance(use.ctx, ast.Load)
+    wide = _beside_float64(context)
+    return bool(wide) and any(
+        isinstance(target, ast.Name) and target.id in wide
+        for item in ast.walk(statement)
+        if isinstance(item, ast.Assign)
+        for target in item.targets
     )
+
+
+def _beside_float64(context: Context) -> set[str]:
+    """The names that are given by keyword in calls which name float64 as well."""
+    known = context.memo.get("beside float64")
+    if known is None:
+        known = context.memo["beside float64"] = {
+            item.value.id
+            for text in context.index.strings
+            if text.value == "float64"
+            and isinstance(keyword := context.index.parents[text], ast.keyword)
+            and isinstance(call := context.index.parents[keyword], ast.Call)
+            for item in call.keywords
+            if isinstance(item.value, ast.Name)
+        }
+    assert isinstance(known, set)
+    return known

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.place import behind_imports, comes_before
-from mpslint.patterns.text import indent_unit, insert, replace
+from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.semantics.elsewhere import required
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def shared_dispatch(
     if what not in _NAMES or call.args or call.keywords:
         return None
     if not isinstance(context.index.parents[call], ast.Expr):
+        return None
+    if holds_comment(context.source, *context.source.span(call)):
         return None
     name = _known(context, call, what)
     if name is not None:

@@ -19,7 +19,8 @@ def test_what_else_it_holds_goes_to_the_device_at_hand(cli: Cli, project: Path) 
     text = _fixed(
         cli,
         project,
-        'state = torch.load("a.pt")\nnet.load_state_dict(state["net"])\nprint(net.weight - state["mean"])\n',
+        'state = torch.load("a.pt")\nnet.load_state_dict(state["net"])\n'
+        'print(net.weight - state["mean"])\n',
     )
 
     assert 'torch.load("a.pt", map_location=device)' in text

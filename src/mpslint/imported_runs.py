@@ -443,6 +443,9 @@ class _Behind:
     def may_hold(self, qualified: str) -> bool:
         return False
 
+    def keeps(self, qualified: str) -> bool:
+        return False
+
     def base(self, qualified: str) -> Class | None:
         return None
 

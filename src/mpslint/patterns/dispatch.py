@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
+from mpslint.patterns.shared_dispatch import shared_dispatch
 from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mpslint.semantics.context import Context
 
 _ON_ACCELERATORS = ("synchronize", "empty_cache")
@@ -28,12 +31,17 @@ def dispatch_statement(
     mps_call: str,
     message: str,
     applicability: Applicability = Applicability.SAFE,
+    calls: Sequence[ast.Call] = (),
 ) -> Fix | None:
-    """Turn the expression statement `call` into an `if cuda / elif mps` block.
+    """Turn the expression statement `call` into an `if cuda / elif mps` block, or into the call of
+    a function that holds one, where `calls`, all of the file that need it, are many.
 
     `mps_call` is the statement for MPS, with `{torch}` where the name of torch goes. None where
     the call is part of a larger expression, shares its line, or torch has no name there.
     """
+    shared = shared_dispatch(context, call, calls)
+    if shared is not None:
+        return Fix(message, shared, applicability)
     edit = dispatch_edit(context, call, mps_call)
     return Fix(message, (edit,), applicability) if edit is not None else None
 

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit
+from mpslint.patterns.layout import arms
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
 
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ Arm = tuple[str, str]
 """A value and its test; the last one has none."""
 
 
-def flat(context: Context, node: ast.expr, arms: Sequence[Arm]) -> Edit | None:
-    """The assignment that `node` is the value of, or `torch.device` of, once for each of the arms;
-    None where it is part of something else."""
+def flat(context: Context, node: ast.expr, choice: Sequence[Arm]) -> Edit | None:
+    """The assignment that `node` is the value of, or `torch.device` of, once for each arm of a
+    choice; None where it is part of something else."""
     source = context.source
     statement = _assignment(context, node)
     if statement is None or not alone_on_lines(source, statement):
@@ -39,14 +40,22 @@ def flat(context: Context, node: ast.expr, arms: Sequence[Arm]) -> Edit | None:
     if head.endswith("= (") and tail == ")":
         head, tail = head[:-1], ""
     newline, indent, unit = source.newline, source.indentation(row), indent_unit(source)
-    lines = statement_of([(f"{head}{value}{tail}", test) for value, test in arms], unit)
+    lines = statement_of([(f"{head}{value}{tail}", test) for value, test in choice], unit)
     return replace_span(source, start, end, f"{newline}{indent}".join(lines))
 
 
-def statement_of(arms: Sequence[Arm], unit: str) -> list[str]:
+def of_chain(expression: str) -> list[Arm]:
+    """The values of a conditional expression that a fix has written, each with its test."""
+    parts = arms(expression)
+    values = [one.removeprefix("else ") for one in parts if not one.startswith("if ")]
+    tests = [one.removeprefix("if ") for one in parts if one.startswith("if ")]
+    return list(zip(values, [*tests, ""], strict=True))
+
+
+def statement_of(choice: Sequence[Arm], unit: str) -> list[str]:
     """`if`, `elif` and `else`, each with one line below it."""
     lines, word = [], "if"
-    for line, test in arms:
+    for line, test in choice:
         lines += [f"{word} {test}:" if test else "else:", f"{unit}{line}"]
         word = "elif"
     return lines

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from mpslint.patterns.flat import statement_of
+from mpslint.patterns.flat import of_chain, statement_of
 from mpslint.patterns.insertion import insert_before
-from mpslint.patterns.layout import arms
 from mpslint.patterns.text import indent_unit, line_limit
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, LOOPS
@@ -215,11 +214,11 @@ def _lines(context: Context, head: str, function: str, value: str, indent: str) 
     if width + len(whole) <= limit or (not function and " if " not in value):
         return [whole]
     if width + len(unit) + len(value) > limit:
-        parts = arms(value)
-        values = [one.removeprefix("else ") for one in parts if not one.startswith("if ")]
-        tests = [one.removeprefix("if ") for one in parts if one.startswith("if ")]
-        given = [f"{function}({one})" if function else one for one in values]
         return statement_of(
-            [(f"{head}{one}", test) for one, test in zip(given, [*tests, ""], strict=True)], unit
+            [
+                (f"{head}{function}({one})" if function else f"{head}{one}", test)
+                for one, test in of_chain(value)
+            ],
+            unit,
         )
     return [f"{head}{function}(", f"{unit}{value}", ")"]

@@ -10,9 +10,9 @@ from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
-from mpslint.patterns.flat import flat
+from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
-from mpslint.patterns.place import settles_too_early
+from mpslint.patterns.place import device_places, settles_too_early
 from mpslint.patterns.selection import (
     Reference,
     chain,
@@ -23,7 +23,7 @@ from mpslint.patterns.selection import (
     torch_name,
     wrapped_chain,
 )
-from mpslint.patterns.styles import has_busy_helper
+from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import holds_comment, insert, needs_parentheses, replace
 from mpslint.semantics.consumers import foreign_consumer
@@ -37,6 +37,8 @@ _DEFAULTS = ("parameter", "option", "field", "item")
 _TOO_EARLY = "that would ask for CUDA before CUDA_VISIBLE_DEVICES is set, or the process forks"
 _AT_IMPORT = "that would ask the machine for its device while the module is imported"
 _OWN_HELPER = "the file selects the device in a function of its own, when that is called"
+_WRAPPED = 2
+"""Lines that a selection on one line of its own takes more than one without parentheses."""
 _TORCH_SLOTS = ("factory", "to", "device", "generator", "default-device", "map-location")
 """Slots where torch takes a string as well as a device."""
 
@@ -63,6 +65,13 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     found = reference(context, literal.node, literal.ordinal)
     if found is None:
         return None
+    if slot.kind == "option" and _is_written_for_it_alone(context, literal.node, found):
+        edits = select_in_place(context, literal.node)
+        if edits is not None:
+            edits = (*edits, *_more_choices(context, slot))
+            reason = BY_INDEX if leaves_index(context) else ""
+            fix = Fix("Select the device", edits, opening_level(context))
+            return doubtful(fix, reason or asked_for_by_name(context, slot))
     write = name_default if slot.kind in _DEFAULTS else name_device
     edits = write(context, literal, slot, found)
     if edits is None:
@@ -84,6 +93,31 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     fix = Fix("Use the selected device", (*found.edits, *edits), found.level)
     reason = reason or asked_for_by_name(context, slot)
     return doubtful(fix, reason or compared_with_cuda(context, literal.node))
+
+
+def _is_written_for_it_alone(context: Context, node: ast.AST, found: Reference) -> bool:
+    """Whether a selection behind the imports would serve this default and nothing else: all that
+    needs a device besides selects one where it gets its name, or comes after that."""
+    if not found.edits or found.asks or found.is_string or settles_too_early(context, node):
+        return False
+    if context.index.function(node) is not None or not is_inline(context):
+        return False
+    selecting = [
+        literal.node
+        for literal in context.devices.literals
+        if (slot := context.devices.slot(literal.node)) is not None
+        and literal.backend == "cuda"
+        and (slot.kind in _IN_PLACE or _assigned(context, literal, slot))
+        and context.index.function(literal.node) is None
+    ]
+    first = min((item.lineno for item in selecting), default=None)
+    return all(
+        place is node
+        or place in selecting
+        or context.devices.at_hand(place) is not None
+        or (first is not None and getattr(place, "lineno", 0) > first)
+        for place in device_places(context)
+    )
 
 
 def name_default(
@@ -165,6 +199,10 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     tail = len(source.line(row)) - (column - 1) - len(text)
     parent = context.index.parents[node]
     laid_out = wrapped_chain(context, selected, source.indentation(row), column - 1 + tail)
+    if laid_out.count("\n") > _WRAPPED:
+        stated = flat(context, node, of_chain(selected))
+        if stated is not None:
+            return (stated,)
     if not laid_out.startswith("(") and needs_parentheses(node, parent):
         laid_out = f"({laid_out})"
     elif laid_out.startswith("(") and _only_argument(parent, node):

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
+from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # Fact: Python's grammar, what may follow an argument on its line.
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
 _MOVES = ("to", "cuda", "cpu", "mps")
+_RANDOM = b"rng_state"
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -38,7 +40,7 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
 
     A state dict goes to the CPU, from where it is copied into what is there: the same parameters
     on the same device, also with CUDA, where the way leads over the host; and so does a module that
-    is moved at once. Anything else stays
+    is moved at once. What is copied so in part goes to the device at hand. Anything else stays
     where it was saved if there is CUDA, and goes to the CPU elsewhere; but a module that nothing
     moves later goes to the very device that its inputs are moved to.
     """
@@ -61,9 +63,36 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
             if device is not None:
                 value, level, edits = device.text, device.level, device.edits
                 reason = device.reason
-        value = f"None if {torch}.cuda.is_available() else {value}"
+        at_hand = _of_checkpoint(context, call) if not edits else None
+        value = at_hand or f"None if {torch}.cuda.is_available() else {value}"
     added = _argument(context, call, last, f"map_location={value}")
     return doubtful(Fix("Load where every machine can", (*edits, *added), level), reason)
+
+
+def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
+    """The device at hand, for what goes to the `load_state_dict` of something, if not all of it. A
+    state of random numbers has to stay on the CPU, and what a data set holds is left alone."""
+    statement = context.index.parents[call]
+    if not isinstance(statement, ast.Assign) or _RANDOM in context.source.data:
+        return None
+    held = {
+        item.id
+        for target in statement.targets
+        for item in ast.walk(target)
+        if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)
+    }
+    around = context.index.function(call)
+    copied = any(
+        isinstance(item, ast.Name) and item.id in held
+        for other in context.index.calls.get("load_state_dict", ())
+        if context.index.function(other) is around
+        for given in other.args
+        for item in ast.walk(given)
+    )
+    at_hand = context.devices.at_hand(call) if copied else None
+    if at_hand is None or not follows_machine(context, at_hand):
+        return None
+    return at_hand.text
 
 
 def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:

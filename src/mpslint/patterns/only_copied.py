@@ -64,11 +64,12 @@ def _only_copied(
         known = copy if isinstance(copy.ctx, ast.Store) else copy.id
         if known in names:
             return True
-        uses = _uses(context, copy, node) if len(names) < _ALIASES else []
-        more = names | {known}
-        return bool(uses) and all(
-            _only_copied(context, use, weights=weights, names=more) for use in uses
-        )
+        if len(names) >= _ALIASES:
+            return False
+        uses, more = _uses(context, copy, node), names | {known}
+        if not uses:
+            return _is_for_nobody(context, copy)
+        return all(_only_copied(context, use, weights=weights, names=more) for use in uses)
     return copy is not None and _only_copied(context, copy, weights=weights, names=names)
 
 
@@ -168,6 +169,19 @@ def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
     if not isinstance(name.ctx, ast.Store):
         return uses
     return [use for use in uses if _may_hold(context, use, given)]
+
+
+def _is_for_nobody(context: Context, name: ast.Name) -> bool:
+    """Whether nothing reads a variable, of a program or of a function."""
+    scope = context.names.owner(name.id, name)
+    if not isinstance(name.ctx, ast.Store) or scope is None or name.id in scope.globals:
+        return False
+    if any(isinstance(use.ctx, ast.Load) for use in context.index.names[name.id]):
+        return False
+    if scope.parent is not None:
+        return not isinstance(scope.node, ast.ClassDef)
+    around = context.elsewhere
+    return around is None or not around.is_imported(context.source.path)
 
 
 def _may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:

@@ -54,6 +54,12 @@ def find_place(context: Context, node: ast.AST) -> Place | None:
     return None
 
 
+def behind_imports(context: Context) -> Place | None:
+    """Where a function of the module can stand that asks for nothing before it is called."""
+    place = _in_block(context, context.tree.body, context.tree, "")
+    return None if place is None or place.needs_import else place
+
+
 def _in_file_without_torch(context: Context) -> Place | None:
     """Behind the imports of a file that never imports torch, which does so then."""
     source = context.source

@@ -37,7 +37,9 @@ spreads its processes over `f"cuda:{rank}"`.
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
 not where a question that has no fix follows, to which the error would only move; and for a count
-that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for the number of
+that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for
+`torch.cuda.profiler.start()` and `stop()`, since a run that is made for its trace would end without
+one, and without a word; for the number of
 processes, which then is 1, but which may want NCCL, where the same function hands a count to a
 trainer that takes no 0 either, and for `get_device_name` from torch 2.9, which has a name for the
 Apple GPU. The other answers have no counterpart, so the code around them must be changed by hand.
@@ -92,6 +94,8 @@ _STAYING = "CUDA devices that no fix selects anew"
 _COUNT = "torch.cuda.device_count"
 _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", "torch"})
 _UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
+_RECORDING = ("profiler.start", "profiler.stop")
+"""What is asked for by whoever wants to see a trace: without CUDA there would be none, silently."""
 _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
 
 
@@ -174,7 +178,8 @@ def _remedy(
     if isinstance(context.index.parents[call], ast.Expr):
         if name.rsplit(".", 1)[-1] in _STATEMENTS and not _error_moves_on(context, call):
             message = "Call it only where CUDA is there"
-            return Applicability.SAFE, partial(guard_statement, context, call, CUDA, message)
+            level = Applicability.UNSAFE if name in _RECORDING else Applicability.SAFE
+            return level, partial(guard_statement, context, call, CUDA, message, level)
     elif name == "get_device_name" and context.settings.oldest_torch >= (2, 9):
         return Applicability.UNSAFE, partial(
             guard_expression,

@@ -61,7 +61,9 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.first_use import is_before_first_use, is_before_training
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.last_use import ends_program, ends_server
+from mpslint.semantics.worlds.events import Event
 
+_CERTAIN = Confidence.CERTAIN
 _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
 
 
@@ -75,6 +77,33 @@ _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
     least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    found = [(event, _confidence(context, event.call)) for event in _missing(context)]
+    for event, confidence in found:
+        calls = [one.call for one, other in found if one.on_mac and other in (confidence, _CERTAIN)]
+        fix = (
+            partial(
+                dispatch_statement,
+                context,
+                event.call,
+                "{torch}.mps.empty_cache()",
+                "Empty the cache of whichever device is there",
+                calls=calls,
+            )
+            if event.on_mac
+            else partial(serve_mps, context, event.call, "Empty the cache of MPS as well")
+        )
+        yield context.finding(
+            rule,
+            event.call.func,
+            "torch.cuda.empty_cache() does nothing on MPS: the memory stays taken",
+            confidence=confidence,
+            applicability=Applicability.SAFE,
+            fix=fix,
+        )
+
+
+def _missing(context: Context) -> Iterator[Event]:
+    """The calls that a Mac lacks, but for those whose memory is missed by nobody."""
     for event in context.effects_alone:
         if event.name != "torch.cuda.empty_cache" or not isinstance(event.node, ast.Call):
             continue
@@ -84,25 +113,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if _repairs_something_else(context, event.node) or _tries_again(context, event.node):
             continue
-        fix = (
-            partial(
-                dispatch_statement,
-                context,
-                event.call,
-                "{torch}.mps.empty_cache()",
-                "Empty the cache of whichever device is there",
-            )
-            if event.on_mac
-            else partial(serve_mps, context, event.call, "Empty the cache of MPS as well")
-        )
-        yield context.finding(
-            rule,
-            event.call.func,
-            "torch.cuda.empty_cache() does nothing on MPS: the memory stays taken",
-            confidence=_confidence(context, event.node),
-            applicability=Applicability.SAFE,
-            fix=fix,
-        )
+        yield event
 
 
 def _confidence(context: Context, call: ast.Call) -> Confidence:

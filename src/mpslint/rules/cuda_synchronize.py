@@ -53,7 +53,9 @@ from mpslint.semantics.context import Context
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.raising(("torch.cuda.synchronize",)):
+    found = list(context.worlds.raising(("torch.cuda.synchronize",)))
+    calls = [event.call for event in found]
+    for event in found:
         move = context.worlds.raising_before(event)
         yield context.finding(
             rule,
@@ -70,5 +72,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 event.call,
                 "{torch}.mps.synchronize()",
                 "Synchronise whichever device is there",
+                calls=calls,
             ),
         )

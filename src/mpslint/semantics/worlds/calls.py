@@ -99,7 +99,10 @@ class Calls(DeferredCalls):
             if callee is None:
                 base = self.eval(function.value)
                 self.used(base)
-                if one(base, self.frame.mask).kind in _FOLLOWED:
+                owner = one(base, self.frame.mask)
+                if function.attr == "cuda" and self._is_kept_elsewhere(owner):
+                    base = UNK  # `config.network.cuda()`
+                elif owner.kind in _FOLLOWED:
                     callee = self.attribute(base, function.attr, function)
                     name = function.attr
                     callee = lift(lambda owner, part: moved_along(owner, name, part), base, callee)
@@ -132,6 +135,11 @@ class Calls(DeferredCalls):
                 self.handed[node] = self.frame.mask, args, keywords
             return self.call(node, callee, args, keywords)
         return self._call_by_world(node, callee, args, keywords)
+
+    def _is_kept_elsewhere(self, owner: Atom) -> bool:
+        """Whether something imported is an object that the project keeps, of which no more is
+        known, rather than a module or a package with functions."""
+        return owner.kind == NAME and self.project is not None and self.project.keeps(str(owner.v))
 
     def _call_by_world(
         self, node: ast.Call, callee: Value, args: list[Value], keywords: Env

@@ -36,6 +36,10 @@ class Project(Protocol):
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
 
+    def keeps(self, qualified: str) -> bool:
+        """Whether a name is that of an object which a module of the project keeps, or a class or
+        an object of it has as an attribute."""
+
     def base(self, qualified: str) -> Class | None:
         """An imported class."""
 

@@ -104,6 +104,8 @@ def misplaced(worlds: Worlds) -> Iterator[Misplaced]:
                     yield Misplaced(event.node, wrong, event.tests | atom.tests, atom.v)
 
 
+_PLAIN = frozenset({"wait", "release"})
+"""What a function does for whoever calls it, whatever it is given."""
 Told = dict[str, dict[str, bool]]
 """By function: what it does to the CUDA device, and whether that is certain."""
 
@@ -134,7 +136,37 @@ def told_cuda(worlds: Worlds, index: Index) -> Told:
         if certain is not None:
             told = found.setdefault(_owner(event.function), {})
             told[effect] = told.get(effect, False) or certain
+    _add_what_is_called(worlds, index, found)
     return found
+
+
+def _add_what_is_called(worlds: Worlds, index: Index, told: Told) -> None:
+    """Who calls a function of the module that waits or releases memory does no less than one that
+    does so itself."""
+    functions = {one.node: one for one in worlds.run.functions.values()}
+    helpers = {
+        one.node.name: one.node
+        for one in functions.values()
+        if one.cls is None and _PLAIN & told.get(_owner(one), {}).keys()
+    }
+    todo = list(helpers)
+    while todo:
+        name = todo.pop()
+        for call in index.calls.get(name, ()):
+            inside = index.function(call)
+            around = functions.get(inside) if inside is not None else None
+            caller = _owner(around)
+            if not isinstance(call.func, ast.Name) or caller not in told or caller == name:
+                continue
+            new = {
+                effect: certain
+                for effect, certain in told[name].items()
+                if effect in _PLAIN and not (told[caller].get(effect, False) or not certain)
+            }
+            if new:
+                told[caller].update(new)
+                if around is not None and around.cls is None:
+                    todo.append(caller)
 
 
 def _owner(function: object) -> str:

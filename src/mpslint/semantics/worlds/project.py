@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.state import Class
 
+_OBJECTS = ("assign", "annotate", "with", "unpack")
+"""How a module comes by an object that it keeps under a name."""
+
 
 class Imports:
     """Implements `core.Project` for one file. Other files are read and run in the abstract, never
@@ -31,6 +34,14 @@ class Imports:
 
     def may_hold(self, qualified: str) -> bool:
         return self._elsewhere.may_hold(self._path, qualified)
+
+    def keeps(self, qualified: str) -> bool:
+        owner = qualified.rpartition(".")[0]
+        return self._is_bound(qualified, _OBJECTS) or self._is_bound(owner, (*_OBJECTS, "class"))
+
+    def _is_bound(self, qualified: str, kinds: tuple[str, ...]) -> bool:
+        found = self._elsewhere.definition(self._path, qualified) if "." in qualified else None
+        return found is not None and found.bindings[0].kind in kinds
 
     def imports_on(self, module: str) -> int:
         return self._elsewhere.imports_on(self._path, module)

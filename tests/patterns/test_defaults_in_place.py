@@ -1,0 +1,57 @@
+"""The default of an option that alone needs a device selects it in place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Cli
+
+_PARSER = """import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", type=str, default="cuda:0")
+args = parser.parse_args()
+"""
+_USES = """device = torch.device(args.device)
+net = torch.nn.Linear(2, 2).to(device)
+net(torch.zeros(1, 2).to(device))
+"""
+_OWN = """device = torch.device("cuda")
+net = torch.nn.Linear(2, 2).to(device)
+net(torch.zeros(1, 2).to("cuda"))
+"""
+_EARLIER = "import argparse\nimport torch\n\nshift = torch.zeros(1, device='cuda:0')\n"
+
+
+@pytest.mark.parametrize("uses", [_USES, "torch.zeros(1).to(args.device)\n" + _OWN])
+def test_no_second_selection_stands_behind_the_imports(cli: Cli, project: Path, uses: str) -> None:
+    text = _fixed(cli, project, _PARSER + uses)
+
+    assert 'default=(\n    "mps"' in text
+    assert "torch_device" not in text
+    assert "net(torch.zeros(1, 2).to(device))" in text
+
+
+def test_what_needs_one_earlier_as_well_shares_it(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _PARSER.replace("import argparse\nimport torch\n", _EARLIER))
+
+    assert "default=str(device)" in text
+    assert "shift = torch.zeros(1, device=device)" in text
+
+
+def test_two_options_share_one(cli: Cli, project: Path) -> None:
+    option = 'parser.add_argument("--device", type=str, default="cuda:0")\n'
+    text = _fixed(cli, project, _PARSER.replace(option, option + option.replace("--", "--other-")))
+
+    assert text.count("default=str(device)") == 2
+
+
+def _fixed(cli: Cli, project: Path, text: str) -> str:
+    script = project / "run.py"
+    script.write_text(text)
+    ran = cli("fix", "--no-verify", "--no-cache", "run.py")
+    assert ran.code in (0, 1), ran.err
+    return script.read_text()

@@ -1,0 +1,95 @@
+"""Many copies of the same dispatch become one function of the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.conftest import Cli
+
+_HEAD = """import torch
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cuda")
+"""
+_HELPER = """
+
+def {name}():
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    elif torch.backends.mps.is_available():
+        torch.mps.synchronize()
+"""
+_WAITS = """
+
+def {name}(x):
+    y = x @ x
+    torch.cuda.synchronize()
+    return y
+"""
+
+
+def test_three_calls_share_a_function_behind_the_imports(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "abc"))
+
+    assert text.startswith("import torch\n" + _HELPER.format(name="synchronize") + "\n\ndevice")
+    assert text.count("    synchronize()\n    return y") == 3
+
+
+def test_two_calls_are_written_in_place(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "ab"))
+
+    assert text.count("elif torch.backends.mps.is_available():") == 2
+    assert "def synchronize" not in text
+
+
+def test_a_function_that_is_there_serves_one_call(cli: Cli, project: Path) -> None:
+    script = _HEAD + _HELPER.format(name="wait_here") + _WAITS.format(name="a")
+
+    text = _fixed(cli, project, script)
+
+    assert "    wait_here()\n    return y" in text
+
+
+def test_one_that_does_more_serves_none(cli: Cli, project: Path) -> None:
+    helper = _HELPER.format(name="wait_here") + "    print('waited')\n"
+
+    text = _fixed(cli, project, _HEAD + helper + _WAITS.format(name="a"))
+
+    assert "    wait_here()" not in text
+    assert text.count("torch.mps.synchronize()") == 2
+
+
+def test_a_name_that_is_taken_is_left_alone(cli: Cli, project: Path) -> None:
+    taken = "from tools import synchronize\n"
+
+    text = _fixed(cli, project, taken + _HEAD + "".join(_WAITS.format(name=name) for name in "abc"))
+
+    assert "def synchronize_device():" in text
+    assert text.count("    synchronize_device()\n    return y") == 3
+
+
+def test_calls_with_a_device_stay_as_they_are_asked(cli: Cli, project: Path) -> None:
+    waits = "".join(_WAITS.format(name=name) for name in "abc").replace("nize()", "nize(0)")
+
+    text = _fixed(cli, project, _HEAD + waits)
+
+    assert "def synchronize" not in text
+    assert text.count("torch.cuda.synchronize(0)") == 3
+
+
+def test_memory_is_released_by_one_function(cli: Cli, project: Path) -> None:
+    body = "def run(net, loader):\n    net.to(device)\n    for x in loader:\n"
+    step = "        net(x.to(device))\n        torch.cuda.empty_cache()\n"
+    script = f"{_HEAD}\n\n{body}{step * 3}        net(x.to(device))\n\n\nrun(torch.nn.ReLU(), [])\n"
+
+    text = _fixed(cli, project, script)
+
+    assert text.count("        empty_cache()\n") == 3
+    assert text.count("torch.mps.empty_cache()") == 1
+
+
+def _fixed(cli: Cli, project: Path, text: str) -> str:
+    script = project / "run.py"
+    script.write_text(text)
+    ran = cli("fix", "--no-verify", "--no-cache", "run.py")
+    assert ran.code in (0, 1), ran.err
+    return script.read_text()

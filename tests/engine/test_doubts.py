@@ -67,6 +67,11 @@ def test_a_program_of_which_all_is_understood_is_opened(
             "cdist(net(out), [[1, 2]]) may be given a tensor on MPS",
         ),
         (
+            "import dlib\n",
+            "print(dlib.vector(out.detach()))\n",
+            "dlib.vector(out.detach()) may be given a tensor on MPS",
+        ),
+        (
             "import numpy as np\n",
             "scores = torch.from_numpy(-np.load('scores.npy')).to(device)\n",
             "may be given float64",
@@ -110,6 +115,10 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",
         ),
         ("", "print(torch.fft.rfft(out))\n"),
+        (
+            "from fastprogress import progress_bar\n",
+            "for number in progress_bar(range(2)):\n    net(out * number)\n",
+        ),
         ("import warpnet\n", "\n\ndef trial():\n    return warpnet.points(out)\n"),
     ],
     ids=lambda text: text.split("\n")[0][:30],

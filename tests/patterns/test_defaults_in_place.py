@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.conftest import Cli
 
 _PARSER = """import argparse
@@ -26,11 +24,22 @@ net(torch.zeros(1, 2).to("cuda"))
 _EARLIER = "import argparse\nimport torch\n\nshift = torch.zeros(1, device='cuda:0')\n"
 
 
-@pytest.mark.parametrize("uses", [_USES, "torch.zeros(1).to(args.device)\n" + _OWN])
-def test_no_second_selection_stands_behind_the_imports(cli: Cli, project: Path, uses: str) -> None:
-    text = _fixed(cli, project, _PARSER + uses)
+def test_its_selection_stands_in_place(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, (_PARSER + _USES).replace('"', "'"))
 
-    assert 'default=(\n    "mps"' in text
+    assert "default=(\n    'mps' if torch.backends.mps.is_available()\n" in text
+    assert "torch_device" not in text
+
+
+def test_one_that_would_be_taller_than_a_statement_has_a_name(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _PARSER + _USES)
+
+    assert "default=str(torch_device)" in text
+
+
+def test_no_second_selection_stands_behind_the_imports(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _PARSER + "torch.zeros(1).to(args.device)\n" + _OWN)
+
     assert "torch_device" not in text
     assert "net(torch.zeros(1, 2).to(device))" in text
 

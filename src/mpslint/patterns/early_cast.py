@@ -1,7 +1,8 @@
 """A cast that follows a move: `x.cuda().float()` of what may be float64 is `x.float().to(device)`.
 
 MPS cannot take float64 in, so that a cast behind the move comes too late. Where it makes numbers
-narrow it may as well come first: the result is the same on every machine, and less is copied.
+narrow it may as well come first, also where a part alone is cast (`x.to(device)[i].float()`): the
+result is the same on every machine, and less is copied.
 """
 
 from __future__ import annotations
@@ -33,12 +34,17 @@ class Cast(NamedTuple):
     call: ast.Call
     text: str
     """`.float()`, as the file has it."""
+    part: str = ""
+    """`[steps]`, which is taken of what was moved before that is cast."""
 
 
 def cast_behind(context: Context, move: ast.Call) -> Cast | None:
     """The cast to put in front of a move, since what is moved may be float64; None: there is none,
     or what is moved is of another dtype for sure."""
-    attribute = context.index.parents[move]
+    part: ast.AST = move
+    while isinstance(taken := context.index.parents[part], ast.Subscript) and taken.value is part:
+        part = taken
+    attribute = context.index.parents[part]
     cast = context.index.parents.get(attribute)
     if not isinstance(attribute, ast.Attribute) or not isinstance(cast, ast.Call):
         return None
@@ -49,15 +55,18 @@ def cast_behind(context: Context, move: ast.Call) -> Cast | None:
     if context.values.of(base).kind is Kind.MODULE or not may_be_wide(context, base):
         return None
     source = context.source
-    text = source.text[source.span(move)[1] : source.span(cast)[1]]
-    return None if "\n" in text or "#" in text else Cast(cast, text)
+    moved, taken_at, end = source.span(move)[1], source.span(part)[1], source.span(cast)[1]
+    text = source.text[moved:end]
+    if "\n" in text or "#" in text:
+        return None
+    return Cast(cast, source.text[taken_at:end], source.text[moved:taken_at])
 
 
 def cast_first(context: Context, move: ast.Call, cast: Cast, moved: str) -> Edit:
     """The edit that puts the cast in front of the move, which is `moved` then."""
     assert isinstance(move.func, ast.Attribute)
     start, end = context.name_token(move.func)[0], context.source.span(cast.call)[1]
-    return replace_span(context.source, start, end, f"{cast.text[1:]}.{moved}")
+    return replace_span(context.source, start, end, f"{cast.text[1:]}.{moved}{cast.part}")
 
 
 def _narrows(context: Context, cast: ast.Call, name: str) -> bool:

@@ -67,7 +67,8 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         return None
     if slot.kind == "option" and _is_written_for_it_alone(context, literal.node, found):
         edits = select_in_place(context, literal.node)
-        if edits is not None:
+        tall = edits is not None and edits[-1].text.count("\n") > _WRAPPED + 2
+        if edits is not None and not (tall and _is_only_place(context, literal.node)):
             edits = (*edits, *_more_choices(context, slot))
             reason = BY_INDEX if leaves_index(context) else ""
             fix = Fix("Select the device", edits, opening_level(context))
@@ -93,6 +94,11 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
     fix = Fix("Use the selected device", (*found.edits, *edits), found.level)
     reason = reason or asked_for_by_name(context, slot)
     return doubtful(fix, reason or compared_with_cuda(context, literal.node))
+
+
+def _is_only_place(context: Context, node: ast.AST) -> bool:
+    """Whether nothing else of the file needs a device: one behind the imports is its only one."""
+    return all(place is node for place in device_places(context))
 
 
 def _is_written_for_it_alone(context: Context, node: ast.AST, found: Reference) -> bool:

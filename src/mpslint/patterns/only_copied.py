@@ -181,7 +181,7 @@ def _is_for_nobody(context: Context, name: ast.Name) -> bool:
     if scope.parent is not None:
         return not isinstance(scope.node, ast.ClassDef)
     around = context.elsewhere
-    return around is None or not around.is_imported(context.source.path)
+    return around is not None and not around.is_imported(context.source.path)
 
 
 def _may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:

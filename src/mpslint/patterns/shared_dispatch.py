@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
+from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import required
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mpslint.model import Edit
+    from mpslint.patterns.place import Place
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
@@ -24,6 +26,15 @@ _NAMES = {
     "empty_cache": ("empty_cache", "empty_device_cache", "free_cached_memory"),
 }
 _ASKING = ("is_available", "is_built", "hasattr")
+
+
+class _Plan(NamedTuple):
+    """What a file has, or would get, for the same call everywhere: found out once."""
+
+    there: tuple[tuple[str, Binding], ...]
+    """Functions of the module that do the same on CUDA and on MPS, and nothing else."""
+    new: tuple[str, Place, str] | None
+    """The name of a new one, where it goes, and its text; None: there is no way to one."""
 
 
 def shared_dispatch(
@@ -38,17 +49,39 @@ def shared_dispatch(
         return None
     if holds_comment(context.source, *context.source.span(call)):
         return None
-    name = _known(context, call, what)
-    if name is not None:
-        return (replace(context.source, call, f"{name}()"),)
+    key = f"the dispatch of {what}"
+    plan = context.memo.get(key)
+    if plan is None:
+        plan = context.memo[key] = _plan(context, what, calls)
+    assert isinstance(plan, _Plan)
+    for name, binding in plan.there:
+        if _is_in_reach(context, name, binding, call):
+            return (replace(context.source, call, f"{name}()"),)
+    if plan.new is None:
+        return None
+    name, place, text = plan.new
+    return insert(place.offset, text), replace(context.source, call, f"{name}()")
+
+
+def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
+    bindings = context.names.module.bindings
+    there = tuple(
+        (name, bound[0])
+        for name, bound in bindings.items()
+        if len(bound) == 1 and _does_only(context, bound[0], what)
+    )
     if len(calls) < MANY or context.settings.style == "accelerator" or not wants_mps(context):
-        return None
+        return _Plan(there, None)
     place = behind_imports(context)
-    name = next((name for name in _NAMES[what] if not _taken(context, name)), None)
+    name = next((name for name in _NAMES[what] if not _is_taken(context, name)), None)
     if place is None or name is None:
-        return None
+        return _Plan(there, None)
     if not all(comes_before(context, place, one) for one in calls):
-        return None
+        return _Plan(there, None)
+    return _Plan(there, (name, place, _text(context, what, name, place)))
+
+
+def _text(context: Context, what: str, name: str, place: Place) -> str:
     source = context.source
     unit, newline, torch = indent_unit(source), source.newline, place.torch
     lines = [
@@ -61,20 +94,15 @@ def shared_dispatch(
     rest = source.text[place.offset :]
     blank = next((n for n, line in enumerate(rest.splitlines()) if line.strip()), 2)
     lead = newline if place.offset == len(source.text) and not source.text.endswith("\n") else ""
-    text = lead + newline.join(["", "", *lines]) + newline * (1 + max(2 - blank, 0))
-    return insert(place.offset, text), replace(source, call, f"{name}()")
+    return lead + newline.join(["", "", *lines]) + newline * (1 + max(2 - blank, 0))
 
 
-def _known(context: Context, at: ast.Call, what: str) -> str | None:
-    """A function of the module that does the same on CUDA and on MPS, and nothing else."""
-    for name, bindings in context.names.module.bindings.items():
-        if len(bindings) != 1 or context.names.owner(name, at) is not context.names.module:
-            continue
-        if bindings[0].kind == "def" and context.index.within(at, bindings[0].node):
-            continue
-        if _does_only(context, bindings[0], what) and _is_bound_before(context, bindings[0], at):
-            return name
-    return None
+def _is_in_reach(context: Context, name: str, binding: Binding, at: ast.Call) -> bool:
+    if context.names.owner(name, at) is not context.names.module:
+        return False
+    if binding.kind == "def" and context.index.within(at, binding.node):
+        return False
+    return _is_bound_before(context, binding, at)
 
 
 def _is_bound_before(context: Context, binding: Binding, at: ast.AST) -> bool:
@@ -96,7 +124,7 @@ def _does_only(context: Context, binding: Binding, what: str) -> bool:
     return done == {f"torch.cuda.{what}", f"torch.mps.{what}"}
 
 
-def _taken(context: Context, name: str) -> bool:
+def _is_taken(context: Context, name: str) -> bool:
     return any(bound == name for bound, _ in context.names.every_binding()) or bool(
         context.index.names.get(name)
     )

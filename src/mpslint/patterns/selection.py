@@ -26,6 +26,7 @@ from mpslint.patterns.place import (
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
@@ -157,6 +158,9 @@ def reference(
         return Reference(f"{beside}.device", False, ())
     if used is not None:
         return Reference(used[0], used[1], (), used[2], reason=other_device(used[0]))
+    handed = handed_device(context, node) if index is None and not type_only else None
+    if handed is not None:
+        return Reference(handed[0], handed[1], ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)

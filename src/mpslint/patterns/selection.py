@@ -27,6 +27,7 @@ from mpslint.patterns.place import (
 from mpslint.patterns.place import settles_too_early as settles_too_early
 from mpslint.patterns.text import indent_unit, insert, line_limit, quote
 from mpslint.records import NamedTuple
+from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
 from mpslint.semantics.partners import partner
 from mpslint.semantics.ranks import is_ranked
@@ -158,6 +159,9 @@ def reference(
         return Reference(f"{beside}.device", False, ())
     if used is not None:
         return Reference(used[0], used[1], (), used[2], reason=other_device(used[0]))
+    handed = handed_device(context, node) if index is None and not type_only else None
+    if handed is not None:
+        return Reference(handed[0], handed[1], ())
     added = _added(context, node, index)
     if added is None and at_hand is not None and fits:
         reason = other_device(at_hand.text)
@@ -246,8 +250,11 @@ def _deferred(
     function that alone needs it, where that runs once. None where the module asks for CUDA at its
     top anyway."""
     elsewhere = context.elsewhere
-    if elsewhere is None or place.scope is not context.tree or place.needs_import:
+    if elsewhere is None or place.scope is not context.tree:
         return None
+    if place.needs_import:
+        torch = torch_name(context, node)  # as a trial below the test of `__name__` imports it
+        return _imported_for_trial(context, node, place, cuda, torch) if torch else None
     needing = device_places(context)
     mark = quote(context.source)
     text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
@@ -266,6 +273,23 @@ def _deferred(
         if own is not None:
             return Reference(own.name, own.is_string, (own.edit,), opening_level(context))
     return _by_function(context, node, place, cuda) if imported else None
+
+
+def _imported_for_trial(
+    context: Context, node: ast.AST, place: Place, cuda: str, torch: str
+) -> Reference | None:
+    """The same where the trial imports torch itself, before it first needs a device."""
+    rows = [
+        binding.node.lineno
+        for name, binding in context.names.every_binding()
+        if name == torch and isinstance(binding.node, ast.Import | ast.ImportFrom)
+    ]
+    first = min(getattr(one, "lineno", 0) for one in (node, *device_places(context)))
+    if not rows or max(rows) >= first or context.index.function(node) is not None:
+        return None
+    mark = quote(context.source)
+    text = chain(context, torch, mark, f"{mark}{cuda}{mark}")
+    return _for_trial(context, node, place._replace(torch=torch), text, cuda)
 
 
 def _for_trial(

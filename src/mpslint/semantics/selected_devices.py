@@ -118,14 +118,14 @@ def _callers_pass_cuda(
         call = context.index.parents[use]
         if not isinstance(call, ast.Call) or call.func is not use:
             return False
-        given = _given(function, parameter, call, skip=int(named is not function)) or default
+        given = given_for(function, parameter, call, skip=int(named is not function)) or default
         if given is None or not picks_cuda(context, given, depth - 1):
             return False
     return True
 
 
-def _given(
-    function: FunctionNode, parameter: ast.arg, call: ast.Call, *, skip: int
+def given_for(
+    function: FunctionNode, parameter: ast.arg, call: ast.Call, *, skip: int = 0
 ) -> ast.expr | None:
     """What `call` passes for `parameter`; None: nothing, or nobody can tell."""
     for keyword in call.keywords:

@@ -1,4 +1,4 @@
-"""The default of an option that alone needs a device selects it in place."""
+"""A selection stands where it alone is needed: in the default of an option, or in a trial."""
 
 from __future__ import annotations
 
@@ -64,3 +64,32 @@ def _fixed(cli: Cli, project: Path, text: str) -> str:
     ran = cli("fix", "--no-verify", "--no-cache", "run.py")
     assert ran.code in (0, 1), ran.err
     return script.read_text()
+
+
+_TRIAL = """from torch import nn
+
+
+class Net(nn.Linear):
+    pass
+
+
+if __name__ == "__main__":
+    {first}
+    net = Net(2, 2).cuda()
+    {then}
+    print(net(torch.zeros(1, 2).to("cuda")))
+"""
+
+
+def test_a_trial_that_imports_torch_selects_for_itself(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _TRIAL.format(first="import torch", then="print(net)"))
+
+    assert text.count("import torch\n") == 1
+    assert "    net = Net(2, 2).to(device)" in text
+    assert text.index("if __name__") < text.index("is_available()")
+
+
+def test_one_that_does_so_behind_its_first_need_does_not(cli: Cli, project: Path) -> None:
+    text = _fixed(cli, project, _TRIAL.format(first="print(Net)", then="import torch"))
+
+    assert text.index("is_available()") < text.index("if __name__")

@@ -44,3 +44,26 @@ def test_one_that_does_seeds_the_wrong_device() -> None:
 
 def test_helpers_seed_for_whoever_calls_them() -> None:
     assert codes("seeding.py", SEEDED) == ["MPS204"]
+
+
+BUILT = """
+import torch
+
+
+def test_layer(layer):
+    device = "cuda" if torch.backends.cuda.is_built() else "cpu"
+    layer.to(device)
+"""
+
+
+def asks_for_the_build(path: str, text: str) -> bool:
+    return bool(lint(SourceFile(path, text.encode()), Settings(select=("MPS105",))))
+
+
+def test_no_wheel_for_macs_is_built_for_cuda_so_a_test_that_asks_for_it_passes_there() -> None:
+    assert not asks_for_the_build("tests/test_layer.py", BUILT)
+
+
+def test_a_program_that_asks_for_it_is_told_and_so_is_a_test_of_mps() -> None:
+    assert asks_for_the_build("train.py", BUILT)
+    assert asks_for_the_build("tests/test_layer.py", BUILT.replace("cuda", "mps"))

@@ -49,7 +49,7 @@ def shared_dispatch(
         return None
     if holds_comment(context.source, *context.source.span(call)):
         return None
-    key = f"the dispatch of {what}"
+    key = f"the dispatch of {what}, for {len(calls)}"
     plan = context.memo.get(key)
     if plan is None:
         plan = context.memo[key] = _plan(context, what, calls)

@@ -78,8 +78,11 @@ _LETTING_GO = ("torch.cuda.empty_cache", "gc.collect", "time.sleep")
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     found = [(event, _confidence(context, event.call)) for event in _missing(context)]
+    calls = {
+        level: [one.call for one, other in found if one.on_mac and other in (level, _CERTAIN)]
+        for level in Confidence
+    }
     for event, confidence in found:
-        calls = [one.call for one, other in found if one.on_mac and other in (confidence, _CERTAIN)]
         fix = (
             partial(
                 dispatch_statement,
@@ -87,7 +90,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 event.call,
                 "{torch}.mps.empty_cache()",
                 "Empty the cache of whichever device is there",
-                calls=calls,
+                calls=calls[confidence],
             )
             if event.on_mac
             else partial(serve_mps, context, event.call, "Empty the cache of MPS as well")

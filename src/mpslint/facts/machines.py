@@ -237,6 +237,16 @@ BARE_MODULES = _words(
 """Modules of torch.nn without parameters or buffers, if no `weight` is given to them: a move of one
 moves nothing (`torch/nn/modules/module.py`, `_apply`)."""
 WEIGHTS = frozenset({"weight", "pos_weight"})
+SOLVERS = (
+    "scipy.integrate.solve_ivp",
+    "scipy.integrate.odeint",
+    "scipy.optimize.minimize",
+    "scipy.optimize.least_squares",
+    "scipy.optimize.root",
+    "scipy.optimize.fsolve",
+)
+"""What calls a function of the program with arrays of float64, whatever it started from
+(`scipy/integrate/_ivp/common.py` and `scipy/optimize/_optimize.py` make them so)."""
 FLOAT_CASTS = {
     "float": "float32",
     "half": "float16",

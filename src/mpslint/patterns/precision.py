@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.model import Applicability, Edit, Fix
+from mpslint.facts.machines import SOLVERS
+from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.arguments import add_argument
 from mpslint.patterns.early_cast import cast_behind, cast_first
+from mpslint.patterns.in_function import outermost
 from mpslint.patterns.layout import folded
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
@@ -63,12 +65,26 @@ def narrow_on_mps(context: Context, request: Request, wide: str, *, kept: str = 
     wide one, or what is `kept`.
 
     Unsafe where the device cannot be asked again: then the narrow dtype is written for all; and
-    where tensors that it meets keep the wide one, so that the error would only move.
+    where tensors that it meets keep the wide one, so that the error would only move, also by way of
+    a solver that computes in it.
     """
     fix = _narrowed(context, request, wide, kept)
+    if fix is not None:
+        fix = doubtful(fix, _solver_around(context, request.call))
     if fix is not None and meets_wide(context, request, wide):
         return fix._replace(applicability=Applicability.UNSAFE)
     return fix
+
+
+def _solver_around(context: Context, node: ast.AST) -> str:
+    """Where the function around a place lets SciPy solve something: what that gives, and calls
+    other functions with, is float64."""
+    around = outermost(context, node)
+    for call in context.calls_of(*SOLVERS):
+        if around is not None and context.index.within(call, around):
+            name = (context.resolve(call.func) or "").rpartition(".")[2]
+            return f"{context.line(call)}: {name}() computes in float64"
+    return ""
 
 
 def _narrowed(context: Context, request: Request, wide: str, kept: str) -> Fix | None:
@@ -175,7 +191,7 @@ def fix_level(context: Context, request: Request) -> Applicability | None:
     asked = request.device if request.device is not None else request.base
     if asked is None or context.values.of(request.base).kind is Kind.MODULE:
         return None
-    if meets_wide(context, request, "float64"):
+    if meets_wide(context, request, "float64") or _solver_around(context, request.call):
         return Applicability.UNSAFE
     if is_path(asked) or (request.device is not None and pinned_to_mps(context, asked)):
         return Applicability.SAFE

@@ -106,11 +106,11 @@ class Devices:
         match = LITERAL.match(text)
         parent = self._index.parents[node]
         if match:
-            if isinstance(parent, ast.JoinedStr):
-                return None
-            return Literal(
-                node, match.group(1), int(match.group(2)) if match.group(2) else None, False
-            )
+            ordinal = int(match.group(2)) if match.group(2) else None
+            if isinstance(parent, ast.JoinedStr):  # `f"cuda"` holds nothing else
+                whole = len(parent.values) == 1
+                return Literal(parent, match.group(1), ordinal, False) if whole else None
+            return Literal(node, match.group(1), ordinal, False)
         prefix = PREFIX.match(text)
         if prefix and isinstance(parent, ast.JoinedStr) and parent.values[0] is node:
             return Literal(parent, prefix.group(1), None, True)

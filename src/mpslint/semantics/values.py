@@ -121,6 +121,8 @@ class Values:
     def _joined(self, node: ast.JoinedStr) -> Value:
         first = node.values[0] if node.values else None
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            if len(node.values) == 1:
+                return self.of(first)
             word = first.value.split(":")[0]
             if ":" in first.value and TYPED.match(word):
                 return Value(Kind.DEVICE_STRING, frozenset({word}))

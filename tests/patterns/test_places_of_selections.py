@@ -78,6 +78,7 @@ if __name__ == "__main__":
     net = Net(2, 2).cuda()
     {then}
     print(net(torch.zeros(1, 2).to("cuda")))
+    torch.save(net, "net.pt")
 """
 
 

@@ -232,8 +232,11 @@ def _hands_on(modules: Modules, package: str, path: str) -> bool:
 
 
 def _names(data: bytes, stem: str) -> bool:
-    word = re.escape(stem.encode("utf-8", "replace"))
-    return re.search(rb"(?<![a-zA-Z0-9])%s(?![a-zA-Z0-9])" % word, data) is not None
+    word = stem.encode("utf-8", "replace")
+    if word not in data:
+        return False  # Most are not, and an expression for each would have to be compiled.
+    bounded = rb"(?<![a-zA-Z0-9])%s(?![a-zA-Z0-9])" % re.escape(word)
+    return re.search(bounded, data) is not None
 
 
 def _stem(path: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import Cli
 
-_COMMON = 'import torch\n\n\ndef start():\n    assert torch.cuda.is_available(), "CUDA is needed"\n'
+_COMMON = 'import torch\n\n\ndef start():\n    torch.distributed.init_process_group("nccl")\n'
 _TRAIN = "import torch\nfrom common.setup_run import start\n\nstart()\ntorch.cuda.synchronize()\n"
 
 

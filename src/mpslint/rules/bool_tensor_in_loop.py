@@ -71,20 +71,16 @@ _REDUCING = ("any", "all", "sum", "item", "max", "min")
     triggers=(b"if ", b"assert", b"while"),
     also=((*TRAINING_WORDS[0], b"def "),),
     least=Confidence.CERTAIN,
-    certain=(
-        TRAINING_WORDS[0],
-        (b"assert", *(name.encode() for name in (*_EQUAL, *_FINITE))),
-    ),
+    certain=((b"assert", *(name.encode() for name in (*_EQUAL, *_FINITE))),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    if rule.tells_inferred(context):
-        yield from _in_forward_passes(context, rule)
-    elif not any(
+    if not rule.tells_inferred(context) and not any(
         _needless(context, operand) is Confidence.CERTAIN
         for _, test in _tests(context)
         for operand in _operands(test)
     ):
         return
+    yield from _in_forward_passes(context, rule)
     if not trains_on_device(context):
         return
     for steps in first_of_runs(context, list(_decisions(context))):

@@ -169,6 +169,8 @@ class _Project:
         self._stuck = stuck
         self._there = frozenset(whole.modules)
         self._notebooks: dict[str, tuple[str, ...]] = {}
+        self._next: dict[str, tuple[str, ...]] = {}
+        self._packaged: dict[str, tuple[str, ...]] = {}
 
     def programs(self) -> list[str]:
         """What somebody starts: scripts, tests, notebooks, what nothing of the project imports and
@@ -261,16 +263,20 @@ class _Project:
             found[path] = None
             todo += [
                 other
-                for other in (*self._leads(path), *self._around(path))
-                if everywhere or self._is_open(path, other)
+                for other in self._behind(path)
+                if other not in found and (everywhere or self._is_open(path, other))
             ]
             if taken is not None:
                 todo += [one for one in self._looked_up(path, taken) if one not in found]
         return list(found)
 
-    def _around(self, path: str) -> Iterator[str]:
-        """The packages that Python imports before a module."""
-        yield from (one for one in self._packages(path) if one not in self._stuck)
+    def _behind(self, path: str) -> tuple[str, ...]:
+        """What a module imports, and the packages that Python imports before it: each program asks
+        for that of what it leads to."""
+        if path not in self._next:
+            around = (one for one in self._packages(path) if one not in self._stuck)
+            self._next[path] = (*self._leads(path), *around)
+        return self._next[path]
 
     def _looked_up(self, path: str, taken: TakenByText) -> Iterator[str]:
         """The modules that one may take from a text, or from the place of a file."""
@@ -299,22 +305,25 @@ class _Project:
             self._notebooks[path] = tuple(dict.fromkeys(one for one in found if one is not None))
         return self._notebooks[path]
 
-    def _part_of(self, path: str) -> list[str]:
+    def _part_of(self, path: str) -> tuple[str, ...]:
         """The packages that are imported before a program: none for one that is started where it
         lies, be it in a package."""
         by_path = path.endswith(".ipynb") or self._modules.is_script_of_package(path)
-        return [] if by_path else self._packages(path)
+        return () if by_path else self._packages(path)
 
-    def _packages(self, path: str) -> list[str]:
+    def _packages(self, path: str) -> tuple[str, ...]:
         """The packages that a module lies in, innermost first; that which it is itself is none."""
         folder = os.path.dirname(path)
         if os.path.basename(path) == _INIT:
             folder = os.path.dirname(folder)
-        found: list[str] = []
-        while (package := os.path.join(folder, _INIT)) in self._there:
-            found.append(package)
-            folder = os.path.dirname(folder)
-        return found
+        return self._packages_of(folder)
+
+    def _packages_of(self, folder: str) -> tuple[str, ...]:
+        if folder not in self._packaged:
+            package = os.path.join(folder, _INIT)
+            above = self._packages_of(os.path.dirname(folder)) if package in self._there else None
+            self._packaged[folder] = () if above is None else (package, *above)
+        return self._packaged[folder]
 
 
 def _tree_of(notebook: bytes) -> ast.Module | None:

@@ -125,7 +125,8 @@ def destination(call: ast.Call) -> str | None:
     for keyword in call.keywords:
         if keyword.arg == "dest":
             return str(keyword.value.value) if isinstance(keyword.value, ast.Constant) else None
-    texts = [str(item.value) for item in call.args if isinstance(item, ast.Constant)]
+    values = [item.value for item in call.args if isinstance(item, ast.Constant)]
+    texts = [value for value in values if isinstance(value, str)]
     long = next((text for text in texts if text.startswith("--")), None)
     chosen = long or (texts[0] if texts else None)
     return chosen.lstrip("-").replace("-", "_") if chosen else None

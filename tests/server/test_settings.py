@@ -15,7 +15,7 @@ from mpslint.server.workspace import Workspace, options_from
 from server.client import Editor, capabilities, in_editor, uri_of
 
 FROM_NEIGHBOUR = "from device import require\nimport torch\n\nrequire()\ntorch.cuda.synchronize()\n"
-REQUIRES = "import torch\n\n\ndef require():\n    assert torch.cuda.is_available()\n"
+REQUIRES = "import torch\n\n\ndef require():\n    torch.distributed.init_process_group('nccl')\n"
 REQUIRES_NOTHING = "import torch\n\n\ndef require():\n    pass\n"
 
 

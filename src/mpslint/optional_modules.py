@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import os
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
+from mpslint.kernel_imports import imported_by
 
 if TYPE_CHECKING:
     from mpslint.imported_runs import ImportedRuns
@@ -57,7 +57,7 @@ class OptionalModules:
             for node in ast.walk(tree)
             if isinstance(node, ast.Try) and any(map(_goes_on, node.handlers))
             for statement in node.body
-            for module in _imported(statement)
+            for module in imported_by(statement)
         )
 
 
@@ -72,13 +72,3 @@ def _goes_on(handler: ast.ExceptHandler) -> bool:
         return False
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or getattr(kind, "id", "") in _MISSING for kind in kinds)
-
-
-def _imported(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, ast.Import):
-        yield from (alias.name for alias in statement.names)
-    elif isinstance(statement, ast.ImportFrom):
-        module = "." * statement.level + (statement.module or "")
-        dot = "" if module.endswith(".") else "."
-        yield module
-        yield from (f"{module}{dot}{alias.name}" for alias in statement.names)

@@ -36,6 +36,8 @@ class Project(Neighbours):
         self._settings = settings
         self._projects = Projects(settings)
         self._cuda_first: dict[str, bool] = {}
+        self._ordered_by: set[str] = set()
+        """The modules that an order of devices was taken from."""
         self.helper_source = self._helper_source()
         """What the helper module holds when it is created."""
         new = self.new_helper
@@ -58,8 +60,7 @@ class Project(Neighbours):
         if whole is None:
             return False
         if whole.head not in self._cuda_first:
-            for module in whole.modules:
-                self.modules.sign(module)
+            self._ordered_by.update(whole.modules)
             texts = map(text_of, whole.modules)
             self._cuda_first[whole.head] = asks_cuda_first(texts)
         return self._cuda_first[whole.head]
@@ -89,7 +90,7 @@ class Project(Neighbours):
 
     def rests_on(self) -> Looked:
         """All that was looked at so far."""
-        for path in self._heard[0]:
+        for path in (*self._heard[0], *self._ordered_by):
             self.modules.sign(path)
         parts = (self.modules, self._projects, self._surroundings)
         signs = {path: sign for part in reversed(parts) for path, sign in part.signs.items()}

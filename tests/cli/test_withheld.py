@@ -50,3 +50,12 @@ def test_a_project_that_lets_its_users_opt_out_keeps_its_promises(cli: Cli, proj
     assert cli("check", "--output-format", "concise", ".").out.count("[*]") == 3 + 1
     cli("fix", "--no-verify", ".")
     assert "[*]" not in cli("check", "--output-format", "concise", ".").out
+
+
+def test_what_is_left_after_fixes_is_not_said_to_have_none(cli: Cli, project: Path) -> None:
+    (project / "model.py").write_text(
+        "import torch\n\nnet = torch.nn.Linear(1, 1).cuda()\n"
+        "total = 0.0\nfor x in torch.ones(3, 1).cuda():\n    total += net(x).item()\nprint(total)\n"
+    )
+    out = cli("fix", "--no-verify", ".").out
+    assert "No other safe fixes; 1 more with `--unsafe-fixes`." in out

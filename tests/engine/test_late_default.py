@@ -46,3 +46,17 @@ def test_what_is_fixed_is_left_as_it_is(model: Path) -> None:
 def test_a_default_that_can_only_be_found_out_at_import_is_not_safe(model: Path, line: str) -> None:
     assert line in fixed(model)
     assert line not in fixed(model, unsafe=True)
+
+
+def test_two_defaults_that_are_found_out_by_themselves_share_one_helper(tmp_path: Path) -> None:
+    # One wants a device, the other keeps its text: they are fixed one after the other.
+    (tmp_path / "parts.py").write_text(
+        "import torch\nfrom torch import nn\n\n\n"
+        "def make(size, device='cuda'):\n    return nn.Linear(size, 1).to(device)\n\n\n"
+        "class Holder:\n    def __init__(self, size, device='cuda'):\n"
+        "        self.net = nn.Linear(size, 1).to(device)\n        self.device = device\n"
+    )
+    (tmp_path / "main.py").write_text("from parts import Holder, make\n\nmake(2), Holder(2)\n")
+    text = fixed(tmp_path / "parts.py")
+    assert text.count("def ") == 3  # make, __init__ and one helper
+    assert text.count("= get_device()") + text.count("= str(get_device())") == 2

@@ -232,10 +232,10 @@ def test_notebooks_are_known_by_the_lines_of_their_cells(cli: Cli, project: Path
         return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
     path = project / "book.ipynb"
-    path.write_text(book("import torch", "def f(x):\n    return x.cuda()"))
+    old, new = "def f(x):\n    return x.cuda()", "def g(y):\n    return y.cuda()"
+    path.write_text(book("import torch", old, "f(torch.ones(2))"))
     cli("check", BASELINE, "--write-baseline")
-    new = "def g(y):\n    return y.cuda()"
-    path.write_text(book("import torch", new, "z = 1", "def f(x):\n    return x.cuda()"))
+    path.write_text(book("import torch", new, "z = g(torch.ones(1))", old, "f(torch.ones(2))"))
     (row,) = json.loads(cli("check", BASELINE, "--output-format=json").out)
     assert row["cell"] == 2
     cli("fix", "--no-verify", BASELINE)

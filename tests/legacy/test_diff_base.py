@@ -108,11 +108,11 @@ def test_the_changed_lines_of_a_notebook_are_those_of_its_cells(cli: Cli, model:
         made = [{"cell_type": "code", "metadata": {}, "outputs": [], "source": c} for c in cells]
         return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
-    Path("book.ipynb").write_text(book("import torch", "def f(x):\n    return x.cuda()"))
+    old, new = "def f(x):\n    return x.cuda()\n", "def g(y): return y.cuda()\n"
+    calls = "f(torch.ones(2))\n"
+    Path("book.ipynb").write_text(book("import torch", old, calls))
     commit("book")
-    changed = book(
-        "import torch", "z = 1", "def f(x):\n    return x.cuda()\ndef g(y): return y.cuda()"
-    )
+    changed = book("import torch", "z = 1", old + new, calls + "g(torch.ones(2))")
     Path("book.ipynb").write_text(changed)
     ran = cli("check", "--diff-base", "HEAD", "--output-format=json", "book.ipynb")
     assert [(r["cell"], r["location"]["row"]) for r in json.loads(ran.out)] == [(3, 3)]

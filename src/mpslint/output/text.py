@@ -90,7 +90,8 @@ def summary(results: Sequence[FileResult], style: Style, fixed: Tally = _NOTHING
         return "All checks passed!\n"
     safe = sum(fixable(finding, style) for finding in findings)
     unsafe = sum(finding.applicability is Applicability.UNSAFE for finding in findings)
-    return f"{first}{_offer(safe, 0 if style.unsafe else unsafe, style)}"
+    hidden = 0 if style.unsafe else unsafe
+    return f"{first}{_offer(safe, hidden, style, has_fixed=bool(fixed.fixed))}"
 
 
 def _found(left: int, fixed: Tally) -> str:
@@ -113,14 +114,14 @@ def raised(fixed: Tally) -> str:
     return f"Fixes brought up {total} more ({rest}).\n"
 
 
-def _offer(fixes: int, hidden: int, style: Style) -> str:
+def _offer(fixes: int, hidden: int, style: Style, *, has_fixed: bool) -> str:
     more = f"{hidden} more with `--unsafe-fixes`"
     if fixes:
         option = " --unsafe-fixes" if style.unsafe else ""
         tail = f" ({more})" if hidden else ""
         said = f"{_MARK} {fixes} fixable with `mpslint fix{option}`{tail}."
     elif hidden:
-        said = f"No safe fixes; {more}."
+        said = f"No {'other ' if has_fixed else ''}safe fixes; {more}."
     else:
         return ""
     lines = "".join(f"{line}\n" for line in wrapped(said, columns_left(style, 0)))

@@ -273,8 +273,7 @@ def _for_trial(
     """What a module needs to try itself alone, below its test of `__name__`."""
     needing, helper = device_places(context), None
     if styles.has_helper(context, place.offset):
-        helper = styles.known_helper(context, place.offset)
-        helper = helper or styles.function(context, place.torch, place.offset, cuda)
+        helper = styles.function(context, place.torch, place.offset, cuda)
         if helper is None:
             return None
         asking = helper.expression.removesuffix("()")
@@ -310,8 +309,10 @@ def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Re
     if in_function.asks_often(context, node, needing):
         own = in_function.kept(context, node, needing, found.expression)
         if own is not None:
-            return Reference(own.name, False, (*added, own.edit), opening_level(context))
-    return Reference(found.expression, False, added, opening_level(context), asks=True)
+            level = opening_level(context)
+            return Reference(own.name, found.is_string, (*added, own.edit), level)
+    level = opening_level(context)
+    return Reference(found.expression, found.is_string, added, level, asks=True)
 
 
 def _gap(source: SourceFile, place: Place) -> str:

@@ -73,8 +73,10 @@ def selection(context: Context, torch: str, offset: int, cuda: str) -> Selection
 
 
 def function(context: Context, torch: str, offset: int, cuda: str) -> Selection | None:
-    """A function of this file, or of the project, that selects when it is called."""
-    return _helper(context, torch, offset, cuda)
+    """A function of this file, or of the project, that selects when it is called: one that is
+    there already, else a new one."""
+    known = known_helper(context, offset) if cuda == "cuda" else None
+    return known or _helper(context, torch, offset, cuda)
 
 
 def has_helper(context: Context, offset: int) -> bool:

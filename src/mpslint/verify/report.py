@@ -124,7 +124,7 @@ class Report:
         if self.lines:
             ran = sum(line.state in (AGREED, RAN_THERE) for line in self.lines)
             agreed = sum(line.state == AGREED for line in self.lines)
-            lines.append(f"  changed lines: {len(self.lines)}; {ran} ran, {agreed} and agreed")
+            lines.append(f"  changed lines: {len(self.lines)}; {ran} ran, {agreed} of these agreed")
         if self.control:
             lines.append(f"  negative control: {self.control}")
         if self.isolation.in_force:

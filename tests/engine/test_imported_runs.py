@@ -116,7 +116,8 @@ def test_who_takes_another_name_from_a_module_does_not_use_its_namesake(tmp_path
     (tmp_path / "net.py").write_text("import _rays\nfrom loss import get_loss\nget_loss(1)\n")
     shutil.copy(KERNELS / "rays" / "setup.py", tmp_path)
     other = tmp_path / "other_loss.py"
-    other.write_text("from loss import part\n\n\ndef get_loss(x):\n    return part(x)\n")
+    started = "\n\nprint(get_loss(1))\n"  # Else all that a Mac can start is something else.
+    other.write_text(f"from loss import part\n\n\ndef get_loss(x):\n    return part(x)\n{started}")
 
     def rows() -> list[int]:
         settings = Settings(root=str(tmp_path), select=("MPS102",))
@@ -124,5 +125,5 @@ def test_who_takes_another_name_from_a_module_does_not_use_its_namesake(tmp_path
         return [f.row for f in lint(source, settings, elsewhere=Neighbours(settings))]
 
     assert rows() == [5]
-    other.write_text("import loss\n\n\ndef get_loss(x):\n    return loss.get_loss(x)\n")
+    other.write_text(f"import loss\n\n\ndef get_loss(x):\n    return loss.get_loss(x)\n{started}")
     assert rows() == [5, 9]

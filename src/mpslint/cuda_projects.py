@@ -16,23 +16,25 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
+from mpslint.built_extensions import BuiltExtensions
 from mpslint.certain_imports import ANY_MODULE, certain_imports, texts_of
 from mpslint.extensions import built_by
 from mpslint.facts.priors import least_share, package_names
-from mpslint.imported_runs import imported_modules
+from mpslint.imported_runs import ImportedRuns, imported_modules
 from mpslint.left_behind import programs
-from mpslint.modules import MAIN
+from mpslint.modules import MAIN, Modules
 from mpslint.published import Published
+from mpslint.reading import sign_of
 from mpslint.records import NamedTuple
 from mpslint.semantics.elsewhere import ForCuda
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.taken_by_text import TakenByText
 
 if TYPE_CHECKING:
-    from mpslint.imported_runs import ImportedRuns
-    from mpslint.modules import Modules
+    from mpslint.settings import Settings
     from mpslint.whole import Building, Projects, Whole
 
 _INIT = "__init__.py"
@@ -48,10 +50,8 @@ _SOME_NAME = ""
 
 
 class _Judged(NamedTuple):
-    """What is known of a project as a whole."""
+    """What is known of a project that is for CUDA alone."""
 
-    share: float
-    """How much of what its programs lead to a Mac cannot start, from 0 to 1."""
     within_reach: frozenset[str]
     """The modules that something leads to which a Mac can start."""
     why: ForCuda
@@ -59,14 +59,26 @@ class _Judged(NamedTuple):
 
 
 class CudaProjects:
-    def __init__(self, projects: Projects, modules: Modules, runs: ImportedRuns) -> None:
+    """A project is judged once, as it lies on the disk: neither what fixes are about to write nor a
+    text that is being edited changes what it is for."""
+
+    def __init__(self, projects: Projects, settings: Settings) -> None:
         self._projects = projects
-        self._modules = modules
-        self._runs = runs
-        self._published = Published(modules)
-        self._taken = TakenByText(modules)
+        self._settings = settings
         self._screened: dict[Building, bool] = {}
-        self._judged: dict[str, _Judged | None] = {}
+        self._judged: dict[str, tuple[_Judged | None, dict[str, tuple[int, int]]]] = {}
+        """By head, with the files that this rests on, as they were then."""
+
+    def take_over(self, known: CudaProjects) -> None:
+        """Takes over what another one has judged, as far as it still lies on the disk so."""
+        self._screened.update(known._screened)
+        self._judged.update(
+            {
+                head: (judged, signs)
+                for head, (judged, signs) in known._judged.items()
+                if all(sign_of(path) == sign for path, sign in signs.items())
+            }
+        )
 
     def include(self, path: str) -> tuple[ForCuda | None, tuple[str, ...]]:
         """Why what the module at the absolute `path` does is CUDA's, as its project is for CUDA
@@ -80,54 +92,71 @@ class CudaProjects:
         whole = self._projects.wide(path)
         if whole is None or path not in whole.modules:
             return None, asked
-        if whole.head not in self._judged:
-            self._judged[whole.head] = self._judge(whole)
-        judged = self._judged[whole.head]
         files = (*asked, *whole.files)
-        least = least_share()
-        if judged is None or least is None or judged.share < least:
+        if whole.head not in self._judged:
+            signs = {one: sign_of(one) for one in files}
+            self._judged[whole.head] = _Judging(self._projects, self._settings).judge(whole), signs
+        judged, _ = self._judged[whole.head]
+        if judged is None or path in judged.within_reach:
             return None, files
-        return (None if path in judged.within_reach else judged.why), files
+        return judged.why, files
 
     def _may_need_cuda(self, building: Building) -> bool:
         """Whether a project has kernels to compile for CUDA, or lists a package that only CUDA has:
         by a few texts, before all of it is read."""
+        modules = Modules(self._settings)
         for path in (*building.scripts, *building.kernels):
-            text = self._modules.text(path) or b""
+            text = modules.text(path) or b""
             if path.endswith((".cu", ".cuh")) or any(word in text for word in _BY_NVCC):
                 return True
         names = b"|".join(re.escape(name).replace(b"_", b"[-_]") for name in package_names())
         listed = re.compile(rb"(?<![\w-])(?:%s)(?![\w])" % names)
-        return any(listed.search(self._modules.text(path) or b"") for path in building.wanted)
+        return any(listed.search(modules.text(path) or b"") for path in building.wanted)
 
-    def _judge(self, whole: Whole) -> _Judged | None:
-        """None: a Mac can import each of its modules."""
+
+class _Judging:
+    """One look through a project. What it reads it keeps for itself, and lets go of: it is much,
+    and those who ask about single files would have to make room for it."""
+
+    def __init__(self, projects: Projects, settings: Settings) -> None:
+        self._projects = projects
+        self._modules = Modules(settings)
+        self._runs = ImportedRuns(self._modules, BuiltExtensions(self._modules, projects))
+
+    def judge(self, whole: Whole) -> _Judged | None:
+        """None: it is not for CUDA alone."""
         known = self._runs.importable(whole.modules)
         stuck = frozenset(path for path, worlds in known.items() if not worlds & MACS)
-        if not stuck:
+        least = least_share()
+        if not stuck or least is None:
             return None
         project = _Project(self._modules, self._runs, whole, stuck)
         units = project.programs()
-        started = {path: project.is_startable(path) for path in units}
-        weights = {path: len(project.led_to([path], everywhere=True)) for path in units}
-        total = sum(weights.values())
-        lost = sum(weight for path, weight in weights.items() if not started[path])
-        starts = [path for path in units if started[path]]
-        if self._published.is_for_others(whole)[0]:
+        weights: dict[str, int] = {}
+        closed: set[str] = set()
+        for path in units:
+            leading = project.led_to([path], everywhere=True)
+            weights[path] = len(leading)
+            if not project.is_startable(path, leading):
+                closed.add(path)
+        share = sum(weights[path] for path in closed) / (sum(weights.values()) or 1)
+        if share < least:
+            return None
+        starts = [path for path in units if path not in closed]
+        if Published(self._modules).is_for_others(whole)[0]:
             starts += [path for path in whole.modules if project.is_public(path)]
         # What imports a program that cannot be started has nothing of it.
-        closed = frozenset(path for path in units if not started[path])
-        within = set(project.led_to(starts, closed=closed, taken=self._taken))
+        taken = TakenByText(self._modules)
+        within = set(project.led_to(starts, closed=frozenset(closed), taken=taken))
         tests = [path for path in within if _TEST.fullmatch(os.path.basename(path))]
         shared = {path for path in whole.modules if path.endswith(_TESTS_SHARE)}
         within |= {one for one in shared if any(_is_below(test, one) for test in tests)}
         name, is_built = self._cause(whole, stuck)
         sentence = (
             f"{name} is for CUDA alone; {len(closed)} of {len(units)} programs, with "
-            f"{round(100 * lost / (total or 1))} % of what they lead to, cannot be started on a Mac"
+            f"{round(100 * share)} % of what they lead to, cannot be started on a Mac"
         )
-        why = ForCuda(sentence, is_built)
-        return _Judged(lost / (total or 1), frozenset(within), why)
+        return _Judged(frozenset(within), ForCuda(sentence, is_built))
 
     def _cause(self, whole: Whole, stuck: frozenset[str]) -> tuple[str, bool]:
         """What most of the modules need that cannot be imported, and whether the project itself
@@ -195,10 +224,39 @@ class _Project:
         tree = self._modules.tree(path)
         return tree is not None and bool(programs(tree))
 
-    def is_startable(self, path: str) -> bool:
-        """Whether a Mac can start a program, as far as what it imports for certain says."""
+    @cached_property
+    def _late(self) -> frozenset[str]:
+        """The modules that a Mac can import, and that yet name what it cannot: in a function, say,
+        or by a text. Without one of them a program needs no closer look."""
+        return frozenset(
+            path
+            for path in (*self._whole.modules, *self._whole.others)
+            if path not in self._stuck
+            and (
+                self._runs.names_kernels(path)
+                or not all(self._is_open(path, other) for other in self._leads(path))
+                or self._may_name_stuck(path)
+            )
+        )
+
+    @cached_property
+    def _stems(self) -> re.Pattern[bytes]:
+        stems = {_stem(path).encode("utf-8", "replace") for path in self._stuck}
+        return re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(stems))))
+
+    def _may_name_stuck(self, path: str) -> bool:
+        """Whether a module imports by a text, and has one that may be of what is stuck."""
+        text = self._modules.text(path) or b""
+        return any(way in text for way in _BY_TEXT) and self._stems.search(text) is not None
+
+    def is_startable(self, path: str, leading: Iterable[str]) -> bool:
+        """Whether a Mac can start a program, as far as what it imports for certain says; `leading`:
+        all modules that it leads to."""
         if path in self._stuck or any(one in self._stuck for one in self._part_of(path)):
             return False
+        named = self._stems.search(self._modules.text(path) or b"") is not None
+        if self._late.isdisjoint(leading) and not named:
+            return True
         tree = self._tree(path)
         if tree is None:
             return False  # No Python of today's.
@@ -343,6 +401,11 @@ def _tree_of(notebook: bytes) -> ast.Module | None:
 def _rows_of(notebook: bytes) -> bytes:
     """The rows of a notebook's cells, as far as imports go: each is a text of its own there."""
     return b"\n".join(_ROW.findall(notebook))
+
+
+def _stem(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.basename(folder) if name == _INIT else os.path.splitext(name)[0]
 
 
 def _is_below(path: str, shared: str) -> bool:

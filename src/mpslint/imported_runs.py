@@ -184,7 +184,7 @@ class ImportedRuns:
             needing = [
                 path
                 for path in group
-                if self._names_kernels(path) or any(other in known for other in graph[path])
+                if self.names_kernels(path) or any(other in known for other in graph[path])
             ]
             if needing:
                 self._settle(group, graph, known, _Behind(self, group[0], known), needing)
@@ -195,7 +195,7 @@ class ImportedRuns:
                         del known[path]
         return known
 
-    def _names_kernels(self, path: str) -> bool:
+    def names_kernels(self, path: str) -> bool:
         """Whether a module itself imports what only CUDA has, or may by a text."""
         if self._edges_of(path).kernels:
             return True

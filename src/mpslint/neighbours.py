@@ -84,6 +84,7 @@ class Neighbours:
     """Whether somebody asked what cannot be answered here: never."""
 
     def __init__(self, settings: Settings, modules: Modules | None = None) -> None:
+        self._settings = settings
         self.modules = modules or Modules(settings)
         self._projects = projects = Projects(settings)
         self._runs = ImportedRuns(self.modules, BuiltExtensions(self.modules, projects))
@@ -102,7 +103,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
-        self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
+        self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
         self._signed: dict[str, Consulted] = {}
@@ -139,6 +140,12 @@ class Neighbours:
     def is_full(self) -> bool:
         """Whether so much is known that a run over many projects had better begin anew."""
         return self.modules.looked_at > _MOST_LOOKED_AT
+
+    def renewed(self) -> Neighbours:
+        """One that knows nothing but what took a look through a whole project."""
+        new = Neighbours(self._settings)
+        new._cuda_projects.take_over(self._cuda_projects)
+        return new
 
     def release(self) -> None:
         """Lets go of all that is known, whose parts know each other: nobody asks any more, and the

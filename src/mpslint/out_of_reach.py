@@ -33,6 +33,9 @@ class OutOfReach:
 
     is_full = False
 
+    def renewed(self) -> OutOfReach:
+        return self
+
     def release(self) -> None:
         """It knows nothing that would have to be let go of."""
 

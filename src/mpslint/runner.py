@@ -257,7 +257,8 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
             return Done(content, None, asked=True)
         result = result._replace(consulted=neighbours.consulted())
         if neighbours.is_full:
-            around.pop(settings).release()
+            around[settings] = neighbours.renewed()
+            neighbours.release()
     return Done(content, result)
 
 

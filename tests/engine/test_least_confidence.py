@@ -81,6 +81,24 @@ def test_one_that_the_algorithm_goes_by_is_told_where_it_is_asked_for(deciding: 
     assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
 
 
+GUARDED = DECIDING.replace("            break\n", "            {}\n")
+"""A loop of training in which a test guards something."""
+
+
+@pytest.mark.parametrize(
+    "done", ["raise ValueError(loss)", "print('diverged')", "import pdb; pdb.set_trace()"]
+)
+def test_a_check_for_numbers_is_told_that_ends_all_or_tells_of_it(done: str) -> None:
+    assert "MPS306" in codes(GUARDED.format("loss.isnan()", done), Settings())
+
+
+@pytest.mark.parametrize("done", ["continue", "loss.backward()", "loss = loss.nan_to_num()"])
+def test_one_that_a_step_hangs_on_is_told_where_it_is_asked_for(done: str) -> None:
+    text = GUARDED.format("torch.isfinite(loss)", done)
+    assert "MPS306" not in codes(text, Settings())
+    assert "MPS306" in codes(text, Settings(extend_select=("MPS306",)))
+
+
 def rules_run_on(text: str, settings: Settings) -> list[str]:
     return [rule.code for rule in screen_for(settings, "net.py").select(text.encode())]
 

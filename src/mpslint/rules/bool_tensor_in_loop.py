@@ -24,10 +24,11 @@ known to be on the CPU; in functions that a step calls, in this file or from ano
 ends all, and of losses of which only `backward()` is seen (there tests are mostly for NaN, or of a
 line search, and cannot be avoided).
 
-By default: checks that all numbers are finite, with or without `.any()` and `.all()`, assertions
-and `torch.allclose`; in forward passes of these what ends all (assertions, and what raises an
-error). Other tests, such as `if loss < best`, are opt-in (`--select MPS306`), since most of them
-decide what the algorithm does next, which somebody has to wait for.
+By default: checks that all numbers are finite, with or without `.any()` and `.all()`, and
+`torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`), and assertions;
+in forward passes of these what ends all (assertions, and what raises an error). Other tests, such
+as `if loss < best` and `if torch.isfinite(loss): optimizer.step()`, are opt-in (`--select MPS306`),
+since most of them decide what the algorithm does next, which somebody has to wait for.
 
 ## References
 - `torch/csrc/autograd/python_variable_indexing.cpp`, `Tensor.__bool__`
@@ -61,6 +62,8 @@ _READING_FUNCTIONS = tuple(f"torch.{name}" for name in _EQUAL)
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 _OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
 _FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
+_STEPS = ("backward", "step")
+_DECISIONS = (ast.Continue, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
 
@@ -190,10 +193,25 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
     parent, child = context.index.parents[node], node
     while isinstance(parent, ast.BoolOp | ast.UnaryOp):
         parent, child = context.index.parents[parent], parent
-    watches = isinstance(parent, ast.Assert) and child is parent.test
-    return (
-        Confidence.CERTAIN if watches or _asks_for_numbers(context, node) else Confidence.INFERRED
-    )
+    if isinstance(parent, ast.Assert) and child is parent.test:
+        return Confidence.CERTAIN
+    decides = isinstance(parent, ast.If | ast.IfExp) and _decides(parent)
+    is_certain = _asks_for_numbers(context, node) and not decides
+    return Confidence.CERTAIN if is_certain else Confidence.INFERRED
+
+
+def _decides(node: ast.If | ast.IfExp) -> bool:
+    """`if torch.isnan(loss): continue`, `if torch.isfinite(loss): optimizer.step()`: what comes next
+    hangs on it, so that somebody has to wait. What ends all, and what only tells of it, does not."""
+    if isinstance(node, ast.IfExp):
+        return True
+    for statement in (*node.body, *node.orelse):
+        for item in ast.walk(statement):
+            if isinstance(item, _DECISIONS):
+                return True
+            if isinstance(item, ast.Call) and last_name(item.func) in _STEPS:
+                return True
+    return False
 
 
 def _asks_for_numbers(context: Context, node: ast.AST) -> bool:

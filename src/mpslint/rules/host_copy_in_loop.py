@@ -34,9 +34,8 @@ predictions = torch.cat(predictions).cpu()
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
 loops that need what they copy, or make it only when they are asked to (`if args.save:`), that
-draw what they keep, free memory or take the time; what goes
-to the next `step(...)` of an environment, where it comes from out of sight; `.to("cpu",
-non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
+draw what they keep, free memory or take the time; what goes to the next `step(...)` of an
+environment; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
 that wait on purpose at every step.
 
 ## References
@@ -275,15 +274,15 @@ def _copies(context: Context) -> Iterator[Step]:
         if isinstance(turns, FUNCTIONS) and parameters_given(context, turns):
             if not is_small(context, tensor):
                 continue  # Who calls it has it draw, save or score what comes to the host.
-        if turns is not None and (
-            is_device_tensor(context, tensor) or _copied_for_numpy(context, call)
-        ):
+        if turns is None or _is_asked_for(context, call):
+            continue
+        if is_device_tensor(context, tensor) or _copied_for_numpy(context, call):
             yield Step(call, tensor, turns)
 
 
 def _copied_for_numpy(context: Context, call: ast.Call) -> bool:
     """`x.cpu().numpy()`: whatever it comes from, this is a tensor, and who copies it first knows
-    that it is on a device. What the next step of an environment asks for cannot wait."""
+    that it is on a device."""
     assert isinstance(call.func, ast.Attribute)
     attribute = context.index.parents[call]
     if isinstance(attribute, ast.Attribute) and attribute.attr in ("data", "detach"):
@@ -296,7 +295,7 @@ def _copied_for_numpy(context: Context, call: ast.Call) -> bool:
     value = context.values.of(call.func.value)
     if value.kind is not Kind.UNKNOWN or not context.placement.program_uses_devices:
         return False
-    return value.devices is None and not _is_asked_for(context, call)
+    return value.devices is None
 
 
 def _copied_by_who_knows(context: Context, call: ast.Call) -> bool:
@@ -310,7 +309,8 @@ def _copied_by_who_knows(context: Context, call: ast.Call) -> bool:
 
 
 def _is_asked_for(context: Context, call: ast.Call) -> bool:
-    """Whether the copy, or the name that it is given, goes to a `step` or into what chooses."""
+    """Whether the copy, or the name that it is given, goes to a `step(...)`: what the next step of
+    an environment asks for cannot wait."""
     statement = context.index.statement(call)
     names = {
         target.id

@@ -201,8 +201,8 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
 
 
 def _decides(node: ast.If | ast.IfExp) -> bool:
-    """`if torch.isnan(loss): continue`, `if torch.isfinite(loss): optimizer.step()`: what comes next
-    hangs on it, so that somebody has to wait. What ends all, and what only tells of it, does not."""
+    """`if torch.isnan(loss): continue`, `if torch.isfinite(loss): optimizer.step()`: what comes
+    next hangs on it, so that somebody has to wait. What ends all, or only tells of it, does not."""
     if isinstance(node, ast.IfExp):
         return True
     for statement in (*node.body, *node.orelse):

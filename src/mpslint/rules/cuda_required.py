@@ -23,7 +23,8 @@ import, or about several GPUs by their names, the process group that they start 
 them (`if world_size > 1:`); classes that are about a GPU by their names or make CUDA's streams,
 graphs or events, and functions of such names that are handed something: who uses them has chosen
 them; checks of what the user or a caller has asked for
-(`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...`); checks that
+(`if device == "cuda" and not torch.cuda.is_available()`, `if args.cuda: assert ...`, `if args.trace
+and not torch.cuda.is_available()` where `--trace` has to be given); checks that
 know MPS or another accelerator; refusals that name NVIDIA, or stand in front of a process group on
 NCCL.
 
@@ -49,6 +50,7 @@ from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
+from mpslint.semantics.switch_defaults import is_asked_for
 from mpslint.semantics.worlds.refused import needless_refusals
 
 _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "graph"))
@@ -67,7 +69,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for test in needless_refusals(context.worlds):
         if given_to_gpus(context, test) or needs_several_gpus(context, test):
             continue
-        if _stands_among_streams(context, test):
+        if is_asked_for(context, test) or _stands_among_streams(context, test):
             continue
         fixable = admit_mps(context, test) is not None
         yield context.finding(

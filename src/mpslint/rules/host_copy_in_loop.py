@@ -35,8 +35,8 @@ predictions = torch.cat(predictions).cpu()
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
 loops that need what they copy, or make it only when they are asked to (`if args.save:`), that
 draw what they keep, free memory or take the time; what goes to the next `step(...)` of an
-environment; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the CPU; loops
-that wait on purpose at every step.
+environment; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known
+to be on the CPU; loops that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`

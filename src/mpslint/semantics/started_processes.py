@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from mpslint.opening import is_notebook
 from mpslint.records import NamedTuple
 from mpslint.semantics.drawn_loaders import DrawnLoaders
-from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.main_module import MainModule, Place, definition, unguarded
-from mpslint.semantics.switch_defaults import is_default
+from mpslint.semantics.switch_defaults import is_default, tests_around
 from mpslint.semantics.worker_counts import WorkerCounts
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from mpslint.semantics.context import Context
 
 _PROCESSES = frozenset(
@@ -127,7 +124,8 @@ def _is_reached(start: Start, program: MainModule) -> bool:
             node = node.iter
         if not context.worlds.reach(node) & MACS:
             return False
-        if any(is_default(context, test, not outcome) for test, outcome in _tests(context, node)):
+        around = tests_around(context, node)
+        if any(is_default(context, test, not outcome) for test, outcome in around):
             return False
     # A loader is for everybody; to a pool of processes there is often a way without them, and who
     # takes that is not known to start any.
@@ -137,7 +135,8 @@ def _is_reached(start: Start, program: MainModule) -> bool:
 def _is_sure(program: MainModule, place: Place, seen: set[ast.AST]) -> bool:
     """Whether a run in which nobody chooses comes to a place, by one way at least."""
     context, node = place
-    if not all(is_default(context, test, outcome) for test, outcome in _tests(context, node)):
+    around = tests_around(context, node)
+    if not all(is_default(context, test, outcome) for test, outcome in around):
         return False
     function = context.index.function(node)
     if function is None:
@@ -146,15 +145,3 @@ def _is_sure(program: MainModule, place: Place, seen: set[ast.AST]) -> bool:
         return False
     calls = program.calls_of.get(function)
     return not calls or any(_is_sure(program, call, seen | {function}) for call in calls)
-
-
-def _tests(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
-    """The tests that have to come out so for a node, up to the function that it stands in."""
-    child = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
-            body = parent.body if isinstance(parent.body, list) else [parent.body]
-            yield parent.test, child in body
-        elif isinstance(parent, FUNCTIONS):
-            return
-        child = parent

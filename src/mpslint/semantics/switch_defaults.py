@@ -4,6 +4,7 @@ option of the program, or of what is written at the top of a file."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
@@ -22,6 +23,32 @@ _OTHER = ast.IsNot | ast.NotEq
 def is_default(context: Context, test: ast.expr, outcome: bool) -> bool:
     """Whether a test comes out so in a run in which nobody chooses; False where that is open."""
     return _Defaults(context).truth(test, _MOST_STEPS) is outcome
+
+
+def is_asked_for(context: Context, test: ast.expr) -> bool:
+    """Whether nobody comes to a test, or to its end, who leaves all switches as they are: `if
+    args.trace and not torch.cuda.is_available():`, where `--trace` has to be given."""
+    child: ast.AST = test
+    parent = context.index.parents[child]
+    while isinstance(parent, ast.BoolOp | ast.UnaryOp):
+        if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
+            if any(is_default(context, part, False) for part in parent.values if part is not child):
+                return True
+        child, parent = parent, context.index.parents[parent]
+    around = tests_around(context, test)
+    return any(is_default(context, other, not outcome) for other, outcome in around)
+
+
+def tests_around(context: Context, node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
+    """The tests that have to come out so for a node, up to the function that it stands in."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
+            body = parent.body if isinstance(parent.body, list) else [parent.body]
+            yield parent.test, child in body
+        elif isinstance(parent, FUNCTIONS):
+            return
+        child = parent
 
 
 class _Defaults:

@@ -270,7 +270,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     reads: dict[Loop, list[Step]] = {}
     for node, tensor in numbers_in_forward(context):
         around = context.passes.loop(node)
-        if around is None or (trains_on_device(context) and training(context, node) is not None):
+        if around is None or _is_told_at_steps(context, node, tensor):
             continue
         loop, function = around
         if not says_so(node) and not context.passes.is_tensor(tensor, function):
@@ -292,6 +292,15 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
+
+
+def _is_told_at_steps(context: Context, node: ast.expr, tensor: ast.expr) -> bool:
+    """Whether a read is one of a step of training, as `_at_steps` tells it. In a file that leaves
+    the device to others a forward pass may train as well: a discriminator within its loss."""
+    if not trains_on_device(context) or training(context, node) is None:
+        return False
+    known = isinstance(node, ast.Call) and is_read(context, node, tensor)
+    return known or context.placement.program_uses_devices
 
 
 def _compared_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:

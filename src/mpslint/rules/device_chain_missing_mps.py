@@ -4,7 +4,7 @@
 Flags conditional expressions, `if` statements and helper functions that choose between a CUDA
 device and the CPU by asking for CUDA, and never ask for MPS; flags for CUDA that are handed on, by
 which others choose. Also tests for CUDA that only choose what is said ("on one GPU", "on the CPU"),
-where the device is chosen elsewhere.
+where the device is chosen elsewhere. And the device of an `autocast` that is chosen by itself.
 
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
@@ -31,14 +31,14 @@ device = (
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
 CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
-overrides the device of a model; a choice that only autocast follows, in programs that place nothing
-on a device, and one for tensors that several processes exchange; devices that are only printed, or that stand under a name of the module which
-nobody in the project reads; devices that are handed to a library without MPS
-(CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
-that always make float64 the default dtype, which MPS lacks, and devices that are given to something
-together with `"float64"`; a place to load a checkpoint to that is
-only copied into modules and optimizers from there; tests that do nothing without CUDA.
+overrides the device of a model; a choice that only autocast follows, where the file places nothing
+on a device, and one for tensors that several processes exchange; devices that are only printed, or
+that stand under a name of the module which nobody in the project reads; devices that are handed to
+a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle,
+CuPy, JAX), which would raise where the CPU works; modules that compute on DGL's graphs, which have
+no way to MPS; programs that always make float64 the default dtype, which MPS lacks, and devices
+that are given to something together with `"float64"`; a place to load a checkpoint to that is only
+copied into modules and optimizers from there; tests that do nothing without CUDA.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the

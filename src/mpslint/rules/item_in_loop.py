@@ -20,8 +20,9 @@ a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if 
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
 would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
 device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
-that it calls. In an evaluation: numbers that the loop reads at each turn only to add them up or to
-keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
+that it calls. In an evaluation (without gradients, with a model or batches of a device, or of what
+`.eval()` was called on before it): numbers that the loop reads at each turn only to add them up or
+to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
 `losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
 be it in the method that Lightning's trainer calls for each batch. In both: calls of a function of
 another file of the project, or of a method of what is made of a class there, that reads a number of

@@ -32,7 +32,8 @@ or a function that nobody can look into, also earlier in the statement that read
 that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
 that a function works out and does not use. Times of loading, file access and start-up, of epochs
 and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
-once in each step; meters that read the clock once per step; files that use no device.
+once in each step, unless that is sure to happen outside of the time; meters that read the clock
+once per step; files that use no device.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they

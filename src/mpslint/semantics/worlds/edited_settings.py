@@ -53,11 +53,11 @@ def _set_once(tree: ast.Module) -> Iterator[tuple[str, object]]:
     more: set[str] = set()
     for statement in tree.body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            (target,), value = statement.targets, statement.value
-            if isinstance(target, ast.Name) and isinstance(value, ast.Constant):
+            target, given = statement.targets[0], statement.value
+            if isinstance(target, ast.Name) and isinstance(given, ast.Constant):
                 if target.id in first:
                     more.add(target.id)
-                first[target.id] = value.value
+                first[target.id] = given.value
                 continue
         if not isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
             more.update(

@@ -18,6 +18,7 @@ class Rebinding(Summaries):
     functions: dict[FunctionNode, Function]
     _rebound: dict[str, Value]
     _edited: frozenset[str] | None
+    _text: bytes
     _declaring: list[tuple[FunctionNode, frozenset[str]]] | None
 
     def rebound_value(self, name: str, first: Atom) -> Value:

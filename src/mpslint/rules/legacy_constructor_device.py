@@ -68,5 +68,5 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 def _is_on_host(context: Context, given: ast.expr) -> bool:
     """Whether the device is the CPU, or none is given; or it is a text, which is told elsewhere."""
     if isinstance(given, ast.Constant):
-        return given.value is None or given.value.partition(":")[0] in ("cpu", "cuda")
+        return given.value is None or str(given.value).partition(":")[0] in ("cpu", "cuda")
     return context.values.of(given).on_cpu or context.guards.has(given, "cpu")

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 from mpslint.semantics.index import FUNCTIONS, statements
 
-# Fact: Python's grammar, an assignment of a text or of None at the margin, a comparison of a name.
+# Fact: Python's grammar, an assignment of a text or of None at the margin.
 _SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*=[ \t]*(?:None\b|['\"])", re.M)
+# Fact: Python's grammar, a comparison of a name.
 _COMPARED = re.compile(rb"\b([A-Za-z_]\w*)[ \t]+(?:==|is)[ \t]")
 _LEAST_TEXTS = 2
 """With fewer texts a name is compared to leave something out, not to choose."""

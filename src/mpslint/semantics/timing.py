@@ -98,7 +98,8 @@ class Timing:
         )
 
     def _waits_for_its_work(self, span: TimedSpan) -> bool:
-        """Whether a part of what the span queues is waited for in it: the time is that of most."""
+        """Whether a part of what the span queues is waited for in it, or may be: the time is that
+        of most."""
         queued = False
         for statement in span.between:
             for event in self._work.events(statement):

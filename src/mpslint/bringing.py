@@ -11,7 +11,7 @@ _NARROWING = frozenset(
     {"MPS104", "MPS105", "MPS106", "MPS107", "MPS108", "MPS109", "MPS113", "MPS116", "MPS117"}
 )
 """Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
-_ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415"})
+_ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415", "MPS416"})
 """Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
 
 

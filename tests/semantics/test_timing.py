@@ -97,3 +97,87 @@ def test_a_read_inside_an_if_counts_what_its_test_reads() -> None:
     (span,) = context.timing.spans
     assert any(isinstance(item, ast.Compare) for item in span.between)
     assert context.timing.unsynchronised(span) is None
+
+
+def told_in(program: str) -> list[int]:
+    """The rows of the clock reads that come too early."""
+    source = SourceFile("program.py", (HEADER + textwrap.dedent(program)).encode())
+    context = Context(source, source.parse(), Settings())
+    first = HEADER.count("\n")
+    return [
+        span.end.lineno - first
+        for span in context.timing.spans
+        if context.timing.unsynchronised(span) is not None
+    ]
+
+
+@pytest.mark.parametrize("sum_of", ["total + t1 - t0", "total + (t1 - t0)", "t1 + total - t0"])
+def test_a_time_is_taken_in_a_sum_as_well(sum_of: str) -> None:
+    program = f"""
+        total = 0
+        for batch in batches:
+            t0 = time.time()
+            y = model(x)
+            t1 = time.time()
+            total = {sum_of}
+    """
+    assert told_in(program) == [6]
+
+
+def test_a_turn_that_waits_behind_the_clock_leaves_the_work_out_of_the_time() -> None:
+    program = """
+        for batch in batches:
+            t0 = time.time()
+            inputs = prepare(batch)
+            loss = model(x).sum()
+            loss.backward()
+            t1 = time.time()
+            spent = t1 - t0
+            total += loss.item()
+    """
+    assert told_in(program) == [7]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    ["pass", "total.append(batch.numpy())", "if step % 10 == 0: print(loss.item())"],
+)
+def test_a_turn_that_need_not_wait_behind_the_clock_may_wait_in_the_span(behind: str) -> None:
+    program = f"""
+        for step, batch in enumerate(batches):
+            t0 = time.time()
+            inputs = prepare(batch)
+            loss = model(x).sum()
+            loss.backward()
+            t1 = time.time()
+            spent = t1 - t0
+            {behind}
+    """
+    assert told_in(program) == []
+
+
+@pytest.mark.parametrize("waits", ["total += loss.item()", "norm, _ = check_update(model)"])
+def test_a_time_in_which_most_work_was_waited_for_is_near_enough(waits: str) -> None:
+    program = f"""
+        for batch in batches:
+            t0 = time.time()
+            loss = model(x).sum()
+            {waits}
+            loss.backward()
+            t1 = time.time()
+            spent = t1 - t0
+            norm = loss.detach().cpu()
+    """
+    assert told_in(program) == []
+
+
+def test_the_maximum_of_torch_is_no_read_as_that_of_python_is() -> None:
+    program = """
+        for batch in batches:
+            t0 = time.time()
+            both = {}(x, x)
+            y = model(x)
+            print(time.time() - t0)
+    """
+    assert told_in(program.format("torch.max")) == [6]
+    assert told_in(program.format("max")) == []

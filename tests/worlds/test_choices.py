@@ -159,3 +159,57 @@ def test_the_same_moves_beside_those_for_mps_are_none() -> None:
             model = model.to("mps")
     """
     assert found(text, "MPS102", "MPS103") == []
+
+
+AUTOCAST = """
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model = torch.nn.Linear(2, 2).to(device)
+for x in loader:
+    with torch.autocast({}, dtype=torch.float16):
+        y = model(x)
+"""
+
+
+def test_a_choice_that_autocast_alone_follows_is_told_beside_that_of_the_device() -> None:
+    own = AUTOCAST.format('device_type="cuda" if torch.cuda.is_available() else "cpu"')
+    assert [line.split()[1] for line in found(own, "MPS103")] == ["device", "with"]
+
+
+def test_autocast_for_the_device_that_is_chosen_needs_nothing_of_its_own() -> None:
+    assert len(found(AUTOCAST.format("device"), "MPS103")) == 1
+    assert len(found(AUTOCAST.format("torch.device(device).type"), "MPS103")) == 1
+
+
+def test_autocast_of_a_program_that_places_nothing_may_be_for_the_cpu() -> None:
+    text = """
+    def run(model, x):
+        with torch.autocast("cuda" if torch.cuda.is_available() else "cpu"):
+            return model(x)
+    """
+    assert found(text, "MPS103") == []
+
+
+SCALER = """
+try:
+    from torch.cuda.amp import GradScaler
+except{}:
+    class GradScaler:
+        def scale(self, loss):
+            return loss
+
+def train(args, model, loader):
+    scaler = GradScaler(enabled=args.mixed_precision)
+    for x in loader:
+        scaler.scale(model(x.to(args.device))).backward()
+"""
+
+
+@pytest.mark.parametrize("caught", ["", " ImportError", " Exception", " (ImportError, OSError)"])
+def test_what_stands_in_for_mixed_precision_in_an_old_torch_is_not_what_runs(caught: str) -> None:
+    line = "MPS207 scaler = GradScaler(enabled=args.mixed_precision)"
+    assert line in found(SCALER.format(caught), "MPS207")
+
+
+def test_what_a_torch_may_lack_is_taken_from_either_arm() -> None:
+    text = SCALER.replace("torch.cuda.amp", "torch.newer").format("")
+    assert not any("scaler" in line for line in found(text, "MPS207"))

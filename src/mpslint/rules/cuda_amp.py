@@ -62,12 +62,11 @@ _QUALIFIED = tuple(f"torch.cuda.amp.{name}" for name in _NAMES)
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     uses = _uses(context)
-    wrong: set[ast.AST] = {node for node, _ in uses}
+    wrong: set[ast.AST] = {node for node, _, _ in uses}
     yield from _imports(context, rule, wrong)
     old = too_old(context)
-    for node, call in uses:
+    for node, call, name in uses:
         fixable = call is not None and not old
-        name = (context.resolve(node) or "").rsplit(".", 1)[-1]
         yield context.finding(
             rule,
             node,
@@ -108,16 +107,17 @@ def _names_wrong(context: Context, statement: ast.ImportFrom, wrong: set[ast.AST
     return False
 
 
-def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
-    """What to report, with its call."""
-    found: dict[ast.expr, ast.Call | None] = {}
+def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
+    """What to report, with its call and what it is called there."""
+    found: dict[ast.expr, tuple[ast.Call | None, str]] = {}
     for event in context.effects_alone:
         if event.name not in _QUALIFIED or not _is_used(context, event.node):
             continue
+        last = event.name.rsplit(".", 1)[-1]
         if isinstance(event.node, ast.Call):
-            found[event.node.func] = event.node
+            found[event.node.func] = event.node, last
         elif isinstance(event.node, ast.expr):
-            found[event.node] = None
+            found[event.node] = None, last
     for name in ("custom_fwd", "custom_bwd"):
         local = context.aliases.get(f"torch.cuda.amp.{name}", ())
         names = [use for alias in local for use in context.index.names.get(alias, ())]
@@ -125,8 +125,9 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None]]:
             if context.resolve(node) != f"torch.cuda.amp.{name}":
                 continue
             if context.worlds.breaks(node) and _is_used(context, node):
-                found.setdefault(node, None)
-    return sorted(found.items(), key=lambda item: (item[0].lineno, item[0].col_offset))
+                found.setdefault(node, (None, name))
+    told = [(node, call, name) for node, (call, name) in found.items()]
+    return sorted(told, key=lambda item: (item[0].lineno, item[0].col_offset))
 
 
 def _is_used(context: Context, node: ast.AST) -> bool:

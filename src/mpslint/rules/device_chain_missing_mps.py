@@ -4,7 +4,7 @@
 Flags conditional expressions, `if` statements and helper functions that choose between a CUDA
 device and the CPU by asking for CUDA, and never ask for MPS; flags for CUDA that are handed on, by
 which others choose. Also tests for CUDA that only choose what is said ("on one GPU", "on the CPU"),
-where the device is chosen elsewhere.
+where the device is chosen elsewhere. And the device of an `autocast` that is chosen by itself.
 
 ## Why is this bad?
 Nothing fails: on a Mac the program quietly runs on the CPU, often 10 to 30 times slower than on
@@ -31,14 +31,14 @@ device = (
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
 or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
 CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
-overrides the device of a model; a choice that only autocast follows, or tensors that several
-processes exchange; devices that are only printed, or that stand under a name of the module which
-nobody in the project reads; devices that are handed to a library without MPS
-(CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle, CuPy, JAX), which would
-raise where the CPU works; modules that compute on DGL's graphs, which have no way to MPS; programs
-that always make float64 the default dtype, which MPS lacks, and devices that are given to something
-together with `"float64"`; a place to load a checkpoint to that is
-only copied into modules and optimizers from there; tests that do nothing without CUDA.
+overrides the device of a model; a choice that only autocast follows, where the file places nothing
+on a device, and one for tensors that several processes exchange; devices that are only printed, or
+that stand under a name of the module which nobody in the project reads; devices that are handed to
+a library without MPS (CTranslate2 and what is built on it, ONNX Runtime, TensorRT, vLLM, Paddle,
+CuPy, JAX), which would raise where the CPU works; modules that compute on DGL's graphs, which have
+no way to MPS; programs that always make float64 the default dtype, which MPS lacks, and devices
+that are given to something together with `"float64"`; a place to load a checkpoint to that is only
+copied into modules and optimizers from there; tests that do nothing without CUDA.
 
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
@@ -92,11 +92,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                     yield _selection(context, rule, chain, given=found)
     for choice in choices(context.worlds, partial(_decides_nothing, context)):
         around = _written_as(context, choice)
+        if choice.casts and not (around and context.placement.program_uses_devices):
+            continue  # Whether anything is on a device that it could be for is not known.
         for chain in around:
             if chain.node not in told:
                 told.add(chain.node)
                 if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain, tests=choice.tests)
+                    yield _selection(context, rule, chain, tests=choice.tests, casts=choice.casts)
         for test in choice.tests if not around else ():
             if not _left_out(context, test):
                 yield _decision(context, rule, test, choice)
@@ -144,11 +146,16 @@ def _selection(
     *,
     given: Written | None = None,
     tests: Sequence[ast.expr] = (),
+    casts: bool = False,
 ) -> Finding:
     """A selection; `given` is the CUDA device of it that a Mac gets; `tests` decide it, and may
-    stand on another line: a flag."""
+    stand on another line: a flag. One that only `casts` is for autocast alone."""
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
     message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
+    if casts:
+        message = f"autocast does nothing on MPS: it is for the CPU there ({context.line(falls)})"
+    # Fact: torch 2.5 is the first with autocast for MPS.
+    fixable = not casts or context.settings.oldest_torch >= (2, 5)
     label = context.label(falls, "a Mac ends up here")
     start, end = _extent(context, chain)
     breaks = (
@@ -166,8 +173,8 @@ def _selection(
         message,
         severity=Severity.BREAKS if breaks else None,
         labels=(label, *_asked_before(context, chain, tests)),
-        applicability=Applicability.SAFE,
-        fix=partial(add_mps_arm, context, chain),
+        applicability=Applicability.SAFE if fixable else None,
+        fix=partial(add_mps_arm, context, chain) if fixable else None,
     )
 
 

@@ -20,8 +20,9 @@ a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if 
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
 would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
 device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
-that it calls. In an evaluation: numbers that the loop reads at each turn only to add them up or to
-keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
+that it calls. In an evaluation (without gradients, with a model or batches of a device, or of what
+`.eval()` was called on before it): numbers that the loop reads at each turn only to add them up or
+to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
 `losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
 be it in the method that Lightning's trainer calls for each batch. In both: calls of a function of
 another file of the project, or of a method of what is made of a class there, that reads a number of
@@ -270,7 +271,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
     reads: dict[Loop, list[Step]] = {}
     for node, tensor in numbers_in_forward(context):
         around = context.passes.loop(node)
-        if around is None or (trains_on_device(context) and training(context, node) is not None):
+        if around is None or _is_told_at_steps(context, node, tensor):
             continue
         loop, function = around
         if not says_so(node) and not context.passes.is_tensor(tensor, function):
@@ -292,6 +293,15 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
                 *also_waiting(context, steps),
             ),
         )
+
+
+def _is_told_at_steps(context: Context, node: ast.expr, tensor: ast.expr) -> bool:
+    """Whether a read is one of a step of training, as `_at_steps` tells it. In a file that leaves
+    the device to others a forward pass may train as well: a discriminator within its loss."""
+    if not trains_on_device(context) or training(context, node) is None:
+        return False
+    known = isinstance(node, ast.Call) and is_read(context, node, tensor)
+    return known or context.placement.program_uses_devices
 
 
 def _compared_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:

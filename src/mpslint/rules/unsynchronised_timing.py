@@ -3,7 +3,8 @@
 ## What it does
 Flags the second of two clock reads that are subtracted, where device work lies between them (a
 model, a matrix product, `.backward()`, an optimizer step) and nothing after the last of it waits
-for the device.
+for the device. What one turn of a loop times is reported once, with the places of the further
+reads.
 
 ## Why is this bad?
 Calls return as soon as the work is queued, on CUDA and on MPS. The time is that of queueing: one
@@ -32,7 +33,8 @@ or a function that nobody can look into, also earlier in the statement that read
 that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
 that a function works out and does not use. Times of loading, file access and start-up, of epochs
 and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
-once in each step; meters that read the clock once per step; files that use no device.
+once in each step, unless that is sure to happen outside of the time; meters that read the clock
+once per step; files that use no device.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they
@@ -45,7 +47,7 @@ should; the file's own helper is called where it has one.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Severity
@@ -54,6 +56,7 @@ from mpslint.patterns.synchronise import synchronise_lines
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.device_work import Effect
+from mpslint.semantics.index import FUNCTIONS, LOOPS
 from mpslint.semantics.timing import TimedSpan
 from mpslint.semantics.worlds.machines import MACS
 
@@ -70,6 +73,36 @@ _MESSAGE = "Wait for the device before the clock is read (that changes what is m
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     covered: set[ast.stmt] = set()
+    for group in _by_loop(context, _too_early(context)):
+        span, work = group[0]
+        places = []
+        for each, _ in group:
+            places += [s for s in (each.start_statement, each.end_statement) if s not in covered]
+            covered.update(places)
+        yield context.finding(
+            rule,
+            span.end.func,
+            f"reads the clock before the device work queued at {context.line(work)} has run",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(span.start, "the time starts here"),
+                context.label(work, "queued here, not waited for"),
+                *(
+                    context.label(read, text)
+                    for more, _ in group[1:]
+                    for read, text in (
+                        (more.start, "another time starts here"),
+                        (more.end, "read too early as well"),
+                    )
+                ),
+            ),
+            applicability=Applicability.UNSAFE,
+            fix=partial(_fix, context, {span.start_statement for span, _ in group}, places),
+        )
+
+
+def _too_early(context: Context) -> Iterator[tuple[TimedSpan, ast.AST]]:
+    """The spans that end too early, each with the work that is not done by then."""
     ends: set[ast.Call] = set()
     for span in context.timing.spans:
         if span.end in ends or not context.timing.is_measurement(span):
@@ -82,26 +115,30 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if work is None or not context.worlds.reach(span.end) & MACS:
             continue
         ends.add(span.end)
-        places = [s for s in (span.start_statement, span.end_statement) if s not in covered]
-        covered.update(places)
-        yield context.finding(
-            rule,
-            span.end.func,
-            f"reads the clock before the device work queued at {context.line(work)} has run",
-            confidence=Confidence.INFERRED,
-            labels=(
-                context.label(span.start, "the time starts here"),
-                context.label(work, "queued here, not waited for"),
-            ),
-            applicability=Applicability.UNSAFE,
-            fix=partial(_fix, context, span, places),
-        )
+        yield span, work
 
 
-def _fix(context: Context, span: TimedSpan, places: list[ast.stmt]) -> Fix | None:
+def _by_loop(
+    context: Context, spans: Iterable[tuple[TimedSpan, ast.AST]]
+) -> list[list[tuple[TimedSpan, ast.AST]]]:
+    """The times that one turn of a loop takes of its parts are one matter, the others are each."""
+    groups: dict[ast.AST, list[tuple[TimedSpan, ast.AST]]] = {}
+    for span, work in spans:
+        loop = context.index.enclosing(span.start, *LOOPS, *FUNCTIONS)
+        key = loop if isinstance(loop, LOOPS) else span.end
+        groups.setdefault(key, []).append((span, work))
+    return [sorted(group, key=_place) for group in groups.values()]
+
+
+def _place(found: tuple[TimedSpan, ast.AST]) -> tuple[int, int]:
+    end = found[0].end
+    return end.lineno, end.col_offset
+
+
+def _fix(context: Context, starts: set[ast.stmt], places: list[ast.stmt]) -> Fix | None:
     edits: list[Edit] = []
     for statement in places:
-        if statement is span.start_statement and _just_waited(context, statement):
+        if statement in starts and _just_waited(context, statement):
             continue
         lines = synchronise_lines(context, statement)
         edit = insert_before(context, statement, lines) if lines is not None else None

@@ -143,6 +143,28 @@ def is_evaluation(context: Context, loop: Loop | FunctionNode) -> bool:
         context.loops.without_gradients(loop)
         or placement.used_between(first, last)
         or placement.handed_on_between(first, last)
+        or _calls_what_it_evaluates(context, loop)
+    )
+
+
+def _calls_what_it_evaluates(context: Context, loop: Loop) -> bool:
+    """Whether the turns of a loop call what the same function has set to evaluate before it:
+    `self.model.eval()`, whatever brings the batches to the device of the model."""
+    function = context.index.function(loop)
+    modules = {
+        ast.unparse(call.func.value)
+        for call in context.index.calls.get("eval", ())
+        if isinstance(call.func, ast.Attribute)
+        and not (call.args or call.keywords)
+        and call.lineno < loop.lineno
+        and context.index.function(call) is function
+    }
+    return bool(modules) and any(
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name | ast.Attribute)
+        and ast.unparse(call.func) in modules
+        for statement in loop.body
+        for call in ast.walk(statement)
     )
 
 

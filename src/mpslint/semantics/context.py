@@ -136,7 +136,7 @@ class Context:
 
     @cached_property
     def timing(self) -> Timing:
-        return Timing(self.index, self.flow, self.work, list(self.calls_of(*CLOCKS)))
+        return Timing(self.index, self.flow, self.work, self.loops, list(self.calls_of(*CLOCKS)))
 
     @cached_property
     def passes(self) -> ForwardPasses:

@@ -90,6 +90,17 @@ class DeviceWork:
         elif isinstance(node, ast.FormattedValue) and self._may_be_tensor(node.value):
             yield Event(Effect.WAIT, node)
 
+    def is_sure_wait(self, event: Event) -> bool:
+        """Whether an event is a read of what the device has worked out, beyond doubt."""
+        call = event.node
+        if event.effect is not Effect.WAIT or not isinstance(call, ast.Call):
+            return False
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _READS:
+            return False
+        value = self._values.of(call.func.value)
+        worked_out = value.kind is Kind.TENSOR and (value.computed or value.loss)
+        return worked_out and not value.on_cpu
+
     def takes_long(self, node: ast.AST, depth: int = MAX_CALL_DEPTH) -> bool:
         """Whether `node`, or a function of the file that it calls, trains or goes through a loader:
         minutes, not milliseconds."""
@@ -121,7 +132,8 @@ class DeviceWork:
                     yield Event(Effect.WORK, call)
                 return
         qualified = self._names.resolve(call.func) or ""
-        if name in _TENSOR_READERS or qualified.startswith(("math.", "numpy.")):
+        of_python = isinstance(call.func, ast.Name) and not qualified  # No `torch.max`.
+        if (of_python and name in _TENSOR_READERS) or qualified.startswith(("math.", "numpy.")):
             if any(self._may_be_tensor(argument) for argument in call.args):
                 yield Event(Effect.WAIT, call)
             return

@@ -13,6 +13,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.device_work import DeviceWork, Effect
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+from mpslint.semantics.loops import Loop, Loops
 
 CLOCKS = (
     "time.time",
@@ -43,11 +44,17 @@ class TimedSpan(NamedTuple):
 
 class Timing:
     def __init__(
-        self, index: Index, flow: Flow, work: DeviceWork, clock_reads: list[ast.Call]
+        self,
+        index: Index,
+        flow: Flow,
+        work: DeviceWork,
+        loops: Loops,
+        clock_reads: list[ast.Call],
     ) -> None:
         self._index = index
         self._flow = flow
         self._work = work
+        self._loops = loops
         self.clock_reads = clock_reads
         self._spans: list[TimedSpan] | None = None
 
@@ -63,9 +70,12 @@ class Timing:
         last = self._last_work(span)
         if last is None:
             return None
-        if self._index.enclosing(span.start, *LOOPS, *FUNCTIONS).__class__ in LOOPS:
-            # One wait at each turn: what a turn leaves queued, the next one waits for.
-            return None if self._waits(span) else last
+        loop = self._index.enclosing(span.start, *LOOPS, *FUNCTIONS)
+        if isinstance(loop, LOOPS) and self._waits(span):
+            # One wait at each turn: what a turn leaves queued, the next one waits for; but where
+            # the turn waits behind the clock as well, it is waited for there, in no time taken.
+            if self._waits_for_its_work(span) or not self._waits_behind(span, loop):
+                return None
         return last
 
     def _last_work(self, span: TimedSpan) -> ast.AST | None:
@@ -86,6 +96,36 @@ class Timing:
             or any(event.effect is not Effect.WORK for event in self._work.events(statement))
             for statement in span.between
         )
+
+    def _waits_for_its_work(self, span: TimedSpan) -> bool:
+        """Whether a part of what the span queues is waited for in it, or may be: the time is that
+        of most."""
+        queued = False
+        for statement in span.between:
+            for event in self._work.events(statement):
+                if event.effect is Effect.WORK:
+                    queued = True
+                elif queued:
+                    return True
+        return False
+
+    def _waits_behind(self, span: TimedSpan, loop: Loop) -> bool:
+        """Whether each turn of `loop` is sure to wait between the end of the span and its own."""
+        return any(
+            self._work.is_sure_wait(event) and self._loops.every_step(event.node, loop)
+            for statement in self._behind(span.end_statement, loop)
+            for event in self._work.events(statement)
+        )
+
+    def _behind(self, statement: ast.stmt, loop: Loop) -> Iterator[ast.stmt]:
+        """What a turn of `loop` runs after `statement`, as far as no loop lies between."""
+        current: ast.AST = statement
+        while current is not loop:
+            if not isinstance(current, ast.stmt) or isinstance(current, LOOPS):
+                return
+            block = self._index.block(current)
+            yield from block[next(i for i, item in enumerate(block) if item is current) + 1 :]
+            current = self._index.parents[current]
 
     def is_measurement(self, span: TimedSpan) -> bool:
         """Whether the time is that of some work, not of an epoch, a run or a whole program.
@@ -121,10 +161,17 @@ class Timing:
             starts = self._reads_behind(difference.right, reads)
             if len(starts) != 1:
                 continue
-            for end in self._reads_behind(difference.left, reads):
+            for end in self._ends(difference.left, reads):
                 span = self._span(starts[0], end, difference) if end is not starts[0] else None
                 if span is not None:
                     yield span
+
+    def _ends(self, node: ast.expr, reads: set[int]) -> list[ast.Call]:
+        """The clock reads from which something is subtracted: also `total + end - start`, which is
+        `(total + end) - start`."""
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return [*self._ends(node.left, reads), *self._ends(node.right, reads)]
+        return self._reads_behind(node, reads)
 
     def _reads_behind(self, node: ast.expr, reads: set[int]) -> list[ast.Call]:
         """The clock reads that `node` is or was assigned from: several, where an arm reads the

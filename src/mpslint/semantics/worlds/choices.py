@@ -63,6 +63,8 @@ class Choice(NamedTuple):
     use: ast.AST
     is_flag: bool = False
     """It is no device: what will be done where the flag is true is not seen."""
+    casts: bool = False
+    """It is the device of an `autocast`, and of nothing else."""
 
 
 def written(worlds: Worlds) -> Iterator[Written]:
@@ -157,9 +159,10 @@ def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> 
     told = worlds.events(Kind.PLACED, Kind.KEPT, Kind.LOADED)
     # Where a Mac moves the same in another arm, nothing is left that only CUDA moves.
     told = [event for event in told if not _is_left(event)]
-    # Flags come last: what they decide in this file says more.
-    flags = worlds.events(Kind.DECIDED)
-    for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *flags):
+    # Flags come last: what they decide in this file says more; and before them what only says for
+    # which device numbers are cast, where nothing is placed by the same choice.
+    last = (*worlds.events(Kind.AUTOCAST), *worlds.events(Kind.DECIDED))
+    for event in (*told, *worlds.without_twin, *uncopied_reads(worlds), *last):
         if worlds.run.is_script and isinstance(event.use, ast.Module):
             continue  # Nobody reads it.
         if idle(event):
@@ -182,7 +185,8 @@ def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> 
         if not new:
             continue
         seen |= tests
-        yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event))
+        casts = event.kind is Kind.AUTOCAST
+        yield Choice(tuple(new), tuple(devices), event.node, _is_flag(event), casts)
 
 
 def _is_number(event: Event) -> bool:

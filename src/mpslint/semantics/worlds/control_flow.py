@@ -36,6 +36,9 @@ _MISSING = frozenset({"AttributeError"})
 _NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 
+_MIXED_PRECISION = facts.CUDA_AUTOCAST | facts.CUDA_SCALER
+"""What each torch has that is still used: since 1.6."""
+
 _QUIET = (
     ast.If, ast.Assign, ast.Pass, ast.Name, ast.Attribute, ast.Constant, ast.alias,
     ast.expr_context, ast.BoolOp, ast.boolop, ast.UnaryOp, ast.unaryop, ast.Global,
@@ -199,9 +202,9 @@ class ControlFlow(Branches):
             taken = self._take(kinds_of(handler.type))
             frame.mask, frame.tests, frame.env, frame.gate = mask & ~known | taken, why, env, gate
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
-                if self._asks_torch_alone(node.body):
+                if self._asks_torch_alone(node.body) or self._only_names(node.body):
                     frame.mask = 0  # An arm for an old torch.
-            elif self._only_asks(node.body):
+            elif self._only_asks(node.body) or self._only_names(node.body):
                 frame.mask = 0
             before, frame.errors = frame.errors, {}
             if frame.mask:
@@ -238,6 +241,26 @@ class ControlFlow(Branches):
                     found = one(value, ALL) if value is not None else UNK
                     if found.kind != NAME or str(found.v).partition(".")[0] != "torch":
                         return False
+        return True
+
+    def _only_names(self, body: list[ast.stmt]) -> bool:
+        """Whether a block does nothing but give names to what no torch lacks:
+        `from torch.cuda.amp import GradScaler`."""
+        for statement in body:
+            if isinstance(statement, ast.ImportFrom):
+                names = {f"{statement.module}.{one.name}" for one in statement.names}
+                if statement.level or not names <= _MIXED_PRECISION:
+                    return False
+            elif isinstance(statement, ast.Assign):
+                value = statement.value
+                if not isinstance(value, ast.Attribute | ast.Constant):
+                    return False
+                if isinstance(value, ast.Attribute) and (
+                    self._name_of(value) not in _MIXED_PRECISION
+                ):
+                    return False
+            else:
+                return False
         return True
 
     def _only_asks(self, body: list[ast.stmt]) -> bool:

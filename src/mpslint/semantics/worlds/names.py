@@ -58,13 +58,15 @@ class Names(Wrapping, Conditions):
         value = self.frame.env.get(node.id)
         if value is not None and self.frame.function is None:
             self.global_reads.add(node.id)
+            value = self.as_edited(node.id, value)
         if value is None:
             for outer in self.frame.up:
                 value = outer.get(node.id)
                 if value is not None:
                     self.global_reads.add(node.id)
                     if node.id in self.rebound and value.__class__ is Atom and value.kind == CONST:
-                        return self.rebound_value(node.id, value)
+                        value = self.rebound_value(node.id, value)
+                    value = self.as_edited(node.id, value)
                     break
             else:
                 if node.id in _BUILTINS or node.id == "open":
@@ -78,6 +80,10 @@ class Names(Wrapping, Conditions):
             elif value.kind == NAME:
                 return self.resolved(value, node)
         return value
+
+    def as_edited(self, name: str, value: Value) -> Value:
+        """What a name of the module may be, where its user edits what it is."""
+        raise NotImplementedError
 
     def _handed_on(self, function: Atom) -> None:
         """A function is named and not called: somebody else may do so, from here on."""

@@ -1,4 +1,4 @@
-"""Names of a module that its functions set later: `global BACKEND`."""
+"""Names of a module that its functions set later (`global BACKEND`), or its user does."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import ast
 
 from mpslint.semantics.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
+from mpslint.semantics.worlds.edited_settings import edited_settings
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Function, FunctionNode
 from mpslint.semantics.worlds.summaries import Summaries
-from mpslint.semantics.worlds.values import NO_TESTS, UNKNOWN, Atom, Value, pack
+from mpslint.semantics.worlds.values import CONST, NO_TESTS, UNKNOWN, Atom, Value, pack
 
 
 class Rebinding(Summaries):
     tree: ast.Module
     functions: dict[FunctionNode, Function]
     _rebound: dict[str, Value]
+    _edited: frozenset[str] | None
+    _text: bytes
     _declaring: list[tuple[FunctionNode, frozenset[str]]] | None
 
     def rebound_value(self, name: str, first: Atom) -> Value:
@@ -39,6 +42,16 @@ class Rebinding(Summaries):
         worlds = self.setting.pop(name)
         self._rebound[name] = pack([(worlds, anything), (ALL & ~worlds, first)])
         return self._rebound[name]
+
+    def as_edited(self, name: str, value: Value) -> Value:
+        if value.__class__ is not Atom or value.kind != CONST:
+            return value
+        if value.v is not None and value.v.__class__ is not str:
+            return value
+        if self._edited is None:
+            program = self.is_script or self.main is not None
+            self._edited = edited_settings(self.tree, self._text) if program else frozenset()
+        return Atom(UNKNOWN, symbol=("edited", name)) if name in self._edited else value
 
     def _setters(self, name: str) -> list[Function] | None:
         """The functions that declare a name global; None where one of them is not known."""

@@ -1,0 +1,72 @@
+"""`torch.LongTensor(data, device=device)` takes the CPU alone.
+
+## What it does
+Flags `device=` given to `torch.Tensor`, `torch.FloatTensor`, `torch.LongTensor` and their kind,
+where it may be another than the CPU.
+
+## Why is this bad?
+These are the types of tensors on the CPU. They have the argument, and raise for every other device:
+`RuntimeError: legacy constructor expects device type: cpu but device type: mps was passed`. So they
+do on CUDA, where a program that runs has not come to this line yet.
+
+## Example
+```python
+index = torch.LongTensor([[i, i] for i in range(n)], device=x.device)
+```
+Use instead:
+```python
+index = torch.tensor([[i, i] for i in range(n)], dtype=torch.long, device=x.device)
+```
+
+## What is not flagged
+A device that is the CPU or None, code that no Mac comes to, what stands in a `try`, and a device
+that is written out as CUDA (that is what is wrong first).
+
+## Fix safety
+There is no fix: what is given may be the data or the sizes.
+
+## References
+- `torch/csrc/utils/tensor_new.cpp` (`check_legacy_ctor_device`); run with torch 2.13
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from mpslint.model import Confidence, Finding, Severity
+from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.context import Context
+from mpslint.semantics.legacy_types import DTYPE_OF_TYPE
+
+_CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
+
+
+@rule(
+    "MPS416",
+    "legacy-constructor-device",
+    severity=Severity.BREAKS,
+    triggers=(b"Tensor",),
+    also=((b"device",),),
+)
+def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for call in context.calls_of(*_CONSTRUCTORS):
+        given = next((item.value for item in call.keywords if item.arg == "device"), None)
+        if given is None or _is_on_host(context, given):
+            continue
+        if not context.worlds.on_mps(call) or context.worlds.is_caught(call):
+            continue
+        yield context.finding(
+            rule,
+            call.func,
+            "raises RuntimeError for every device but the CPU: torch.tensor takes one for data,"
+            " torch.empty for sizes",
+            confidence=Confidence.INFERRED,
+        )
+
+
+def _is_on_host(context: Context, given: ast.expr) -> bool:
+    """Whether the device is the CPU, or none is given; or it is a text, which is told elsewhere."""
+    if isinstance(given, ast.Constant):
+        return given.value is None or str(given.value).partition(":")[0] in ("cpu", "cuda")
+    return context.values.of(given).on_cpu or context.guards.has(given, "cpu")

@@ -15,6 +15,9 @@ _ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415"})
 """Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
 DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
 """Codes of the rules about dtypes that MPS lacks: they raise only once a tensor is there."""
+_ASKING = DTYPES - {"MPS402"}
+"""Those of them whose fixes ask for the device: what arrays become is mostly a cast that comes
+before the move, right wherever that goes, and a caller may choose MPS."""
 _KERNELS = "MPS5"
 """Codes of the rules about operators that MPS has no kernel for."""
 _SILENCING = frozenset({"MPS608"})
@@ -38,8 +41,9 @@ def silences(code: str) -> bool:
 
 
 def ran(code: str, severity: Severity) -> bool:
-    """Whether a Mac got past such a finding, with its tensors on the CPU."""
-    return severity < Severity.BREAKS or code in DTYPES or code.startswith(_KERNELS)
+    """Whether a Mac got past such a finding, with its tensors on the CPU, and its fix is there for
+    MPS alone."""
+    return severity < Severity.BREAKS or code in _ASKING or code.startswith(_KERNELS)
 
 
 def is_aid(code: str, severity: Severity) -> bool:

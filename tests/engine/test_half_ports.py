@@ -631,3 +631,18 @@ def test_a_program_that_never_names_torch_keeps_what_it_makes_from_mps(folder: P
 def test_a_method_that_is_cudas_by_its_name_ends_no_program(folder: Path) -> None:
     own = "\n\nclass Scaled:\n    def cuda(self):\n        self.mean = self.mean.cuda()\n"
     assert "loading" in changed(folder, loading=LOADER + own, going_on=LOADING_PROGRAM)
+
+
+def test_a_cast_in_front_of_a_move_is_made_whatever_device_that_goes_to(folder: Path) -> None:
+    mixing = (
+        "import numpy as np\nimport torch\n\n\nclass Mix:\n"
+        "    def __init__(self, device):\n        self.device = torch.device(device)\n\n"
+        "    def __call__(self, x):\n        shares = np.random.beta(0.2, 0.2, 4)\n"
+        "        return torch.from_numpy(shares).to(self.device).float() * x\n"
+    )
+    using = (
+        "import torch\nimport torch_sparse\n\nfrom mixing import Mix\n\n"
+        'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "print(Mix(device)(torch_sparse.ones(device)))\n"
+    )
+    assert changed(folder, mixing=mixing, using=using) >= {"mixing"}

@@ -13,6 +13,15 @@ _NARROWING = frozenset(
 """Those of them whose fixes ask more before MPS is used, or ask a tensor where it is."""
 _ON_EVERY_MACHINE = frozenset({"MPS414", "MPS415", "MPS416"})
 """Codes of what raises with CUDA, too: to mend that is worth something whatever else raises."""
+DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
+"""Codes of the rules about dtypes that MPS lacks: they raise only once a tensor is there."""
+_ASKING = DTYPES - {"MPS402"}
+"""Those of them whose fixes ask for the device: what arrays become is mostly a cast that comes
+before the move, right wherever that goes, and a caller may choose MPS."""
+_KERNELS = "MPS5"
+"""Codes of the rules about operators that MPS has no kernel for."""
+_SILENCING = frozenset({"MPS608"})
+"""Codes of what only warns where it does not raise."""
 
 
 def brings(code: str) -> bool:
@@ -23,6 +32,18 @@ def brings(code: str) -> bool:
 def narrows(code: str) -> bool:
     """Whether fixes of a rule let no tensor come to MPS that did not go there before."""
     return code in _NARROWING
+
+
+def silences(code: str) -> bool:
+    """Whether fixes of a rule do nothing for a program that ends, before or after, for want of
+    CUDA: where it goes on it would warn."""
+    return code in _SILENCING
+
+
+def ran(code: str, severity: Severity) -> bool:
+    """Whether a Mac got past such a finding, with its tensors on the CPU, and its fix is there for
+    MPS alone."""
+    return severity < Severity.BREAKS or code in _ASKING or code.startswith(_KERNELS)
 
 
 def is_aid(code: str, severity: Severity) -> bool:

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from mpslint.blame import Barred, blamed, doubted
-from mpslint.bringing import is_aid, narrows
+from mpslint.bringing import is_aid, narrows, silences
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
 from mpslint.judging import Before, Objection, Text, left_behind, objections
@@ -240,7 +240,11 @@ class Fixing:
     def opened(self, made: Made) -> list[Applied]:
         """The fixes that bring tensors to MPS, and those that are worth something only beside such
         fixes, or where nothing else ends the program."""
-        aids = (one for one in made.applied if is_aid(one.code, one.severity) and not one.follows)
+        aids = (
+            one
+            for one in made.applied
+            if silences(one.code) or (is_aid(one.code, one.severity) and not one.follows)
+        )
         return [*filter(is_opening, made.applied), *aids]
 
     def bar(self, made: Made, against: Sequence[Objection]) -> bool:

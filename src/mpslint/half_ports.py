@@ -12,7 +12,7 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
-from mpslint.bringing import OPENING, is_aid
+from mpslint.bringing import DTYPES, OPENING, is_aid, ran, silences
 from mpslint.facts.priors import matches
 from mpslint.file_parts import Parts, is_same, is_test, name_at
 from mpslint.files import spoken_path
@@ -87,6 +87,16 @@ class Opened(NamedTuple):
     """A Mac came there before, with its tensors on the CPU."""
     brings: bool = True
     """It brings tensors to MPS itself."""
+    silences: bool = False
+    """It takes away a warning, which a program that ends does not live to see."""
+
+    def left_unmade(self, blocked: Left) -> Left:
+        """What is left where it is not made, for what is in its way: a line that raises today still
+        does."""
+        if self.ran:
+            return blocked._replace(row=self.row)
+        told = blocked._replace(row=self.row, raises=True, code=self.key[0])
+        return told._replace(lacks_kernel=False, is_doubt=False, is_untold=False)
 
     def is_kept_out_by(self, left: Left) -> bool:
         """Whether it is worth nothing beside this. What mends an error does so on the CPU, too, and
@@ -94,6 +104,8 @@ class Opened(NamedTuple):
         in a place where no statement fits, which whoever asks for the fix will mend as well. An
         operator that MPS lacks costs nothing where no Mac came before, and others may never call
         it."""
+        if self.silences:
+            return left.raises and not left.raises_on_mps
         if left.is_doubt:
             return self.brings
         if left.lacks_kernel and not (self.ran and self.brings):
@@ -117,18 +129,11 @@ class Ported(NamedTuple):
 
 
 _TAKES = "runs files that it finds by their names, of which this may be one"
-_DTYPES = frozenset({"MPS401", "MPS402", "MPS404"})
-"""Codes of the rules about dtypes that MPS lacks: these raise only once a tensor is there."""
-
-
-def is_dtype(finding: Finding) -> bool:
-    """Whether it tells of a dtype, which no move that is rewritten beside it takes away."""
-    return finding.code in _DTYPES
 
 
 def raises_there_alone(finding: Finding) -> bool:
     """Whether it tells of what raises only once a tensor is on MPS."""
-    return is_dtype(finding) or lacks_kernel(finding)
+    return finding.code in DTYPES or lacks_kernel(finding)
 
 
 def keeps_out(finding: Finding) -> bool:
@@ -175,8 +180,9 @@ def ported(
         Opened(
             one.key,
             source.position(one.at)[0],
-            one.severity < Severity.BREAKS,
+            ran(one.code, one.severity),
             not is_aid(one.code, one.severity),
+            silences(one.code),
         )
         for one in applied
     ]
@@ -258,8 +264,7 @@ class HalfPorts:
                     open_.append((path, name, one))
                     continue
                 doubted.setdefault(path, {})[one.key] = _sentence(blocked, path)
-                here = blocked._replace(row=one.row)
-                self._left.setdefault(name, []).append(here)
+                self._left.setdefault(name, []).append(one.left_unmade(blocked))
         for path, name, one in open_ if self._left else ():
             blocked = None if one.brings else self._on_the_way(name, one)
             if blocked is not None:
@@ -353,11 +358,12 @@ class HalfPorts:
         moves which never names torch: no rule speaks of these."""
         text = self._text_of(path)
         tree = self._tree(path) if _MOVE in text else None
-        is_read = names_torch(text)
+        if tree is not None and not names_torch(text):
+            yield from _moves_in(tree, path, _UNREAD)
+            return
         for own in statements(tree) if tree is not None else ():
-            if isinstance(own, (*FUNCTIONS, ast.ClassDef)):
-                if not is_read or matches("definitions", own.name):
-                    yield from _moves_in(own, path, _OWN if is_read else _UNREAD)
+            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
+                yield from _moves_in(own, path, _OWN)
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
@@ -476,12 +482,13 @@ class HalfPorts:
         return self._name(path, row) if known is None else name_at(path, row, known)
 
 
-def _moves_in(own: ast.stmt, path: str, why: str) -> Iterator[Left]:
+def _moves_in(own: ast.AST, path: str, why: str) -> Iterator[Left]:
     for node in walk(own):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "cuda":
-                text = ast.unparse(node)[:_MAX_TEXT]
-                yield Left(node.lineno, path, f"line {node.lineno}", f"{text} {why}")
+                text = f"{ast.unparse(node)[:_MAX_TEXT]} {why}"
+                # Who goes on without CUDA may never call what has its name.
+                yield Left(node.lineno, path, f"line {node.lineno}", text, raises=why is _UNREAD)
 
 
 def _sentence(left: Left, path: str) -> str:

@@ -141,7 +141,7 @@ def _is_whole(one: Import, folder: str | None) -> bool:
 def _leads_to(one: Import, path: str) -> bool:
     """Whether an import is of this file, or of a name in it."""
     dotted = os.path.splitext(os.path.relpath(path, one.root))[0].replace(os.sep, ".")
-    return f"{one.name}.".startswith(f"{dotted}.")
+    return f"{one.name}.".startswith(f"{dotted.removesuffix('.__init__')}.")
 
 
 def _looks_around(context: Context) -> bool:

@@ -251,10 +251,10 @@ class Mentions:
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
         """Whether `x.name` may be what is looked for: of a module its function, of an object its
         method."""
+        here = context.source.path
         qualified = context.resolve(use.value)
         if qualified is None:
-            return method
-        here = context.source.path
+            return method or any(self._may_be(here, one, path) for one in _once(context, use.value))
         if method:
             return self._is_of_project(here, qualified) and self._found(here, qualified) is None
         return self._may_be(here, qualified, path)
@@ -288,6 +288,17 @@ class Mentions:
         own = path.removesuffix(".py").removesuffix(os.sep + "__init__")
         ending = os.sep + module.lstrip(".").replace(".", os.sep)
         return own.endswith(ending) or os.path.dirname(own).endswith(ending)
+
+
+def _once(context: Context, node: ast.expr) -> list[str]:
+    """The modules that a name stands for before something else gets it: `model = model.Model()`."""
+    if not isinstance(node, ast.Name):
+        return []
+    return [
+        binding.qualified
+        for bound, binding in context.names.every_binding()
+        if bound == node.id and binding.kind == "import" and binding.qualified
+    ]
 
 
 def _names(data: bytes, word: bytes, *, prose: bool) -> bool:

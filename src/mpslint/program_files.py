@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mpslint import device_arrays, understood_packages
+from mpslint import device_arrays, understood_packages, wide_batches
 from mpslint.errors import MpslintError
 from mpslint.far_imports import FarImports
 from mpslint.opening import is_notebook, open_source, position
@@ -40,6 +40,7 @@ class ProgramFiles:
         self._chosen: dict[str, list[str]] = {}
         self._led_to: dict[str, list[str]] = {}
         self._far = FarImports(paths, self.text_of, self._near)
+        self._wide: dict[str, wide_batches.Wide] = {}
         self._own: dict[tuple[str, str], bool | None] = {}
 
     def text_of(self, path: str) -> bytes:
@@ -88,6 +89,9 @@ class ProgramFiles:
             kinds |= understood_packages.KINDS
         if is_read:
             kinds |= device_arrays.KINDS
+        wide = self._wide_batches(path, text) if wide_batches.may_take(text) else {}
+        if wide:
+            kinds |= wide_batches.KINDS
         tree = tree_of() if kinds else None
         if tree is None:
             return []
@@ -97,6 +101,22 @@ class ProgramFiles:
             found += steps.rows(text, nodes)
         if is_read:
             found += device_arrays.read_on_host(tree, nodes)
+        if wide:
+            found += wide_batches.taken(nodes, wide)
+        return found
+
+    def _wide_batches(self, path: str, text: bytes) -> wide_batches.Wide:
+        """The data sets that a file names and that hand out float64: its own, and those of what it
+        imports."""
+        found: wide_batches.Wide = {}
+        for one in (path, *self._led(path)):
+            if one not in self._wide:
+                may = wide_batches.may_hand_out(text if one == path else self.text_of(one))
+                tree = self.tree_of(one) if may else None
+                self._wide[one] = wide_batches.handed_out(tree) if tree is not None else {}
+            found |= {
+                name: parts for name, parts in self._wide[one].items() if name.encode() in text
+            }
         return found
 
     def line_of(self, path: str, row: int) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from mpslint import collector
 from mpslint.beside import Beside
-from mpslint.bringing import brings, is_aid, narrows
+from mpslint.bringing import brings, is_aid, narrows, ran, silences
 from mpslint.files import spoken_path
 from mpslint.half_ports import Opened, Ported, keeps_out, left_in, raises_there_alone
 from mpslint.halves import halves
@@ -80,6 +80,8 @@ def _is_opened(finding: Finding) -> bool:
 def _is_aid(finding: Finding) -> bool:
     """Whether a fix is worth something only where the rest of the program is fixed, too."""
     is_safe = finding.applicability is Applicability.SAFE
+    if silences(finding.code):
+        return is_safe
     return is_safe and not finding.follows and is_aid(finding.code, finding.severity)
 
 
@@ -191,8 +193,15 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
 
     for number, one in enumerate(findings):
         if _is_opened(one) or _is_aid(one):
-            ran = one.severity < Severity.BREAKS
-            opened.append(Opened((one.code, number), fixed.row(one), ran, not _is_aid(one)))
+            opened.append(
+                Opened(
+                    (one.code, number),
+                    fixed.row(one),
+                    ran(one.code, one.severity),
+                    not _is_aid(one),
+                    silences(one.code),
+                )
+            )
         elif not keeps_out(one) or one.applicability is Applicability.SAFE:
             continue
         elif one.applicability is not None or stays(one):

@@ -19,6 +19,7 @@ from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from mpslint.import_places import Places
     from mpslint.project import Project
     from mpslint.settings import Settings
-    from mpslint.source import SourceFile
 
 _LEAST = 3
 """So many files must be able to use it."""
 _NAMES = ("device.py", "devices.py", "torch_device.py")
 _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 """What all stands in the text of a selection."""
+_NUMBERED = "cuda:"
 _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
 _DEFINING = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
@@ -46,9 +47,12 @@ class _Module(NamedTuple):
 
 
 def selects_anew(made: Made) -> bool:
-    """Whether fixes have written a selection into a text that had none there."""
+    """Whether fixes have written a selection into a text that had none there: a line of its own, or
+    one in place of a device that was written out. One GPU of several is not what others ask for."""
     return any(
-        not edit.expect and all(word in edit.text for word in _SELECTS)
+        _SELECTS[0] not in edit.expect
+        and _NUMBERED not in edit.text
+        and all(word in edit.text for word in _SELECTS)
         for edits in made.passes
         for edit in edits
     )
@@ -125,8 +129,27 @@ def _places(
     modules: Mapping[str, _Module],
 ) -> Places:
     others = [one for one in contexts if one is not context]
+    if os.path.basename(context.source.path) == "__init__.py":
+        others += _importers(context, contexts, modules)
     above = _is_imported(context, modules)
     return places(context, others, top, is_imported_from_above=above)
+
+
+def _importers(
+    context: Context, contexts: list[Context], modules: Mapping[str, _Module]
+) -> Iterator[Context]:
+    """The programs that import a package, beside it: they show where its name starts."""
+    package = os.path.dirname(os.path.abspath(context.source.path))
+    known = {os.path.abspath(one.source.path) for one in contexts}
+    for path, module in modules.items():
+        if os.path.dirname(path) != os.path.dirname(package) or path in known:
+            continue
+        if module.is_program and os.path.basename(package).encode() in module.words:
+            try:
+                source = SourceFile(path, read_regular(path, _MAX_BYTES))
+                yield Context(source, source.parse(), context.settings)
+            except (OSError, MpslintError):
+                continue
 
 
 def _is_imported(context: Context, modules: Mapping[str, _Module]) -> bool:

@@ -153,9 +153,14 @@ def test_the_text_says_which_line_is_in_the_way(cli: Cli, project: Path) -> None
     assert "program.py, line 7: " in out
 
 
-def test_a_loader_is_promised_its_fix_whatever_another_file_does(cli: Cli, project: Path) -> None:
+def test_a_loader_is_promised_its_fix_where_one_of_its_programs_goes_on(
+    cli: Cli, project: Path
+) -> None:
     other = "import torch\n\nimport loader\n\n" + NET.partition("\n")[2]
     write(project, loader=LOADER, program=other + ON_CUDA_ALONE)
+    assert promised(cli) == set()
+    assert mended(cli) == set()
+    write(project, going_on="import loader\n\nprint(loader)\n")
     before = promised(cli)
     assert ("loader.py", "MPS608", 4) in before
     assert mended(cli) == before

@@ -215,3 +215,67 @@ def test_modules_that_nobody_names_beside_a_program(project: Path, away: Path) -
     )
     assert fix(project, {**files, "run/main.py": program}) == ["run/device.py"]
     start(project, "run/main.py", "gru", away=away)
+
+
+OPTIONS = """\
+import argparse
+
+import torch
+from torch import nn
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", type=str, default="cuda")
+args = parser.parse_args()
+net = nn.Linear(2, 2).to(args.device)
+print(net(torch.ones(1, 2).to(args.device)))
+"""
+
+
+def test_scripts_share_what_their_options_have_by_default(project: Path, away: Path) -> None:
+    made = fix(project, dict.fromkeys(["train.py", "test.py", "demo.py"], OPTIONS))
+    assert made == ["device.py"]
+    assert "default=str(get_device())" in (project / "train.py").read_text()
+
+
+def test_two_scripts_ask_in_place_for_theirs(project: Path) -> None:
+    assert fix(project, dict.fromkeys(["train.py", "test.py"], OPTIONS)) == []
+    assert "is_available()" in (project / "train.py").read_text()
+
+
+ASKED = """\
+import torch
+
+
+class Model:
+    def __init__(self, cpu):
+        self.device = torch.device("cpu" if cpu else "cuda")
+        self.net = torch.nn.Linear(2, 2).to(self.device)
+"""
+
+
+def test_packages_of_one_file_beside_the_program_that_imports_them(
+    project: Path, away: Path
+) -> None:
+    """Only the program shows where their names start."""
+    program = "import loss\nimport model\nimport trainer\n\n"
+    program += "for one in (loss, model, trainer):\n    one.Model(False)\n"
+    made = fix(
+        project,
+        {
+            "loss/__init__.py": ASKED,
+            "model/__init__.py": ASKED,
+            "trainer.py": ASKED,
+            "main.py": f'{program}\nif __name__ == "__main__":\n    print(model.Model(True))\n',
+        },
+    )
+    assert made == ["device.py"]
+    assert "torch.device('cpu' if cpu else get_device().type)" in (
+        (project / "loss/__init__.py").read_text().replace('"', "'")
+    )
+    start(project, "main.py", away=away)
+
+
+def test_one_gpu_of_several_is_asked_for_in_place(project: Path) -> None:
+    numbered = OPTIONS.replace('"cuda"', '"cuda:0"')
+    assert fix(project, dict.fromkeys(["train.py", "test.py", "demo.py"], numbered)) == []
+    assert "def get_device" not in (project / "train.py").read_text()

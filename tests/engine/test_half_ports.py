@@ -553,3 +553,96 @@ def test_inputs_stay_where_only_data_parallel_moves_the_model(
     folder: Path, wrapped: str, ported: bool
 ) -> None:
     assert ("wrapped" in changed(folder, wrapped=wrapped)) is ported
+
+
+LOADER = """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def loader(data):
+    return DataLoader(data, pin_memory=True)
+"""
+LOADING_PROGRAM = """\
+import torch
+
+from loading import loader
+
+for batch in loader([1.0]):
+    print(batch)
+"""
+
+
+def test_a_warning_is_not_worth_a_change_in_a_program_that_ends_without_cuda(folder: Path) -> None:
+    ending = LOADING_PROGRAM + ON_CUDA_ALONE
+    assert "loading" not in changed(folder, loading=LOADER, ending=ending)
+
+
+def test_it_is_where_one_of_its_programs_goes_on(folder: Path) -> None:
+    ending = LOADING_PROGRAM + ON_CUDA_ALONE
+    found = changed(folder, loading=LOADER, ending=ending, going_on=LOADING_PROGRAM)
+    assert "loading" in found
+
+
+def test_check_promises_no_pins_that_fix_leaves(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mpslint.cli.check import run as check
+
+    changed(folder, loading=LOADER, ending=LOADING_PROGRAM + ON_CUDA_ALONE)
+    check(["--no-cache", "--output-format", "concise", str(folder)])
+    assert "MPS608 [*]" not in capsys.readouterr().out
+
+
+WIDE_LOSS = """\
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+net = nn.Linear(2, 2).to(device)
+x = torch.ones(1, 2).to(device)
+loss = net(x)
+print(loss.double())
+"""
+
+
+def test_a_dtype_is_asked_of_the_device_only_where_that_may_become_mps(folder: Path) -> None:
+    assert "wide" in changed(folder, wide=WIDE_LOSS)
+    assert "torch.float32 if" in (folder / "wide.py").read_text()
+    staying = WIDE_LOSS + "import torch_sparse\nprint(torch_sparse.coalesce(x))\n"
+    assert "staying" not in changed(folder, staying=staying)
+
+
+MAKING = """\
+from net import Net
+
+net = Net().cuda()
+print(net)
+"""
+
+
+def test_a_program_that_never_names_torch_keeps_what_it_makes_from_mps(folder: Path) -> None:
+    net = NET.replace("x + torch", "torch.zeros(1).cuda() + x + torch")
+    (folder / "program.py").unlink()
+    assert changed(folder, net=net, making=MAKING) == set()
+    assert changed(folder, net=net, making=MAKING.replace(".cuda()", "")) == {"net"}
+
+
+def test_a_method_that_is_cudas_by_its_name_ends_no_program(folder: Path) -> None:
+    own = "\n\nclass Scaled:\n    def cuda(self):\n        self.mean = self.mean.cuda()\n"
+    assert "loading" in changed(folder, loading=LOADER + own, going_on=LOADING_PROGRAM)
+
+
+def test_a_cast_in_front_of_a_move_is_made_whatever_device_that_goes_to(folder: Path) -> None:
+    mixing = (
+        "import numpy as np\nimport torch\n\n\nclass Mix:\n"
+        "    def __init__(self, device):\n        self.device = torch.device(device)\n\n"
+        "    def __call__(self, x):\n        shares = np.random.beta(0.2, 0.2, 4)\n"
+        "        return torch.from_numpy(shares).to(self.device).float() * x\n"
+    )
+    using = (
+        "import torch\nimport torch_sparse\n\nfrom mixing import Mix\n\n"
+        'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "print(Mix(device)(torch_sparse.ones(device)))\n"
+    )
+    assert changed(folder, mixing=mixing, using=using) >= {"mixing"}

@@ -42,3 +42,33 @@ def test_a_file_that_waits_for_another_is_fixed_in_the_same_run(cli: Cli, projec
     texts = {path: path.read_bytes() for path in project.glob("*.py")}
     cli("fix", "--no-verify", ".")
     assert {path: path.read_bytes() for path in project.glob("*.py")} == texts
+
+
+OLD_TYPE = """\
+import torch
+
+
+def padded(x):
+    pads = torch.zeros(2, 3)
+    if isinstance(x.data, torch.cuda.FloatTensor):
+        pads = pads.cuda()
+    return torch.cat([x.data, pads], 1)
+
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+print(padded(torch.ones(2, 3).to(device)))
+"""
+
+
+def test_a_type_that_only_cuda_has_asks_where_a_tensor_is() -> None:
+    source = SourceFile.from_text(OLD_TYPE)
+    messages = [one.message for one in lint(source, Settings())]
+    assert any("on MPS this stays where it is" in message for message in messages)
+    text = fix_source(source, Settings()).text
+    assert "    pads = torch.zeros(2, 3)\n    pads = pads.to(x.device)\n    return" in text
+
+
+def test_a_type_that_the_cpu_has_says_nothing_of_that() -> None:
+    source = SourceFile.from_text(OLD_TYPE.replace("torch.cuda.Float", "torch.Float"))
+    assert ".to(x.device)" not in fix_source(source, Settings()).text.split("pads = pads")[0]
+    assert "isinstance(" in fix_source(source, Settings()).text

@@ -67,3 +67,16 @@ def _fixed(cli: Cli, project: Path, text: str) -> str:
     ran = cli("fix", "--no-verify", "--no-cache", "run.py")
     assert ran.code in (0, 1), ran.err
     return script.read_text()
+
+
+def test_a_long_line_is_broken_in_the_call_that_is_given_the_checkpoint(
+    cli: Cli, project: Path
+) -> None:
+    text = _fixed(
+        cli,
+        project,
+        "def make_the_model(kept, load_the_state):\n    return net\n\n\n"
+        'model = make_the_model(torch.load("kept_here.pt")["m"], load_the_state=True).to(device)\n',
+    )
+    assert max(map(len, text.splitlines())) <= 120
+    assert "\n).to(device)\n" in text

@@ -90,12 +90,26 @@ def test_what_would_stand_behind_the_program_itself_is_asked_in_the_function() -
     assert all(line.startswith("    ") for line in asked)
 
 
-def test_no_selection_stands_behind_a_program_that_needs_it_itself() -> None:
+def test_a_program_selects_behind_what_says_which_gpus_it_sees() -> None:
     program = """
     import os
     if __name__ == "__main__":
         os.environ["CUDA_VISIBLE_DEVICES"] = "1"
         probe(1)
+    """
+    context, node = probe("import torch\n" + textwrap.dedent(program))
+    found = reference(context, node)
+    assert found is not None
+    assert (found.text, found.level) == ("device", Applicability.SAFE)
+    assert context.source.text[: found.edits[0].start].rstrip().endswith('= "1"')
+
+
+def test_no_selection_stands_before_that() -> None:
+    program = """
+    import os
+    if __name__ == "__main__":
+        probe(1)
+        os.environ["CUDA_VISIBLE_DEVICES"] = "1"
     """
     assert named(program) is None
 

@@ -57,14 +57,41 @@ if __name__ == "__main__":
 """
 
 
-def test_no_fix_is_promised_where_no_place_is_left_to_ask_for_the_device(
+def test_a_program_asks_for_the_device_once_it_has_said_which_gpus_are_seen(
     cli: Cli, project: Path
 ) -> None:
     program = project / "main.py"
     program.write_text(BLOCK)
+    assert "[*]" in cli("check", "main.py").out
+    cli("fix", "--no-verify", "main.py")
+    before, _, behind = program.read_text().partition('= "0"\n')
+    assert "is_available" not in before
+    assert behind.lstrip().startswith("if torch.backends.mps.is_available():")
+    assert "Linear(2, 2).to(device)" in behind
+
+
+def test_its_functions_ask_by_one_of_their_own(cli: Cli, project: Path) -> None:
+    program = project / "main.py"
+    call = 'import os\n    os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu\n'
+    call += "    net = torch.nn.Linear(2, 2).cuda()\n    print(net(torch.ones(1, 2).cuda()))"
+    program.write_text(PROGRAM.replace("CALL", call).replace("import gpus\n", ""))
+    cli("fix", "--no-verify", "main.py")
+    before, _, behind = program.read_text().partition("if __name__")
+    assert "return x.to(get_device()) + 1" in before
+    assert "    device = get_device()\n    net = " in behind.partition("= args.gpu\n")[2]
+
+
+def test_no_fix_is_promised_where_no_place_is_left_to_ask_for_the_device(
+    cli: Cli, project: Path
+) -> None:
+    """The model moves to CUDA before the program says which GPUs it sees."""
+    late = BLOCK.replace('    os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n', "")
+    late += '    os.environ["CUDA_VISIBLE_DEVICES"] = "0"\n'
+    program = project / "main.py"
+    program.write_text(late)
     assert "[*]" not in cli("check", "main.py").out
     cli("fix", "--no-verify", "main.py")
-    assert program.read_text() == BLOCK
+    assert program.read_text() == late
 
 
 WIDE = """\

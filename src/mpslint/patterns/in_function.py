@@ -91,6 +91,15 @@ def kept(context: Context, node: ast.AST, places: Iterable[ast.AST], call: str) 
     return _bound(context, node, places, "", call)
 
 
+def kept_by_program(
+    context: Context, node: ast.AST, places: Iterable[ast.AST], call: str
+) -> Own | None:
+    """The same for what runs below `if __name__ == "__main__":`, where that asks more than once."""
+    owner = _below_main(context, node)
+    mine = [place for place in places if owner and _below_main(context, place) is owner]
+    return _bound_in(context, owner, node, mine, "", call) if owner and len(mine) > 1 else None
+
+
 def asks_often(context: Context, node: ast.AST, places: Iterable[ast.AST]) -> bool:
     """Whether the function around `node` needs the device in a loop, or more than once."""
     function = outermost(context, node)

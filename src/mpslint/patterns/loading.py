@@ -117,7 +117,8 @@ def _broken(context: Context, call: ast.Call, at: int, text: str) -> list[Edit]:
     for parent in context.index.ancestors(call):
         if isinstance(parent, ast.stmt):
             break
-        outer = parent if isinstance(parent, ast.Call) else outer
+        if isinstance(parent, ast.Call) and source.span(parent.func)[1] < at:
+            outer = parent  # Else it is what a method is called of: `make(torch.load(path)).to(x)`.
     start, end = source.span(outer.func)[1], source.span(outer)[1]
     row = source.position(start)[0]
     line = source.line(row).rstrip()

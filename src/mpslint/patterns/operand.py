@@ -17,6 +17,7 @@ from mpslint.patterns.statements import can_dedent, dedent_body
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.legacy_types import CUDA_TYPES
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -154,9 +155,12 @@ def _shares_function(context: Context, gate: Gate) -> bool:
 
 
 def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
-    """`x` of `x.is_cuda`, where to ask it again costs nothing and changes nothing."""
+    """`x` of `x.is_cuda` and of `isinstance(x.data, torch.cuda.FloatTensor)`, where to ask it again
+    costs nothing and changes nothing."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test = test.operand
+    if isinstance(test, ast.Call):
+        return _of_cuda_type(context, test)
     if not isinstance(test, ast.Attribute) or test.attr != "is_cuda":
         return None
     if any(isinstance(use.ctx, ast.Store) for use in context.index.attributes.get("is_cuda", ())):
@@ -175,6 +179,19 @@ def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
     if not isinstance(held, ast.Name):
         return None
     return None if isinstance(value, ast.Name) and value.id == "self" else value
+
+
+def _of_cuda_type(context: Context, test: ast.Call) -> ast.Name | None:
+    """The tensor that is asked whether it is of a type of old torch that only CUDA has."""
+    if not isinstance(test.func, ast.Name) or test.func.id != "isinstance" or len(test.args) != 2:
+        return None
+    value, kind = test.args
+    holder, _, last = (context.resolve(kind) or "").rpartition(".")
+    if holder != "torch.cuda" or last not in CUDA_TYPES:
+        return None
+    if isinstance(value, ast.Attribute) and value.attr == "data":
+        value = value.value
+    return value if isinstance(value, ast.Name) else None
 
 
 def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
@@ -113,9 +114,12 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
     """Where a function can stand that selects the device for `node`, in a program that says which
     GPUs it sees below its `if __name__ == "__main__":` and nowhere else, or in what such a program
     imports: to ask at the top would be too early, and below that nobody who imports the file would
-    have it."""
+    have it. So does the program itself, once it has said so."""
     place = _in_block(context, context.tree.body, context.tree, "")
-    if place is None or place.needs_import or context.index.function(node) is None:
+    if place is None or place.needs_import:
+        return None
+    is_deferred = context.index.function(node) is not None
+    if not is_deferred and not _is_below_main(context, node):
         return None
     offset = place.offset
     setting: list[ast.AST] = [
@@ -127,6 +131,9 @@ def place_of_function(context: Context, node: ast.AST) -> Place | None:
     if not setting and not _set_by_importers(context):
         return None
     if not all(_is_below_main(context, constant) for constant in setting):
+        return None
+    start = context.source.span(node)[0]
+    if not is_deferred and any(context.source.span(one)[0] > start for one in setting):
         return None
     return None if _forks(context) or not comes_before(context, place, node) else place
 
@@ -360,3 +367,13 @@ def device_places(context: Context) -> list[ast.AST]:
     found_places = context.memo[_PLACES]
     assert isinstance(found_places, list)
     return found_places
+
+
+def is_stdlib(statement: ast.stmt) -> bool:
+    """Whether an import is of the standard library, so that another group follows."""
+    if isinstance(statement, ast.Import):
+        modules = [alias.name for alias in statement.names]
+    else:
+        assert isinstance(statement, ast.ImportFrom)
+        modules = ["" if statement.level else statement.module or ""]
+    return all(module.split(".")[0] in sys.stdlib_module_names for module in modules)

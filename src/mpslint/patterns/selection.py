@@ -7,7 +7,6 @@ selects wins (`Devices.at_hand`).
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit
@@ -21,6 +20,7 @@ from mpslint.patterns.place import (
     comes_before,
     device_places,
     find_place,
+    is_stdlib,
     place_of_function,
     settles_somewhere,
 )
@@ -208,7 +208,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     place, cuda = find_place(context, node), _cuda_text(context)
     if place is None:
         late = place_of_function(context, node)
-        return _by_function(context, node, late, cuda) if late is not None else None
+        return _late(context, node, late, cuda) if late is not None else None
     name = free_name(context, node)
     if name is None:
         return None
@@ -232,7 +232,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
         return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)
     prefix = f"import torch{newline}" if place.needs_import else ""
-    if place.stranger and _is_stdlib(place.after):
+    if place.stranger and is_stdlib(place.after):
         prefix = newline + prefix
     at_end = place.offset == len(source.text) and not source.text.endswith(("\n", "\r"))
     lead = newline if at_end else ""
@@ -324,6 +324,14 @@ def does_nothing_itself(context: Context) -> bool:
     return not context.source.path.endswith(".ipynb") and only_defines(context.tree)
 
 
+def _late(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
+    """What a program asks once it has said which GPUs it sees: in place, where it alone asks."""
+    mark = quote(context.source)
+    text = chain(context, place.torch, mark, f"{mark}{cuda}{mark}")
+    tried = _for_trial(context, node, place, text, cuda)
+    return tried or _by_function(context, node, place, cuda)
+
+
 def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Reference | None:
     """A helper that selects when it is called, and what it gives kept where that is asked often."""
     needing = device_places(context)
@@ -331,11 +339,12 @@ def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Re
     if found is None:
         return None
     added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
-    if in_function.asks_often(context, node, needing):
+    own = in_function.kept_by_program(context, node, needing, found.expression)
+    if own is None and in_function.asks_often(context, node, needing):
         own = in_function.kept(context, node, needing, found.expression)
-        if own is not None:
-            level = opening_level(context)
-            return Reference(own.name, found.is_string, (*added, own.edit), level)
+    if own is not None:
+        level = opening_level(context)
+        return Reference(own.name, found.is_string, (*added, own.edit), level)
     level = opening_level(context)
     return Reference(found.expression, found.is_string, added, level, asks=True)
 
@@ -345,16 +354,6 @@ def _gap(source: SourceFile, place: Place) -> str:
     row = source.position(place.offset)[0]
     goes_on = place.offset < len(source.text) and source.line(row).strip()
     return source.newline if goes_on and not source.path.endswith(".ipynb") else ""
-
-
-def _is_stdlib(statement: ast.stmt) -> bool:
-    """Whether an import is of the standard library, so that another group follows."""
-    if isinstance(statement, ast.Import):
-        modules = [alias.name for alias in statement.names]
-    else:
-        assert isinstance(statement, ast.ImportFrom)
-        modules = ["" if statement.level else statement.module or ""]
-    return all(module.split(".")[0] in sys.stdlib_module_names for module in modules)
 
 
 def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[Edit, ...]] | None:

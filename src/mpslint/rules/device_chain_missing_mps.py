@@ -61,7 +61,7 @@ from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severi
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
-from mpslint.patterns.operand import by_operand
+from mpslint.patterns.operand import by_operand, operand_of
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
@@ -229,26 +229,28 @@ def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> F
         applicability=partial(_level, context, test, choice),
         fix=partial(_fix, context, test, choice),
     )
-    finding.follows = _asks_operand(test)
+    finding.follows = _asks_operand(context, test)
     return finding
 
 
 def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
     """What decides nothing but moves goes with the tests in front of these."""
-    if _asks_operand(test):
+    if _asks_operand(context, test):
         return by_operand(context, test)
     return open_gates(context) if opens_all(context, choice.tests) else None
 
 
 def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | None:
-    if _asks_operand(test):
+    if _asks_operand(context, test):
         found = by_operand(context, test, laid_out=False)
         return found.applicability if found is not None else None
     return gates_level(context) if opens_all(context, choice.tests) else None
 
 
-def _asks_operand(test: ast.expr) -> bool:
-    """`x.is_cuda`, which brings nothing to MPS that `x` is not on already."""
+def _asks_operand(context: Context, test: ast.expr) -> bool:
+    """`x.is_cuda`, which brings nothing to MPS that `x` is not on; or the same by a type."""
+    if isinstance(test, ast.Call):
+        return operand_of(context, test) is not None
     return isinstance(test, ast.Attribute) and test.attr == "is_cuda"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.semantics.worlds.comparing import is_cuda_type
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.operators import logical_and, logical_or
@@ -60,6 +61,10 @@ class BuiltinCalls(Expressions):
             return self._has_attribute(node, args)
         if name == "isinstance" and len(args) == 2 and wraps_on_some(args[0]):
             return is_wrapped(args[0]) if _names_wrapper(args[1]) else UNK
+        if name == "isinstance" and len(args) == 2 and is_cuda_type(one(args[1], ALL)):
+            self.device_tests.add(node)
+            self.cuda_tests.add(node)
+            return self.on(args[0], "cuda", node)
         if name == "getattr" and len(args) >= 2:
             return self._get_attribute(node, args)
         if name == "vars" and args and one(args[0], ALL).kind == NAMESPACE:

@@ -29,8 +29,8 @@ Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
 that is written for CUDA alone: a function or class named after it, a module of Triton
-kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`; CUDA's profiler
-under a condition, for those who ask for it. Code for several
+kernels, a loop over `range(torch.cuda.device_count())`; the GPU of a number behind `if gpu is not None:`,
+where the default is none; CUDA's profiler under a condition, for those who ask for it. Code for several
 GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
 spreads its processes over `f"cuda:{rank}"`.
 
@@ -62,6 +62,7 @@ from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
+from mpslint.semantics.numbered_gpus import is_of_given_number
 from mpslint.semantics.worlds.choices import written
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import MAC
@@ -109,7 +110,7 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising([f"torch.cuda.{name}" for name in _NAMES]):
         call, name = event.call, event.name.removeprefix("torch.cuda.")
-        if call.args and _of_a_tensor(call.args[0]):
+        if call.args and (_of_a_tensor(call.args[0]) or is_of_given_number(context, call)):
             continue
         if name == "device" and not _entered(context, call):
             continue

@@ -27,12 +27,12 @@ if torch.cuda.is_available():
 ## What is not flagged
 Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
-(`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
-that is written for CUDA alone: a function or class named after it, a module of Triton
-kernels, a loop over `range(torch.cuda.device_count())`; the GPU of a number behind `if gpu is not None:`,
-where the default is none; CUDA's profiler under a condition, for those who ask for it. Code for several
-GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
-spreads its processes over `f"cuda:{rank}"`.
+(`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. The GPU
+of a number behind `if gpu is not None:`, where none is the default. Code that is written for CUDA
+alone: a function or class named after it, a module of Triton kernels, a loop over
+`range(torch.cuda.device_count())`; CUDA's profiler under a condition, for those who ask for it.
+Code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a
+file that spreads its processes over `f"cuda:{rank}"`.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but

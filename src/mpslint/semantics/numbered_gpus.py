@@ -1,4 +1,4 @@
-"""The number of a GPU that somebody gave: `if args.gpu is not None: torch.cuda.set_device(args.gpu)`.
+"""The number of a GPU that somebody gave: `if args.gpu is not None: set_device(args.gpu)`.
 
 Who asks whether there is a number reckons with none, and that is what a machine without CUDA has.
 """

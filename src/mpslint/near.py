@@ -50,5 +50,8 @@ class Near(Distant):
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))
 
+    def counts_gpus(self, path: str, attribute: str) -> bool:
+        return self._told(path, lambda: self._all.counts_gpus(path, attribute))
+
     def settled(self, path: str, qualified: str) -> Facts:
         return self._told(path, lambda: self._all.settled(path, qualified))

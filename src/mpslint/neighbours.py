@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.called_around import CalledAround
+from mpslint.counted_attributes import CountedAttributes
 from mpslint.cuda_projects import CudaProjects
 from mpslint.driven import Driven
 from mpslint.forwards import Forwards
@@ -102,6 +103,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
+        self._counted = CountedAttributes(projects, self.modules)
         self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -343,6 +345,16 @@ class Neighbours:
             return calls
 
         return self._answer(path, ("given", path, name, kept, is_asked), ask, None)
+
+    def counts_gpus(self, path: str, attribute: str) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            counts, files = self._counted.counts(path, attribute)
+            self._note(files)
+            return counts
+
+        return self._answer(path, ("counts gpus", path, attribute), ask, False)
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)

@@ -135,6 +135,10 @@ class OutOfReach:
         self.asked = True
         return not key.nested
 
+    def counts_gpus(self, path: str, attribute: str) -> bool:
+        self.asked = True
+        return False
+
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
         return False
@@ -268,6 +272,9 @@ class Distant:
 
     def reads_key(self, path: str, key: Key) -> bool:
         return not key.nested
+
+    def counts_gpus(self, path: str, attribute: str) -> bool:
+        return False
 
     def gives(self, path: str, given: Given) -> bool:
         return False

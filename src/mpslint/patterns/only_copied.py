@@ -166,7 +166,8 @@ def _second(target: ast.expr) -> str | None:
 
 def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
     """The places that read a name which is given what was loaded, but for those that fill it or
-    take something out, and those where it holds another value for sure; all of them where `given` is put into it."""
+    take something out, and those where it holds another value for sure; all of them where `given`
+    is put into it."""
     scope = context.names.owner(name.id, name)
     uses = [
         use

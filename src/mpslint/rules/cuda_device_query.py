@@ -32,7 +32,8 @@ of a number behind `if gpu is not None:`, where none is the default. Code that i
 alone: a function or class named after it, a module of Triton kernels, a loop over
 `range(torch.cuda.device_count())`; CUDA's profiler under a condition, for those who ask for it.
 Code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a
-file that spreads its processes over `f"cuda:{rank}"`.
+file that spreads its processes over `f"cuda:{rank}"`. Questions in methods of a class whose
+constructor refuses to run without CUDA.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
@@ -64,8 +65,9 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
 from mpslint.semantics.numbered_gpus import is_of_given_number
 from mpslint.semantics.worlds.choices import written
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.refused import refusal_before
 from mpslint.semantics.worlds.values import DEVICE, cases_of, places
 
 _NAMES = [
@@ -113,6 +115,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if call.args and (_of_a_tensor(call.args[0]) or is_of_given_number(context, call)):
             continue
         if name == "device" and not _entered(context, call):
+            continue
+        if not event.on_mac and _is_of_refusing_object(context, event):
             continue
         if name.startswith("profiler.") and context.index.enclosing(call, ast.If) is not None:
             continue  # Who asks for NVIDIA's profiler has it, and nothing stands for it elsewhere.
@@ -163,6 +167,16 @@ def _entered(context: Context, call: ast.Call) -> bool:
     if isinstance(argument, ast.Constant) and argument.value is None:
         return False
     return not (isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.USub))
+
+
+def _is_of_refusing_object(context: Context, event: Event) -> bool:
+    """A question that a method asks, whose object is only made where CUDA is: it is about that."""
+    refusal = refusal_before(context.worlds, event)
+    if refusal is None or isinstance(context.index.parents[event.call], ast.Expr):
+        return False
+    made = context.index.function(refusal)
+    asks = context.index.function(event.call)
+    return made is not None and made.name == "__init__" and asks is not made
 
 
 def _of_a_tensor(argument: ast.expr) -> bool:

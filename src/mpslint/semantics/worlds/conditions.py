@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import names_process
+from mpslint.facts.priors import matches, names_process
 from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
 from mpslint.semantics.worlds.joining import pick
@@ -240,6 +240,8 @@ class Conditions(Placing, Refining):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
+        if self._counts_gpus(node, left):
+            left = self.answer(facts.ANSWERS["torch.cuda.device_count"], node)
         if self.ranked:
             asked = answered(node, one(left, self.frame.mask))
             if asked is not None and asked[0] in self.ranked:
@@ -252,6 +254,20 @@ class Conditions(Placing, Refining):
             left = right
         assert found is not None
         return found
+
+    def _counts_gpus(self, node: ast.Compare, left: Value) -> bool:
+        """`config.total_gpus > 0`, where some class of the project counts CUDA's devices so."""
+        return (
+            isinstance(node.left, ast.Attribute)
+            and left.__class__ is Atom
+            and left.kind == UNKNOWN
+            and not left.tests
+            and isinstance(node.comparators[0], ast.Constant)
+            and type(node.comparators[0].value) is int
+            and self.project is not None
+            and matches("gpu-words", node.left.attr)
+            and self.project.counts_gpus(node.left.attr)
+        )
 
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:

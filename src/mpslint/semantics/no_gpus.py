@@ -134,7 +134,8 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
             return "raises ZeroDivisionError"
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
-        if next(context.calls_of("torch.cuda.is_available"), None) is not None:
+        asks = next(context.calls_of("torch.cuda.is_available"), None) is not None
+        if asks and not _runs_alone_too(context, parent):
             return NOBODY_SPAWNED
     if isinstance(parent, ast.Call) and node in parent.args[:1]:
         function = parent.func
@@ -144,6 +145,22 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
     return None
+
+
+def _runs_alone_too(context: Context, count: ast.keyword) -> bool:
+    """Whether the other arm of a test calls what is spawned by itself: one GPU, or none, comes to
+    that, and processes are for those who ask for several."""
+    call = context.index.parents[count]
+    test = context.index.enclosing(count, ast.If)
+    if not isinstance(call, ast.Call) or not call.args or test is None:
+        return False
+    worker = ast.unparse(call.args[0])
+    in_body = any(context.index.within(count, statement) for statement in test.body)
+    return any(
+        isinstance(item, ast.Call) and ast.unparse(item.func) == worker
+        for statement in (test.orelse if in_body else test.body)
+        for item in ast.walk(statement)
+    )
 
 
 def _is_text(node: ast.expr) -> bool:

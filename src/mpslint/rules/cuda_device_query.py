@@ -33,7 +33,14 @@ alone: a function or class named after it, a module of Triton kernels, a loop ov
 `range(torch.cuda.device_count())`; CUDA's profiler under a condition, for those who ask for it.
 Code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a
 file that spreads its processes over `f"cuda:{rank}"`. Questions in methods of a class whose
-constructor refuses to run without CUDA.
+constructor refuses to run without CUDA. Arms for a member of an enumeration (`Kind.CUDA`); another
+GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
+
+## Confidence
+What becomes of processes of which there is one for each GPU is inferred: none is spawned, or the
+number of one is shared out (`rank % torch.cuda.device_count()`), for somebody who has asked for
+them. These findings are opt-in: `extend-select = ["MPS206"]` (or `--extend-select MPS206`) turns
+them on.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
@@ -62,8 +69,9 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
+from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none, is_of_processes
 from mpslint.semantics.numbered_gpus import is_of_given_number
+from mpslint.semantics.runtime_calls import is_for_gpu_member
 from mpslint.semantics.worlds.choices import written
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
@@ -108,6 +116,7 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising([f"torch.cuda.{name}" for name in _NAMES]):
@@ -117,6 +126,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if name == "device" and not _entered(context, call):
             continue
         if not event.on_mac and _is_of_refusing_object(context, event):
+            continue
+        if is_for_gpu_member(context, call):
             continue
         if name.startswith("profiler.") and context.index.enclosing(call, ast.If) is not None:
             continue  # Who asks for NVIDIA's profiler has it, and nothing stands for it elsewhere.
@@ -144,8 +155,9 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             f"{_COUNT}() is 0 where there is no CUDA: {harm.text}",
-            # Who starts a process for each GPU was asked for that, and can ask for none.
-            confidence=Confidence.INFERRED if harm.text == NOBODY_SPAWNED else Confidence.CERTAIN,
+            confidence=Confidence.INFERRED
+            if is_of_processes(harm, context.index.parents)
+            else Confidence.CERTAIN,
             labels=(*_elsewhere(context, event.call, harm), *context.refused(event)),
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import names_process
 from mpslint.records import NamedTuple
 from mpslint.semantics.value_syntax import last_name
 
@@ -81,6 +82,18 @@ def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> Harm 
         if harm is not None:
             return harm
     return None
+
+
+def is_of_processes(harm: Harm, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether the harm is done to those who start a process for each GPU, and can ask for none:
+    nobody is spawned, or the number of a process is shared out (`rank % count`)."""
+    if harm.text == NOBODY_SPAWNED:
+        return True
+    shared = parents.get(harm.at)
+    if not isinstance(shared, ast.BinOp) or not isinstance(shared.op, ast.Mod):
+        return False
+    name = last_name(shared.left)
+    return name is not None and names_process(name)
 
 
 def _harm_of_attribute(context: Context, target: ast.Attribute) -> Harm | None:

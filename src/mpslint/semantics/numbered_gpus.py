@@ -22,6 +22,8 @@ def is_of_given_number(context: Context, call: ast.Call) -> bool:
     """Whether a call is about the GPU of a number, and nobody comes to it where none was given; as
     long as none is given where nobody says anything."""
     number = _number(call)
+    if number is not None and _is_another_than_the_first(context, call, ast.unparse(number)):
+        return True
     if number is None or not _is_asked_for(context, call, ast.unparse(number)):
         return False
     return not _is_given_by_default(context, call, number)
@@ -59,6 +61,27 @@ def _is_asked_for(context: Context, call: ast.Call, number: str) -> bool:
                     and leaves(before.body)
                 ):
                     return True
+        if isinstance(parent, FUNCTIONS):
+            return False
+        child = parent
+    return False
+
+
+def _is_another_than_the_first(context: Context, call: ast.Call, number: str) -> bool:
+    """`if index > 0:` around the call: a GPU that only machines with several have."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.If) and child in parent.body:
+            test = parent.test
+            if (
+                isinstance(test, ast.Compare)
+                and len(test.ops) == 1
+                and isinstance(test.ops[0], ast.Gt)
+                and isinstance(test.comparators[0], ast.Constant)
+                and test.comparators[0].value == 0
+                and ast.unparse(test.left) == number
+            ):
+                return True
         if isinstance(parent, FUNCTIONS):
             return False
         child = parent

@@ -124,6 +124,17 @@ def _counts_devices(context: Context, iterable: ast.expr) -> bool:
     return False
 
 
+def is_for_gpu_member(context: Context, node: ast.AST) -> bool:
+    """Whether `node` only runs for a member of an enumeration that stands for GPUs of CUDA."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(parent, ast.If) and any(child is item for item in parent.body):
+            if _is_of_gpus(parent.test):
+                return True
+        child = parent
+    return False
+
+
 def _is_of_gpus(test: ast.expr) -> bool:
     """`kind == Kind.CUDA`"""
     if isinstance(test, ast.BoolOp):

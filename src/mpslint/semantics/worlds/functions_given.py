@@ -69,7 +69,9 @@ def _called_on(callee: Function, name: str, function: Function, given: Env) -> i
     probe = Function(function.node, None, [], ALL, NO_TESTS, home)
     probe.relevant = False
     arguments = {**home.parameters(callee, ()), name: Atom(FUNCTION, probe)}
+    mark = len(home.noted)
     home.enter(callee, ALL, NO_TESTS, arguments, recording=False)
+    del home.noted[mark:]  # What raises in it was noted by its summary.
     worlds = 0
     for called, _, _ in probe.calls.values():
         worlds |= called

@@ -32,7 +32,8 @@ or a function that nobody can look into, also earlier in the statement that read
 that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
 that a function works out and does not use. Times of loading, file access and start-up, of epochs
 and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
-once in each step; meters that read the clock once per step; files that use no device.
+once in each step; meters that read the clock once per step; files that use no device, and
+functions that move things to one only under a flag that all callers leave off.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they
@@ -81,6 +82,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         work = context.timing.unsynchronised(span)
         if work is None or not context.worlds.reach(span.end) & MACS:
             continue
+        if _moves_nothing(context, work):
+            continue
         ends.add(span.end)
         places = [s for s in (span.start_statement, span.end_statement) if s not in covered]
         covered.update(places)
@@ -96,6 +99,13 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.UNSAFE,
             fix=partial(_fix, context, span, places),
         )
+
+
+def _moves_nothing(context: Context, work: ast.AST) -> bool:
+    """Whether a function moves things to a device only where nobody comes (`if cuda:`, which all
+    callers say is not so): what it computes itself stays on the CPU, which has run it."""
+    moves = context.placement.uses_in(context.index.function(work))
+    return bool(moves) and not any(context.worlds.comes_to(call) for call in moves)
 
 
 def _fix(context: Context, span: TimedSpan, places: list[ast.stmt]) -> Fix | None:

@@ -453,8 +453,8 @@ class _Behind:
     def entered(self, name: str) -> int:
         return ALL
 
-    def counts_gpus(self, attribute: str) -> bool:
-        return False
+    def question_kept(self, attribute: str) -> str:
+        return ""
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return None

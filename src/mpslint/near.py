@@ -50,8 +50,8 @@ class Near(Distant):
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))
 
-    def counts_gpus(self, path: str, attribute: str) -> bool:
-        return self._told(path, lambda: self._all.counts_gpus(path, attribute))
+    def question_kept(self, path: str, attribute: str) -> str:
+        return self._told(path, lambda: self._all.question_kept(path, attribute))
 
     def settled(self, path: str, qualified: str) -> Facts:
         return self._told(path, lambda: self._all.settled(path, qualified))

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.called_around import CalledAround
-from mpslint.counted_attributes import CountedAttributes
 from mpslint.cuda_projects import CudaProjects
 from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
+from mpslint.kept_answers import KeptAnswers
 from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
@@ -103,7 +103,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
-        self._counted = CountedAttributes(projects, self.modules)
+        self._kept_answers = KeptAnswers(projects, self.modules)
         self._cuda_projects = CudaProjects(projects, self.modules, self._runs)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -346,15 +346,15 @@ class Neighbours:
 
         return self._answer(path, ("given", path, name, kept, is_asked), ask, None)
 
-    def counts_gpus(self, path: str, attribute: str) -> bool:
+    def question_kept(self, path: str, attribute: str) -> str:
         path = os.path.abspath(path)
 
-        def ask(_: str) -> bool:
-            counts, files = self._counted.counts(path, attribute)
+        def ask(_: str) -> str:
+            question, files = self._kept_answers.question(path, attribute)
             self._note(files)
-            return counts
+            return question
 
-        return self._answer(path, ("counts gpus", path, attribute), ask, False)
+        return self._answer(path, ("question kept", path, attribute), ask, "")
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)

@@ -135,9 +135,9 @@ class OutOfReach:
         self.asked = True
         return not key.nested
 
-    def counts_gpus(self, path: str, attribute: str) -> bool:
+    def question_kept(self, path: str, attribute: str) -> str:
         self.asked = True
-        return False
+        return ""
 
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
@@ -273,8 +273,8 @@ class Distant:
     def reads_key(self, path: str, key: Key) -> bool:
         return not key.nested
 
-    def counts_gpus(self, path: str, attribute: str) -> bool:
-        return False
+    def question_kept(self, path: str, attribute: str) -> str:
+        return ""
 
     def gives(self, path: str, given: Given) -> bool:
         return False

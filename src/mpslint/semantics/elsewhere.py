@@ -202,9 +202,9 @@ class Elsewhere(Protocol):
         """Whether another file of the project may place something with what a configuration of
         the file at `path` holds under a key."""
 
-    def counts_gpus(self, path: str, attribute: str) -> bool:
-        """Whether all that the project stores under an attribute of this name is the number of
-        CUDA's devices."""
+    def question_kept(self, path: str, attribute: str) -> str:
+        """The question to torch (`torch.cuda.device_count`) whose answer is all that the project
+        stores under an attribute of this name; empty: there is none."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in

@@ -52,6 +52,8 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_COUNT, _ASKED = "torch.cuda.device_count", "torch.cuda.is_available"
+
 
 class Conditions(Placing, Refining):
     def cond(self, node: ast.expr) -> tuple[int, int, Tests]:
@@ -73,7 +75,8 @@ class Conditions(Placing, Refining):
             value = self.eval(node.value)
             self.bind(node.target, value)
             return self.worlds_of(value, switches=self.is_relevant(node))
-        return self.worlds_of(self.eval(node), switches=True)
+        value = self._as_kept(node, self.eval(node), "cuda-switches", _ASKED, node)
+        return self.worlds_of(value, switches=True)
 
     def asks_for_cuda(self, tests: Tests) -> bool:
         """Whether some of these tests are about CUDA, or a device."""
@@ -240,8 +243,8 @@ class Conditions(Placing, Refining):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
-        if self._counts_gpus(node, left):
-            left = self.answer(facts.ANSWERS["torch.cuda.device_count"], node)
+        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value in (0, 1):
+            left = self._as_kept(node.left, left, "gpu-words", _COUNT, node)
         if self.ranked:
             asked = answered(node, one(left, self.frame.mask))
             if asked is not None and asked[0] in self.ranked:
@@ -255,19 +258,22 @@ class Conditions(Placing, Refining):
         assert found is not None
         return found
 
-    def _counts_gpus(self, node: ast.Compare, left: Value) -> bool:
-        """`config.total_gpus > 0`, where some class of the project counts CUDA's devices so."""
-        return (
-            isinstance(node.left, ast.Attribute)
-            and left.__class__ is Atom
-            and left.kind == UNKNOWN
-            and not left.tests
-            and isinstance(node.comparators[0], ast.Constant)
-            and type(node.comparators[0].value) is int
+    def _as_kept(
+        self, node: ast.expr, value: Value, names: str, question: str, test: ast.expr
+    ) -> Value:
+        """What is in an attribute of an object that somebody gave (`config.total_gpus`), where all
+        that the project stores under such a name is the answer to this question."""
+        if (
+            isinstance(node, ast.Attribute)
+            and value.__class__ is Atom
+            and value.kind == UNKNOWN
+            and not value.tests
             and self.project is not None
-            and matches("gpu-words", node.left.attr)
-            and self.project.counts_gpus(node.left.attr)
-        )
+            and matches(names, node.attr)
+            and self.project.question_kept(node.attr) == question
+        ):
+            return self.answer(facts.ANSWERS[question], test)
+        return value
 
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:

@@ -50,9 +50,9 @@ class Project(Protocol):
         """The worlds in which other files use a function of this one; none, where no file beside
         it does."""
 
-    def counts_gpus(self, attribute: str) -> bool:
-        """Whether all that the project stores under an attribute of this name is the number of
-        CUDA's devices."""
+    def question_kept(self, attribute: str) -> str:
+        """The question to torch whose answer is all that the project stores under an attribute of
+        this name; empty: there is none."""
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         """How the other files of the project call the function or class `name` of this one; None

@@ -55,8 +55,8 @@ class Imports:
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return self._elsewhere.given(self._path, name, kept, is_asked)
 
-    def counts_gpus(self, attribute: str) -> bool:
-        return self._elsewhere.counts_gpus(self._path, attribute)
+    def question_kept(self, attribute: str) -> str:
+        return self._elsewhere.question_kept(self._path, attribute)
 
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)

@@ -63,3 +63,55 @@ def test_a_number_that_somebody_else_may_set_is_anything(
     cli: Cli, project: Path, count: str, more: str
 ) -> None:
     assert any("raises" in message for message in _messages(cli, project, count, more))
+
+
+_FLAG = """
+import torch
+
+
+class Settings:
+    use_cuda = {flag}
+"""
+_STEPS = """
+import torch
+
+
+class Steps:
+    def __init__(self, config):
+        self.config = config
+
+    def step(self, x):
+        if self.config.use_cuda:
+            x = x.cuda()
+        return x
+"""
+
+
+def _told_of_steps(cli: Cli, project: Path, flag: str, more: str = "") -> list[str]:
+    (project / "setup.cfg").write_text("")
+    (project / "settings.py").write_text(_FLAG.format(flag=flag))
+    (project / "steps.py").write_text(_STEPS)
+    (project / "more.py").write_text(more)
+    ran = cli("check", "--output-format", "json", "steps.py")
+    return [finding["message"] for finding in json.loads(ran.out)]
+
+
+def test_what_a_flag_of_cuda_decides_raises_nowhere(cli: Cli, project: Path) -> None:
+    messages = _told_of_steps(cli, project, "torch.cuda.is_available()")
+    assert messages
+    assert not any("raises" in message for message in messages)
+
+
+@pytest.mark.parametrize(
+    ("flag", "more"),
+    [
+        ("True", ""),
+        ("torch.cuda.is_available()", "parser.add_argument('--use-cuda', action='store_true')\n"),
+        ("torch.cuda.is_available()", "def run(config):\n    config.use_cuda = True\n"),
+    ],
+    ids=["on", "an option", "set elsewhere"],
+)
+def test_a_flag_that_somebody_else_may_set_is_anything(
+    cli: Cli, project: Path, flag: str, more: str
+) -> None:
+    assert any("raises" in message for message in _told_of_steps(cli, project, flag, more))

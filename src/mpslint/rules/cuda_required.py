@@ -27,12 +27,6 @@ them; checks of what the user or a caller has asked for
 know MPS or another accelerator; refusals that name NVIDIA, or stand in front of a process group on
 NCCL.
 
-## Confidence
-A refusal under a further condition (`if args.fp16 and not torch.cuda.is_available(): raise`, in an
-`if n_devices > 1:`) is inferred: it speaks of something that is asked for, and that may need CUDA,
-and not of the program. These findings are opt-in: `extend-select = ["MPS118"]` (or
-`--extend-select MPS118`) turns them on. A condition that only speaks of a device is none.
-
 ## Fix safety
 Unsafe: the test also lets MPS in. Whether the code below runs there is for its author to say. The
 devices that are written out below (hardcoded-cuda-device) are selected in the same fix.
@@ -47,12 +41,11 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Confidence, Finding, Label, Severity
+from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.behind_refusal import open_refusal
 from mpslint.patterns.refusal import admit_mps
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.collectives import is_optional
-from mpslint.semantics.conditional_refusals import is_of_a_feature
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import given_to_gpus
 from mpslint.semantics.several_gpus import needs_several_gpus
@@ -69,7 +62,6 @@ _OWN = tuple(f"torch.cuda.{name}" for name in ("Stream", "CUDAGraph", "Event", "
     triggers=(b"is_available", b"device_count"),
     also=((b"cuda",),),
     fix=Applicability.UNSAFE,
-    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for test in needless_refusals(context.worlds):
@@ -82,9 +74,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             test,
             "refuses to run without CUDA: a Mac's GPU is never asked for",
-            confidence=Confidence.INFERRED
-            if is_of_a_feature(context, test)
-            else Confidence.CERTAIN,
             labels=_end(context, test),
             applicability=Applicability.UNSAFE if fixable else None,
             fix=partial(open_refusal, context, test) if fixable else None,

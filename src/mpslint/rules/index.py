@@ -30,7 +30,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS115', 'chain-without-cpu', 'chain_without_cpu', 3, 3, True, False, (b'mps',), (), (), False, 'A device selection ends in `"mps"` without asking whether MPS is there.', 1, ()),
     ('MPS116', 'hasattr-mps-guard', 'hasattr_mps_guard', 3, 3, True, False, (b'hasattr',), ((b'mps',),), (), False, '`hasattr(torch, "mps")` is true on every platform: it guards nothing.', 1, ()),
     ('MPS117', 'mps-device-index', 'mps_device_index', 3, 3, True, False, (b'mps',), (), (), False, 'There is one MPS device: an index above 0 never exists.', 1, ()),
-    ('MPS118', 'cuda-required', 'cuda_required', 3, 2, True, False, (b'is_available', b'device_count'), ((b'cuda',),), (), False, 'A program refuses to run without CUDA.', 2, ()),
+    ('MPS118', 'cuda-required', 'cuda_required', 3, 2, True, False, (b'is_available', b'device_count'), ((b'cuda',),), (), False, 'A program refuses to run without CUDA.', 1, ()),
     ('MPS201', 'cuda-synchronize', 'cuda_synchronize', 3, 3, True, False, (b'synchronize',), ((b'cuda',),), (), False, '`torch.cuda.synchronize()` raises where there is no CUDA.', 1, ()),
     ('MPS202', 'cuda-empty-cache', 'cuda_empty_cache', 2, 3, True, False, (b'empty_cache',), ((b'cuda',),), (), False, '`torch.cuda.empty_cache()` does nothing on MPS.', 2, ()),
     ('MPS203', 'cuda-memory-stats', 'cuda_memory_stats', 3, 3, True, False, (b'cuda',), (), (), False, '`torch.cuda` memory counters read 0 on a Mac, or raise.', 1, ()),

@@ -23,13 +23,13 @@ def _found(line: str, settings: Settings) -> list[str]:
     return [finding.code for finding in lint(source, settings)]
 
 
+def test_what_is_shared_out_among_processes_is_told_by_name_alone() -> None:
+    assert _found("print(rank % count)", Settings()) == []
+    assert _found("print(rank % count)", Settings(select=("MPS206",))) == ["MPS206"]
+
+
 @pytest.mark.parametrize(
-    "line", ["print(rank % count)", "torch.multiprocessing.spawn(run, nprocs=count)"]
+    "line", ["print(batch_size // count)", "torch.multiprocessing.spawn(run, nprocs=count)"]
 )
-def test_what_is_done_to_processes_is_told_by_name_alone(line: str) -> None:
-    assert _found(line, Settings()) == []
-    assert _found(line, Settings(select=("MPS206",))) == ["MPS206"]
-
-
-def test_what_is_done_to_everybody_is_told() -> None:
-    assert _found("print(batch_size // count)", Settings()) == ["MPS206"]
+def test_what_is_done_to_everybody_is_told(line: str) -> None:
+    assert _found(line, Settings()) == ["MPS206"]

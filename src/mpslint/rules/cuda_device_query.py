@@ -37,8 +37,8 @@ constructor refuses to run without CUDA. Arms for a member of an enumeration (`K
 GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
 
 ## Confidence
-What becomes of processes of which there is one for each GPU is inferred: none is spawned, or the
-number of one is shared out (`rank % torch.cuda.device_count()`), for somebody who has asked for
+Where the number of a process is shared out (`rank % torch.cuda.device_count()`) the finding is
+inferred: it speaks of processes of which there is one for each GPU, to somebody who has asked for
 them. These findings are opt-in: `extend-select = ["MPS206"]` (or `--extend-select MPS206`) turns
 them on.
 

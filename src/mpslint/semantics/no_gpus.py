@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_process
 from mpslint.records import NamedTuple
+from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -85,10 +86,8 @@ def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> Harm 
 
 
 def is_of_processes(harm: Harm, parents: Mapping[ast.AST, ast.AST]) -> bool:
-    """Whether the harm is done to those who start a process for each GPU, and can ask for none:
-    nobody is spawned, or the number of a process is shared out (`rank % count`)."""
-    if harm.text == NOBODY_SPAWNED:
-        return True
+    """Whether the number of a process is shared out (`rank % count`), of which there is one for
+    each GPU: who has started them has asked for that."""
     shared = parents.get(harm.at)
     if not isinstance(shared, ast.BinOp) or not isinstance(shared.op, ast.Mod):
         return False
@@ -148,7 +147,7 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
         asks = next(context.calls_of("torch.cuda.is_available"), None) is not None
-        if asks and not _runs_alone_too(context, parent):
+        if asks and not (starts_nccl(context) and _runs_alone_too(context, parent)):
             return NOBODY_SPAWNED
     if isinstance(parent, ast.Call) and node in parent.args[:1]:
         function = parent.func
@@ -162,7 +161,7 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
 
 def _runs_alone_too(context: Context, count: ast.keyword) -> bool:
     """Whether the other arm of a test calls what is spawned by itself: one GPU, or none, comes to
-    that, and processes are for those who ask for several."""
+    that, and processes that join NCCL are for those who ask for several."""
     call = context.index.parents[count]
     test = context.index.enclosing(count, ast.If)
     if not isinstance(call, ast.Call) or not call.args or test is None:

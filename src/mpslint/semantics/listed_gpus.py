@@ -8,8 +8,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.collectives import WRAPPERS
-from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -21,15 +21,10 @@ _MORE_THAN_ONE = ((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1))
 def is_for_listed_gpus(context: Context, node: ast.AST) -> bool:
     """Whether a node stands where a list has several entries, which name the GPUs that a model is
     spread over in the same place."""
-    child: ast.AST = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, FUNCTIONS):
-            return False
-        if isinstance(parent, ast.If) and child in parent.body:
-            listed = _several_of(parent.test)
-            if listed is not None and _is_spread_over(context, parent.body, listed):
-                return True
-        child = parent
+    for test, outcome, arm in tests_around(context, node):
+        listed = _several_of(test) if outcome else None
+        if listed is not None and _is_spread_over(context, arm, listed):
+            return True
     return False
 
 

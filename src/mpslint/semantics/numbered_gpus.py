@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.switch_defaults import destination
@@ -45,21 +46,18 @@ def _number(call: ast.Call) -> ast.Name | ast.Attribute | None:
 
 def _is_asked_for(context: Context, call: ast.Call, number: str) -> bool:
     """Whether a test around the call, or one that leaves before it, asks whether there is one."""
+    if any(
+        _compares(test, number, ast.IsNot if outcome else ast.Is)
+        for test, outcome, _ in tests_around(context, call)
+    ):
+        return True
     child: ast.AST = call
     for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If):
-            wanted = ast.IsNot if child in parent.body else ast.Is
-            if child is not parent.test and _compares(parent.test, number, wanted):
-                return True
         if isinstance(child, ast.stmt) and context.index.place(child) is not None:
             for before in context.index.block(child):
                 if before is child:
                     break
-                if (
-                    isinstance(before, ast.If)
-                    and _compares(before.test, number, ast.Is)
-                    and leaves(before.body)
-                ):
+                if isinstance(before, ast.If) and _leaves_without(context, before, number):
                     return True
         if isinstance(parent, FUNCTIONS):
             return False
@@ -67,25 +65,30 @@ def _is_asked_for(context: Context, call: ast.Call, number: str) -> bool:
     return False
 
 
+def _leaves_without(context: Context, statement: ast.If, number: str) -> bool:
+    """`if gpu is None: return`"""
+    arms = (statement.body, statement.orelse)
+    return any(
+        leaves(arm) and _compares(test, number, ast.Is if outcome else ast.IsNot)
+        for arm in arms
+        if arm
+        for test, outcome, around in tests_around(context, arm[0])
+        if around is arm
+    )
+
+
 def _is_another_than_the_first(context: Context, call: ast.Call, number: str) -> bool:
     """`if index > 0:` around the call: a GPU that only machines with several have."""
-    child: ast.AST = call
-    for parent in context.index.ancestors(call):
-        if isinstance(parent, ast.If) and child in parent.body:
-            test = parent.test
-            if (
-                isinstance(test, ast.Compare)
-                and len(test.ops) == 1
-                and isinstance(test.ops[0], ast.Gt)
-                and isinstance(test.comparators[0], ast.Constant)
-                and test.comparators[0].value == 0
-                and ast.unparse(test.left) == number
-            ):
-                return True
-        if isinstance(parent, FUNCTIONS):
-            return False
-        child = parent
-    return False
+    return any(
+        outcome
+        and isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Gt)
+        and isinstance(test.comparators[0], ast.Constant)
+        and test.comparators[0].value == 0
+        and ast.unparse(test.left) == number
+        for test, outcome, _ in tests_around(context, call)
+    )
 
 
 def _compares(test: ast.expr, number: str, operator: type[ast.cmpop]) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.cuda_packages import (
     KERNEL_PACKAGES,
     about_kernels,
@@ -126,13 +127,7 @@ def _counts_devices(context: Context, iterable: ast.expr) -> bool:
 
 def is_for_gpu_member(context: Context, node: ast.AST) -> bool:
     """Whether `node` only runs for a member of an enumeration that stands for GPUs of CUDA."""
-    child = node
-    for parent in context.index.ancestors(node):
-        if isinstance(parent, ast.If) and any(child is item for item in parent.body):
-            if _is_of_gpus(parent.test):
-                return True
-        child = parent
-    return False
+    return any(outcome and _is_of_gpus(test) for test, outcome, _ in tests_around(context, node))
 
 
 def _is_of_gpus(test: ast.expr) -> bool:

@@ -49,15 +49,33 @@ def _short(name: str) -> str:
 def _names(tree: ast.Module, makers: tuple[str, ...]) -> Iterator[str]:
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and _last(call.func) in makers:
-            yield from _name(call)
+            yield from _name(tree, call)
 
 
-def _name(call: ast.Call) -> Iterator[str]:
+def _name(tree: ast.Module, call: ast.Call) -> Iterator[str]:
     given = next((k.value for k in call.keywords if k.arg == "name"), None)
     if given is None and call.args:
         given = call.args[0]
+    if isinstance(given, ast.Name):
+        given = _only_value(tree, given.id)
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
         yield given.value
+
+
+def _only_value(tree: ast.Module, name: str) -> ast.expr | None:
+    """What a name of the script holds that is bound once."""
+    stores = [
+        item
+        for item in ast.walk(tree)
+        if (isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Store))
+        or (isinstance(item, ast.arg) and item.arg == name)
+    ]
+    values = [
+        item.value
+        for item in ast.walk(tree)
+        if isinstance(item, ast.Assign) and len(item.targets) == 1 and item.targets[0] in stores
+    ]
+    return values[0] if len(values) == len(stores) == 1 else None
 
 
 def _last(node: ast.expr) -> str:
@@ -85,7 +103,7 @@ def _chosen(tree: ast.Module, script: bytes) -> Iterator[str]:
     interpreter.run()
     for call, held in calls.items():
         if held == {_FOR_CUDA} or not _reached(tree, call, interpreter) & (MAC | CPU):
-            yield from _name(call)
+            yield from _name(tree, call)
     interpreter.release()
 
 

@@ -382,8 +382,7 @@ class ImportedRuns:
         files: set[str] = set()
         todo = [start]
         while todo:
-            path = todo.pop(0)
-            if path in modules:
+            if (path := todo.pop(0)) in modules:
                 continue
             edges = self._edges_of(path)
             if len(modules) == _WIDE:
@@ -427,8 +426,7 @@ class _Behind:
     def __init__(
         self, runs: ImportedRuns, path: str, known: Mapping[str, int] | None = None
     ) -> None:
-        """`known`: where modules can be imported, for one who has found that out of all that there
-        are; else what these lead to is asked."""
+        """`known`: where modules can be imported, where that is known; else it is asked."""
         self._runs = runs
         self.path = self._path = path
         self._known = known
@@ -454,6 +452,9 @@ class _Behind:
 
     def entered(self, name: str) -> int:
         return ALL
+
+    def question_kept(self, attribute: str) -> str:
+        return ""
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return None

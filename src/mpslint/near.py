@@ -50,5 +50,8 @@ class Near(Distant):
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))
 
+    def question_kept(self, path: str, attribute: str) -> str:
+        return self._told(path, lambda: self._all.question_kept(path, attribute))
+
     def settled(self, path: str, qualified: str) -> Facts:
         return self._told(path, lambda: self._all.settled(path, qualified))

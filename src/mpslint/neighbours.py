@@ -17,6 +17,7 @@ from mpslint.driven import Driven
 from mpslint.forwards import Forwards
 from mpslint.given_around import GivenAround
 from mpslint.imported_runs import ImportedRuns
+from mpslint.kept_answers import KeptAnswers
 from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
@@ -103,6 +104,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
+        self._kept_answers = KeptAnswers(projects, self.modules)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -350,6 +352,16 @@ class Neighbours:
             return calls
 
         return self._answer(path, ("given", path, name, kept, is_asked), ask, None)
+
+    def question_kept(self, path: str, attribute: str) -> str:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> str:
+            question, files = self._kept_answers.question(path, attribute)
+            self._note(files)
+            return question
+
+        return self._answer(path, ("question kept", path, attribute), ask, "")
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)

@@ -138,6 +138,10 @@ class OutOfReach:
         self.asked = True
         return not key.nested
 
+    def question_kept(self, path: str, attribute: str) -> str:
+        self.asked = True
+        return ""
+
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
         return False
@@ -271,6 +275,9 @@ class Distant:
 
     def reads_key(self, path: str, key: Key) -> bool:
         return not key.nested
+
+    def question_kept(self, path: str, attribute: str) -> str:
+        return ""
 
     def gives(self, path: str, given: Given) -> bool:
         return False

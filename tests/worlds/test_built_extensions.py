@@ -80,6 +80,27 @@ def test_a_module_that_is_built_by_nvcc_without_a_question_is_for_cuda(
     assert _found(cli, project, script) == []
 
 
+@pytest.mark.parametrize(
+    ("named", "told"),
+    [
+        ("'sampling'", []),
+        ("'other'", [("check.py", "MPS102")]),
+        ("'sampling'\n    name = find()", [("check.py", "MPS102")]),
+    ],
+    ids=["this one", "another", "bound twice"],
+)
+def test_the_name_of_what_is_built_may_stand_in_a_variable(
+    cli: Cli, project: Path, named: str, told: list[tuple[str, str]]
+) -> None:
+    script = (
+        "from setuptools import setup\nfrom torch.utils.cpp_extension import CUDAExtension\n\n\n"
+        f"def extensions():\n    name = {named}\n"
+        "    return [CUDAExtension(name=name, sources=['vision.cu'])]\n\n\n"
+        "setup(ext_modules=extensions())\n"
+    )
+    assert _found(cli, project, script) == told
+
+
 _KERNELS = """
 from setuptools import setup
 from torch.utils.cpp_extension import BuildExtension, {maker}

@@ -22,6 +22,7 @@ _ALIASES = 3
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
 _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 """Functions that ask an object for these, and copy nothing."""
+_COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict")
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
@@ -102,6 +103,8 @@ def _copied_into(context: Context, node: ast.expr) -> Iterable[ast.expr]:
             target = target.value  # `names[k] = checkpoint.pop(key)`
         if isinstance(target, ast.Name):
             yield target
+    elif isinstance(parent, ast.Call) and context.resolve(parent.func) in _COPYING:
+        yield parent
     elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
         # `names.update(checkpoint)`
         other = parent.func.value
@@ -130,14 +133,21 @@ def _renamed(context: Context, items: ast.AST) -> Iterable[ast.expr]:
             if not _is_asked_of_its_shape(context, context.index.parents[item])
         ]
         # In each arm of a test it may get another key.
-        kept = [_kept_by(context.index.parents[item], item) for item in stored]
+        kept = [_kept_by(context, item) for item in stored]
         first = kept[0] if kept else None
         if first is not None and all(one is not None and one.id == first.id for one in kept):
             yield first
 
 
-def _kept_by(parent: ast.AST, value: ast.Name) -> ast.Name | None:
-    """`names` of `names[f(k)] = v`."""
+def _kept_by(context: Context, value: ast.Name) -> ast.Name | None:
+    """`names` of `names[f(k)] = v` and of `names.update({f(k): v})`."""
+    parent = context.index.parents[value]
+    if isinstance(parent, ast.Dict):
+        call = context.index.parents[parent]
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
+            return None
+        other = call.func.value
+        return other if call.func.attr == "update" and isinstance(other, ast.Name) else None
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or parent.value is not value:
         return None
     target = parent.targets[0]
@@ -155,8 +165,9 @@ def _second(target: ast.expr) -> str | None:
 
 
 def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
-    """The places that read a name which is given what was loaded, but for those that fill it, and
-    those where it holds another value for sure; all of them where `given` is put into it."""
+    """The places that read a name which is given what was loaded, but for those that fill it or
+    take something out, and those where it holds another value for sure; all of them where `given`
+    is put into it."""
     scope = context.names.owner(name.id, name)
     uses = [
         use
@@ -191,10 +202,10 @@ def _may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:
 
 
 def _is_filled(context: Context, use: ast.Name) -> bool:
-    """`names[k] = v` and `names.update(other)`."""
+    """`names[k] = v`, `del names[k]` and `names.update(other)`."""
     parent = context.index.parents[use]
     if isinstance(parent, ast.Subscript) and parent.value is use:
-        return isinstance(parent.ctx, ast.Store)
+        return isinstance(parent.ctx, ast.Store | ast.Del)
     return isinstance(parent, ast.Attribute) and parent.attr == "update"
 
 

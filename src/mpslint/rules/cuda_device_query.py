@@ -27,12 +27,20 @@ if torch.cuda.is_available():
 ## What is not flagged
 Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
-(`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. Code
-that is written for CUDA alone: a function or class named after it, a module of Triton
-kernels, a loop over `range(torch.cuda.device_count())`, an `if gpu is not None:`; CUDA's profiler
-under a condition, for those who ask for it. Code for several
-GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a file that
-spreads its processes over `f"cuda:{rank}"`.
+(`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. The GPU
+of a number behind `if gpu is not None:`, where none is the default. Code that is written for CUDA
+alone: a function or class named after it, a module of Triton kernels, a loop over
+`range(torch.cuda.device_count())`; CUDA's profiler under a condition, for those who ask for it.
+Code for several GPUs: process groups on NCCL, FSDP, `if args.distributed:`, `set_device(rank)` in a
+file that spreads its processes over `f"cuda:{rank}"`. Questions in methods of a class whose
+constructor refuses to run without CUDA. Arms for a member of an enumeration (`Kind.CUDA`); another
+GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
+
+## Confidence
+Where the number of a process is shared out (`rank % torch.cuda.device_count()`) the finding is
+inferred: it speaks of processes of which there is one for each GPU, to somebody who has asked for
+them. These findings are opt-in: `extend-select = ["MPS206"]` (or `--extend-select MPS206`) turns
+them on.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
@@ -61,10 +69,13 @@ from mpslint.patterns.counts import count_at_least_one, count_level
 from mpslint.patterns.guard import CUDA, MPS, guard_expression, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none
+from mpslint.semantics.no_gpus import NOBODY_SPAWNED, Harm, harm_of_none, is_of_processes
+from mpslint.semantics.numbered_gpus import is_of_given_number
+from mpslint.semantics.runtime_calls import is_for_gpu_member
 from mpslint.semantics.worlds.choices import written
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.machines import MAC
+from mpslint.semantics.worlds.refused import refusal_before
 from mpslint.semantics.worlds.values import DEVICE, cases_of, places
 
 _NAMES = [
@@ -105,13 +116,18 @@ _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "star
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for event in context.worlds.raising([f"torch.cuda.{name}" for name in _NAMES]):
         call, name = event.call, event.name.removeprefix("torch.cuda.")
-        if call.args and _of_a_tensor(call.args[0]):
+        if call.args and (_of_a_tensor(call.args[0]) or is_of_given_number(context, call)):
             continue
         if name == "device" and not _entered(context, call):
+            continue
+        if not event.on_mac and _is_of_refusing_object(context, event):
+            continue
+        if is_for_gpu_member(context, call):
             continue
         if name.startswith("profiler.") and context.index.enclosing(call, ast.If) is not None:
             continue  # Who asks for NVIDIA's profiler has it, and nothing stands for it elsewhere.
@@ -139,8 +155,9 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             event.call.func,
             f"{_COUNT}() is 0 where there is no CUDA: {harm.text}",
-            # Who starts a process for each GPU was asked for that, and can ask for none.
-            confidence=Confidence.INFERRED if harm.text == NOBODY_SPAWNED else Confidence.CERTAIN,
+            confidence=Confidence.INFERRED
+            if is_of_processes(harm, context.index.parents)
+            else Confidence.CERTAIN,
             labels=(*_elsewhere(context, event.call, harm), *context.refused(event)),
             applicability=partial(count_level, context, event.call),
             fix=partial(count_at_least_one, context, event.call),
@@ -162,6 +179,16 @@ def _entered(context: Context, call: ast.Call) -> bool:
     if isinstance(argument, ast.Constant) and argument.value is None:
         return False
     return not (isinstance(argument, ast.UnaryOp) and isinstance(argument.op, ast.USub))
+
+
+def _is_of_refusing_object(context: Context, event: Event) -> bool:
+    """A question that a method asks, whose object is only made where CUDA is: it is about that."""
+    refusal = refusal_before(context.worlds, event)
+    if refusal is None or isinstance(context.index.parents[event.call], ast.Expr):
+        return False
+    made = context.index.function(refusal)
+    asks = context.index.function(event.call)
+    return made is not None and made.name == "__init__" and asks is not made
 
 
 def _of_a_tensor(argument: ast.expr) -> bool:

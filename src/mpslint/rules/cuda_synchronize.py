@@ -21,7 +21,8 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Calls behind a test for CUDA, code about CUDA by its name or imports (CUDA graphs, Triton kernels),
-and code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`).
+and code for several GPUs (process groups on NCCL, FSDP, `if args.distributed:`). Functions that
+give tensors to compiled code by their address (`plugin.run(x.data_ptr())`).
 Where a `.cuda()` raises before it, the finding names that move: both have to change. So it is with
 a refusal to run without CUDA, in this file or in a function of another one that is called before.
 
@@ -42,6 +43,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.dispatch import dispatch_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.pointers import works_on_addresses
 
 
 @rule(
@@ -53,7 +55,11 @@ from mpslint.semantics.context import Context
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    found = list(context.worlds.raising(("torch.cuda.synchronize",)))
+    found = [
+        event
+        for event in context.worlds.raising(("torch.cuda.synchronize",))
+        if not works_on_addresses(context, event.call)
+    ]
     calls = [event.call for event in found]
     for event in found:
         move = context.worlds.raising_before(event)

@@ -25,7 +25,8 @@ Code that only runs where CUDA is (behind a test, an early exit, a decorator, in
 is about CUDA by the name of its function, class or file or by the kernels it imports; comparisons,
 dictionary keys, texts, lists of choices, rows of tables; one arm of a choice that asks for
 something else; the same call made for the CPU beside it; what several GPUs share (an index by rank,
-a tensor that is reduced over processes); devices of other libraries, of tokenizers and image
+a tensor that is reduced over processes, `if len(gpus) > 1:` around a `DataParallel` over these);
+devices of other libraries, of tokenizers and image
 processors; defaults that the code replaces, checks against the machine or only looks at, or that
 all callers in the project give, or of options that the program never reads; variables that are only
 printed, and attributes that nothing in the file reads where `accelerate` places the model;
@@ -66,6 +67,7 @@ from mpslint.screening import names_torch
 from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Slot
 from mpslint.semantics.leftovers import is_never_default
+from mpslint.semantics.listed_gpus import is_for_listed_gpus
 from mpslint.semantics.spread_by_hand import spread_by_hand
 from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
@@ -101,7 +103,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
-        if is_never_default(context, found.node):
+        if is_never_default(context, found.node) or is_for_listed_gpus(context, found.node):
             continue
         fixable = literal is not None and slot is not None and not unnamed
         yield context.finding(

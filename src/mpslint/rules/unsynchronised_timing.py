@@ -34,7 +34,8 @@ that no Mac works out, since the difference stands under `if False` or in an arm
 that a function works out and does not use. Times of loading, file access and start-up, of epochs
 and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
 once in each step, unless that is sure to happen outside of the time; meters that read the clock
-once per step; files that use no device.
+once per step; files that use no device, and functions that move things to one only under a flag
+that all callers leave off.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they
@@ -114,6 +115,8 @@ def _too_early(context: Context) -> Iterator[tuple[TimedSpan, ast.AST]]:
         work = context.timing.unsynchronised(span)
         if work is None or not context.worlds.reach(span.end) & MACS:
             continue
+        if _moves_nothing(context, work):
+            continue
         ends.add(span.end)
         yield span, work
 
@@ -133,6 +136,13 @@ def _by_loop(
 def _place(found: tuple[TimedSpan, ast.AST]) -> tuple[int, int]:
     end = found[0].end
     return end.lineno, end.col_offset
+
+
+def _moves_nothing(context: Context, work: ast.AST) -> bool:
+    """Whether a function moves things to a device only where nobody comes (`if cuda:`, which all
+    callers say is not so): what it computes itself stays on the CPU, which has run it."""
+    moves = context.placement.uses_in(context.index.function(work))
+    return bool(moves) and not any(context.worlds.comes_to(call) for call in moves)
 
 
 def _fix(context: Context, starts: set[ast.stmt], places: list[ast.stmt]) -> Fix | None:

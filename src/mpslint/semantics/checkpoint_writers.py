@@ -367,6 +367,8 @@ def _place(context: Context, node: ast.expr) -> str:
 
 
 def opened(context: Context, node: ast.expr) -> ast.expr | None:
+    if isinstance(node, ast.Call) and context.values.last_name(node.func) == "open":
+        return node.args[0] if node.args else None  # `torch.save(state, open(path, "wb"))`
     if not isinstance(node, ast.Name):
         return None
     bindings = context.flow.reaching(node)

@@ -202,6 +202,10 @@ class Elsewhere(Protocol):
         """Whether another file of the project may place something with what a configuration of
         the file at `path` holds under a key."""
 
+    def question_kept(self, path: str, attribute: str) -> str:
+        """The question to torch (`torch.cuda.device_count`) whose answer is all that the project
+        stores under an attribute of this name; empty: there is none."""
+
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in
         each call."""

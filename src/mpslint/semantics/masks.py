@@ -101,8 +101,9 @@ def _is_reduced(context: Context, item: ast.expr, names: int = 1) -> bool:
         parent.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot
     ):
         return _is_reduced(context, parent, names)
-    if isinstance(parent, ast.Assign) and parent.targets[0].__class__ is ast.Name and names:
-        return _are_reduced(context, parent, names - 1)
+    if isinstance(parent, ast.Assign) and names:
+        target = parent.targets[0] if len(parent.targets) == 1 else None
+        return isinstance(target, ast.Name) and _are_reduced(context, parent, target, names - 1)
     if isinstance(parent, ast.Attribute):
         call = context.index.parents[parent]
         if not isinstance(call, ast.Call) or call.func is not parent or call.keywords or call.args:
@@ -114,10 +115,8 @@ def _is_reduced(context: Context, item: ast.expr, names: int = 1) -> bool:
     return context.resolve(parent.func) in {f"torch.{name}" for name in _REDUCED}
 
 
-def _are_reduced(context: Context, given: ast.Assign, names: int) -> bool:
+def _are_reduced(context: Context, given: ast.Assign, target: ast.Name, names: int) -> bool:
     """Whether all that is asked of the name that is given a selection is its mean or sum."""
-    (target,) = given.targets
-    assert isinstance(target, ast.Name)
     uses = [
         use
         for use in context.index.names.get(target.id, ())

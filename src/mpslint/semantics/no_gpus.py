@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import names_process
 from mpslint.records import NamedTuple
+from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -83,6 +85,16 @@ def _harm_of_field(context: Context, target: ast.Attribute, depth: int) -> Harm 
     return None
 
 
+def is_of_processes(harm: Harm, parents: Mapping[ast.AST, ast.AST]) -> bool:
+    """Whether the number of a process is shared out (`rank % count`), of which there is one for
+    each GPU: who has started them has asked for that."""
+    shared = parents.get(harm.at)
+    if not isinstance(shared, ast.BinOp) or not isinstance(shared.op, ast.Mod):
+        return False
+    name = last_name(shared.left)
+    return name is not None and names_process(name)
+
+
 def _harm_of_attribute(context: Context, target: ast.Attribute) -> Harm | None:
     """`self.num_gpus` as the turns of a loop that puts a worker on each of them."""
     spelled = ast.dump(target.value)
@@ -134,7 +146,8 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
             return "raises ZeroDivisionError"
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
-        if next(context.calls_of("torch.cuda.is_available"), None) is not None:
+        asks = next(context.calls_of("torch.cuda.is_available"), None) is not None
+        if asks and not (starts_nccl(context) and _runs_alone_too(context, parent)):
             return NOBODY_SPAWNED
     if isinstance(parent, ast.Call) and node in parent.args[:1]:
         function = parent.func
@@ -144,6 +157,22 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
     return None
+
+
+def _runs_alone_too(context: Context, count: ast.keyword) -> bool:
+    """Whether the other arm of a test calls what is spawned by itself: one GPU, or none, comes to
+    that, and processes that join NCCL are for those who ask for several."""
+    call = context.index.parents[count]
+    test = context.index.enclosing(count, ast.If)
+    if not isinstance(call, ast.Call) or not call.args or test is None:
+        return False
+    worker = ast.unparse(call.args[0])
+    in_body = any(context.index.within(count, statement) for statement in test.body)
+    return any(
+        isinstance(item, ast.Call) and ast.unparse(item.func) == worker
+        for statement in (test.orelse if in_body else test.body)
+        for item in ast.walk(statement)
+    )
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -78,6 +78,10 @@ class Placement:
         """Whether `function` (None: the top of the file) does so itself."""
         return any(self._index.function(call) is function for call in self._all_uses())
 
+    def uses_in(self, function: ast.AST | None) -> list[ast.Call]:
+        """Where `function` (None: the top of the file) moves or makes something on a device."""
+        return [call for call in self._all_uses() if self._index.function(call) is function]
+
     def _all_uses(self) -> list[ast.Call]:
         if self._uses is None:
             self._uses = list(self._device_uses())

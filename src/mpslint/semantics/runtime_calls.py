@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.cuda_packages import (
     KERNEL_PACKAGES,
     about_kernels,
@@ -122,6 +123,11 @@ def _counts_devices(context: Context, iterable: ast.expr) -> bool:
             if context.resolve(argument.func) == "torch.cuda.device_count":
                 return True
     return False
+
+
+def is_for_gpu_member(context: Context, node: ast.AST) -> bool:
+    """Whether `node` only runs for a member of an enumeration that stands for GPUs of CUDA."""
+    return any(outcome and _is_of_gpus(test) for test, outcome, _ in tests_around(context, node))
 
 
 def _is_of_gpus(test: ast.expr) -> bool:

@@ -65,6 +65,7 @@ _FOLLOWED = frozenset({NAME, INSTANCE, CLASS, NAMESPACE, FUNCTION, BOUND, PARSER
 """Kinds whose attributes are looked up to find what is called."""
 
 _BUILDING = "torch.utils.cpp_extension.load"
+_PROCESS = "torch.multiprocessing.Process"
 _SKIPS = {
     "pytest.mark.skipif": True,
     "unittest.skipIf": True,
@@ -236,6 +237,7 @@ class Calls(DeferredCalls):
         given = self.bound_arguments(function, node, args, keywords, bound=bound)
         if function.home is self:
             self.called_from(function, node, given)
+        self.note_functions_given(function, node, given)
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")
@@ -296,6 +298,8 @@ class Calls(DeferredCalls):
         if is_extension_operator(name):
             self.given_to_kernel(node, [*args, *keywords.values()])
         if top == "torch":
+            if name == _PROCESS and self.started(name, node, keywords):
+                return UNK
             return self.call_torch(name, node, args, keywords, ref)
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)

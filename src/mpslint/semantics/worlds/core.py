@@ -50,6 +50,10 @@ class Project(Protocol):
         """The worlds in which other files use a function of this one; none, where no file beside
         it does."""
 
+    def question_kept(self, attribute: str) -> str:
+        """The question to torch whose answer is all that the project stores under an attribute of
+        this name; empty: there is none."""
+
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         """How the other files of the project call the function or class `name` of this one; None
         where somebody may do so who is not seen, or sets one of the attributes that keep what is

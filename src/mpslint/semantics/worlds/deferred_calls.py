@@ -34,6 +34,9 @@ class DeferredCalls(BuiltinCalls, Statements):
     def call(self, node: ast.Call, callee: Atom, args: list[Value], keywords: Env) -> Value:
         raise NotImplementedError
 
+    def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
+        raise NotImplementedError
+
     def partial_call(self, node: ast.Call, args: list[Value], keywords: Env) -> Value:
         """`partial(torch.autocast, "cuda")`: what a call of it will do with these arguments."""
         callee = one(args[0], self.frame.mask)
@@ -71,6 +74,8 @@ class DeferredCalls(BuiltinCalls, Statements):
         What it raises ends the run of who calls it then."""
         function = callee.v
         if function.home is not self:
+            bound = self.bound_arguments(function, node, args, keywords, bound=callee.kind == BOUND)
+            self.note_functions_given(function, node, bound)
             self.given_away(node, args, keywords)
             return
         if isinstance(named, ast.Name | ast.Attribute) and function.handed:
@@ -78,6 +83,7 @@ class DeferredCalls(BuiltinCalls, Statements):
             function.escaped = bool(function.handed)
         given = self.bound_arguments(function, node, args, keywords, bound=callee.kind == BOUND)
         self.called_from(function, node, given)
+        self.note_functions_given(function, node, given)
         if not function.relevant:
             for value in (*args, *keywords.values()):
                 self.kept(value, "")

@@ -55,6 +55,9 @@ class Imports:
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return self._elsewhere.given(self._path, name, kept, is_asked)
 
+    def question_kept(self, attribute: str) -> str:
+        return self._elsewhere.question_kept(self._path, attribute)
+
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)
         if value.__class__ is not Atom or value.kind != CLASS:

@@ -10,6 +10,7 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
+from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.parameters import Parameters
@@ -94,6 +95,9 @@ class Summaries(Parameters):
         function.summaries[known] = result
         function.noted[known] = tuple(self.noted[mark:])
         return result
+
+    def note_functions_given(self, callee: Function, node: ast.Call, given: Env) -> None:
+        note_functions_given(self, callee, node, given, here=self.frame.mask)
 
     def raising_in(self, function: Function, given: Env) -> dict[Kind, int]:
         """What raises on a Mac in a function that is called so: the worlds, by what it is."""

@@ -269,6 +269,11 @@ class TorchCalls(Makers, Calls):
             worker.v.escaped = False
             worker.v.handed.clear()  # to torch alone
             worker.v.calls[id(node)] = (frame.mask & started, frame.tests, {})
+        more = one(keywords.get("args", args[1] if len(args) > 1 else UNK), ALL)
+        if worker.kind == FUNCTION and more.kind == SEQUENCE:
+            # The number of the process comes first.
+            given = self.bound_arguments(worker.v, node, [UNK, *more.v], {}, bound=False)
+            self.note_functions_given(worker.v, node, given)
 
     def _start_group(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         backend = keywords.get("backend", args[0] if args else UNK)

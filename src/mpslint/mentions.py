@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint.installed import is_left_out
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
+from mpslint.semantics.known_bases import line
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
@@ -50,10 +51,11 @@ class Mentions:
             return True, ()
         if name == ANYTHING:
             return self._is_open(whole, path)
-        if not name.startswith("_") and whole.is_built and not is_left_out(whole.head, path):
-            for_others, told = self._published.is_for_others(whole)
-            if for_others:
-                return True, told
+        installed, told = False, whole.folders
+        if whole.is_built and not is_left_out(whole.head, path):
+            installed, told = self._published.is_for_others(whole)
+        if installed and not name.startswith("_"):
+            return True, told
         word, parsed = _bytes(name), 0
         files = whole.files
         for other in whole.modules:
@@ -61,7 +63,9 @@ class Mentions:
             if other == path:
                 continue
             if not method and self._taken.takes(other, path, name):
-                return True, (other,)
+                unreached, told = self.unreached.includes(other)
+                if not unreached:
+                    return True, (other, *told)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
             if not method and b"import" not in data:
@@ -72,7 +76,7 @@ class Mentions:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return True, files
-            if self._mentions(context, path, name, method=method):
+            if self._mentions(context, path, name, method=method, installed=installed):
                 unreached, told = self.unreached.includes(other)
                 if not unreached:
                     return True, (other, *told)
@@ -157,10 +161,54 @@ class Mentions:
         stored = rb"\.(?:%s)\s*(?::[^=\n]*)?=(?!=)" % names
         anywhere, of_others = re.compile(stored), re.compile(rb"(?<!\bself)" + stored)
         for other in whole.modules:
-            pattern = anywhere if other != path else of_others
-            if pattern.search(self._modules.text(other) or b""):
+            data = self._modules.text(other) or b""
+            if not anywhere.search(data):
+                continue
+            if of_others.search(data) or (other != path and self._may_derive(other, path)):
                 return other
         return None
+
+    def _may_derive(self, other: str, path: str) -> bool:
+        """Whether a class of another file may be derived from one that the file at `path` defines,
+        so that what it sets of `self` is set of such an object."""
+        context = self._modules.context(other, self._elsewhere)
+        return context is None or any(
+            where.source.path == path if klass is not None else self._may_be_of_project(where, base)
+            for owner in context.index.of(ast.ClassDef)
+            for where, klass, base in line(context, owner)
+        )
+
+    def _may_be_of_project(self, context: Context, base: str) -> bool:
+        return not base or "." in (base[0], base[-1]) or (
+            "." in base and self._is_of_project(context.source.path, base)
+        )
+
+    def is_named(self, path: str, parameter: str) -> bool:
+        """Whether anybody in the project gives a parameter by its name, be it in a table, on a
+        command line or in a settings file."""
+        whole = self._projects.of(path)
+        if whole is None:
+            return True
+        word = re.compile(rb"\b%s\b" % re.escape(_bytes(parameter)).replace(b"_", b"[-_]"))
+        return any(
+            word.search(data) is not None
+            and (not other.endswith(".py") or self._names_argument(other, parameter))
+            for other in (*whole.modules, *whole.others)
+            if not other.endswith(PROSE) and (data := self._modules.text(other))
+        )
+
+    def _names_argument(self, other: str, parameter: str) -> bool:
+        tree = self._modules.tree(other)
+        spelled = re.compile(rf"\b{re.escape(parameter)}\b")
+        return tree is None or any(
+            node.arg == parameter
+            if isinstance(node, ast.keyword)
+            else isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " not in node.value
+            and spelled.search(node.value.replace("-", "_")) is not None
+            for node in ast.walk(tree)
+        )
 
     def calls(
         self, path: str, given: Given, elsewhere: Elsewhere
@@ -222,8 +270,13 @@ class Mentions:
             for binding in bindings
         )
 
-    def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
-        if _has_text(context, name):
+    def _mentions(
+        self, context: Context, path: str, name: str, *, method: bool, installed: bool
+    ) -> bool:
+        """Whether a file has the function or method. A package that only hands it on has no use
+        for it, and who takes it from there is another file; but others may, who install that."""
+        hands_on = os.path.basename(context.source.path) == "__init__.py"
+        if _has_text(context, name, listed=installed or not hands_on):
             return True
         if any(
             self._may_mean(context, use, path, method=method)
@@ -233,14 +286,13 @@ class Mentions:
         if method:
             return False
         here = context.source.path
-        hands_on = os.path.basename(here) == "__init__.py"
         for bound, binding in context.names.every_binding():
             if binding.kind != "import" or not binding.qualified:
                 continue
             if binding.qualified.rpartition(".")[2] == name and (
                 self._is_from(here, binding.qualified, path)
             ):
-                if hands_on or _is_used(context, bound):
+                if (hands_on and installed) or _is_used(context, bound):
                     return True
         return name not in context.names.module.bindings and any(
             isinstance(use.ctx, ast.Load)
@@ -311,13 +363,24 @@ def _only_asks(around: ast.AST | None) -> bool:
     return isinstance(around, ast.arg | ast.AnnAssign)
 
 
-def _has_text(context: Context, name: str) -> bool:
-    """Whether a string of a file ends in a name, by which somebody may look that up."""
+def _has_text(context: Context, name: str, *, listed: bool = True) -> bool:
+    """Whether a string of a file ends in a name, by which somebody may look that up; one in the
+    list of what the module hands on where that is `listed` for somebody."""
     return any(
         isinstance(text.value, str)
         and (text.value == name or text.value.endswith((f".{name}", f":{name}")))
+        and (listed or not _is_handed_on(context, text))
         for text in context.index.strings
     )
+
+
+def _is_handed_on(context: Context, text: ast.Constant) -> bool:
+    """`__all__ = ["to_gpu"]`"""
+    statement = context.index.statement(text)
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
 
 
 def _is_used(context: Context, name: str) -> bool:

@@ -85,7 +85,9 @@ class Unreached:
             if other == path:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
-                return (other,)
+                further = self._leading_to(whole, other) if self._may_be(whole, other) else ()
+                if further is not None:
+                    return (other, *further)
             data = self._modules.text(other) or b""
             if any(way in data for way in _BY_FILE):
                 return (other,)

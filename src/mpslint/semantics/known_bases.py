@@ -42,7 +42,7 @@ _MOST_BASES = 8
 
 def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
     """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
-    for where, klass, qualified in _line(context, owner):
+    for where, klass, qualified in line(context, owner):
         if klass is None:
             if name in _CALLED_BY.get(qualified, (name,)):
                 return False
@@ -53,7 +53,7 @@ def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
 
 def keeps_no_list(context: Context, owner: ast.ClassDef) -> bool:
     """Whether no base and no metaclass of a class can tell anybody of it."""
-    for where, klass, qualified in _line(context, owner):
+    for where, klass, qualified in line(context, owner):
         if klass is None:
             package = qualified.partition(".")[0]
             if qualified not in _CALLED_BY and package not in _LISTING_NOTHING:
@@ -65,7 +65,7 @@ def keeps_no_list(context: Context, owner: ast.ClassDef) -> bool:
     return True
 
 
-def _line(
+def line(
     context: Context, owner: ast.ClassDef
 ) -> Iterator[tuple[Context, ast.ClassDef | None, str]]:
     """A class and all its bases, each with its file; of those that the project does not define

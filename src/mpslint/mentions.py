@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
+from mpslint.offered import Offered
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.known_bases import line
@@ -21,6 +22,8 @@ from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
@@ -37,7 +40,8 @@ class Mentions:
         self._projects = projects
         self._published = Published(modules)
         self._taken = TakenByText(modules)
-        self.unreached = Unreached(projects, modules, self._published, self._taken)
+        self._offered = Offered(modules)
+        self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -55,7 +59,8 @@ class Mentions:
         if whole.is_built and not is_left_out(whole.head, path):
             installed, told = self._published.is_for_others(whole)
         if installed and not name.startswith("_"):
-            return True, told
+            if method or self._offered.includes(whole, path):
+                return True, told
         word, parsed = _bytes(name), 0
         files = whole.files
         for other in whole.modules:
@@ -76,12 +81,17 @@ class Mentions:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return True, files
-            if self._mentions(context, path, name, method=method, installed=installed):
+            known = (
+                self._names_method(whole, context, path, name)
+                if method
+                else self._mentions(whole, context, path, name, installed=installed)
+            )
+            if known:
                 unreached, told = self.unreached.includes(other)
                 if not unreached:
                     return True, (other, *told)
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
+            if self._is_told_in(whole, other, path, name):
                 return True, (other,)
         return False, files
 
@@ -179,8 +189,10 @@ class Mentions:
         )
 
     def _may_be_of_project(self, context: Context, base: str) -> bool:
-        return not base or "." in (base[0], base[-1]) or (
-            "." in base and self._is_of_project(context.source.path, base)
+        return (
+            not base
+            or "." in (base[0], base[-1])
+            or ("." in base and self._is_of_project(context.source.path, base))
         )
 
     def is_named(self, path: str, parameter: str) -> bool:
@@ -233,7 +245,8 @@ class Mentions:
             if other != path and self._taken.takes(other, path, given.name):
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
-            if context is None or _has_text(context, given.name):
+            is_other = self._other_owner(whole, path, given.name)
+            if context is None or _has_text(context, given.name, is_other):
                 return None, (other,)
             for use in self._uses(context, path, given):
                 call = context.index.parents.get(use)
@@ -242,7 +255,7 @@ class Mentions:
                 elif not _only_asks(call):
                     return None, (other,)
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
+            if self._is_told_in(whole, other, path, given.name):
                 return None, (other,)
         return found, files
 
@@ -270,22 +283,27 @@ class Mentions:
             for binding in bindings
         )
 
+    def _names_method(self, whole: Whole, context: Context, path: str, name: str) -> bool:
+        return _has_text(context, name, self._other_owner(whole, path, name)) or any(
+            self._may_mean(context, use, path, method=True)
+            for use in context.index.attributes.get(name, ())
+        )
+
     def _mentions(
-        self, context: Context, path: str, name: str, *, method: bool, installed: bool
+        self, whole: Whole, context: Context, path: str, name: str, *, installed: bool
     ) -> bool:
-        """Whether a file has the function or method. A package that only hands it on has no use
-        for it, and who takes it from there is another file; but others may, who install that."""
-        hands_on = os.path.basename(context.source.path) == "__init__.py"
-        if _has_text(context, name, listed=installed or not hands_on):
+        """Whether a file has a function of another. A package that only hands it on has no use for
+        it, and who takes it from there is another file; but others may, who install that."""
+        here = context.source.path
+        hands_on = os.path.basename(here) == "__init__.py"
+        is_other = self._other_owner(whole, path, name)
+        if _has_text(context, name, is_other, listed=installed or not hands_on):
             return True
         if any(
-            self._may_mean(context, use, path, method=method)
+            self._may_mean(context, use, path, method=False)
             for use in context.index.attributes.get(name, ())
         ):
             return True
-        if method:
-            return False
-        here = context.source.path
         for bound, binding in context.names.every_binding():
             if binding.kind != "import" or not binding.qualified:
                 continue
@@ -296,8 +314,35 @@ class Mentions:
                     return True
         return name not in context.names.module.bindings and any(
             isinstance(use.ctx, ast.Load)
-            and ((whole := context.resolve(use)) is None or self._is_from(here, whole, path))
+            and ((found := context.resolve(use)) is None or self._is_from(here, found, path))
             for use in context.index.names.get(name, ())
+        )
+
+    def _other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
+        """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
+        another module of the project, which defines what has the same name."""
+        own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
+        defines = re.compile(rb"^(?:class|def)[ \t]+%s\b" % re.escape(_bytes(name)), re.M)
+
+        def is_other(owner: str) -> bool:
+            stem = re.split(r"[./:]", owner.strip("./:"))[-1]
+            return stem not in own and any(
+                os.path.basename(other) == f"{stem}.py"
+                and defines.search(self._modules.text(other) or b"") is not None
+                for other in whole.modules
+            )
+
+        return is_other
+
+    def _is_told_in(self, whole: Whole, other: str, path: str, name: str) -> bool:
+        """Whether a text that is no module names something."""
+        data, word = self._modules.text(other) or b"", _bytes(name)
+        if not _names(data, word, prose=other.endswith(PROSE)):
+            return False
+        is_other = self._other_owner(whole, path, name)
+        return not all(
+            match[1] is not None and is_other(match[1].decode("utf-8", "replace"))
+            for match in re.finditer(rb"(?:([\w./-]+)[.:])?(?<!\w)%s\b" % re.escape(word), data)
         )
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
@@ -363,13 +408,20 @@ def _only_asks(around: ast.AST | None) -> bool:
     return isinstance(around, ast.arg | ast.AnnAssign)
 
 
-def _has_text(context: Context, name: str, *, listed: bool = True) -> bool:
+def _has_text(
+    context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
+) -> bool:
     """Whether a string of a file ends in a name, by which somebody may look that up; one in the
     list of what the module hands on where that is `listed` for somebody."""
     return any(
         isinstance(text.value, str)
-        and (text.value == name or text.value.endswith((f".{name}", f":{name}")))
-        and (listed or not _is_handed_on(context, text))
+        and (
+            (text.value == name and (listed or not _is_handed_on(context, text)))
+            or (
+                text.value.endswith((f".{name}", f":{name}"))
+                and not is_other(text.value[: -len(name) - 1])
+            )
+        )
         for text in context.index.strings
     )
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 _LOOKED_UP = re.compile(
     rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
-    rb"|(?:(?<![.\w])(?P<owner>\w+)\.)?(?<!super\(\)\.)\b__dict__\b|\bglobals\(|(?<![.\w])(?<!def )eval\("
+    rb"|(?:(?<![.\w])(?P<owner>\w+)\.)?(?<!super\(\)\.)\b__dict__\b"
+    rb"|\bglobals\(|(?<![.\w])(?<!def )eval\("
 )
 """Python's ways to take a name from a text, but for attributes of one's own, and for a text that
 is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""

@@ -58,9 +58,11 @@ def keeps_no_list(context: Context, owner: ast.ClassDef) -> bool:
             package = qualified.partition(".")[0]
             if qualified not in _CALLED_BY and package not in _LISTING_NOTHING:
                 return False
-        elif klass.keywords or "__subclasses__" in where.index.attributes:
-            return False
-        elif klass is not owner and (klass.decorator_list or _has_hook(klass)):
+        elif (
+            klass.keywords
+            or "__subclasses__" in where.index.attributes
+            or (klass is not owner and (klass.decorator_list or _has_hook(klass)))
+        ):
             return False
     return True
 

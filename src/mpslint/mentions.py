@@ -17,6 +17,7 @@ from mpslint.offered import Offered
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.known_bases import line
+from mpslint.semantics.paths import is_example
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
@@ -55,9 +56,10 @@ class Mentions:
             return True, ()
         if name == ANYTHING:
             return self._is_open(whole, path)
-        installed, told = False, whole.folders
-        if whole.is_built and not is_left_out(whole.head, path):
-            installed, told = self._published.is_for_others(whole)
+        installed, told = self._published.is_for_others(whole)
+        if installed and is_example(os.path.relpath(path, whole.head)):
+            return True, told
+        installed = installed and not is_left_out(whole.head, path)
         if installed and not name.startswith("_"):
             if method or self._offered.includes(whole, path):
                 return True, told
@@ -211,7 +213,7 @@ class Mentions:
 
     def _names_argument(self, other: str, parameter: str) -> bool:
         tree = self._modules.tree(other)
-        spelled = re.compile(rf"\b{re.escape(parameter)}\b")
+        spelled = re.compile(rf"(?<![a-zA-Z0-9]){re.escape(parameter)}(?![a-zA-Z0-9])")
         return tree is None or any(
             node.arg == parameter
             if isinstance(node, ast.keyword)

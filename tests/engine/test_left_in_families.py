@@ -242,3 +242,12 @@ def test_a_module_that_a_library_leads_to_nowhere_is_left_over_beside_those_it_u
     assert _told(tmp_path, files, "core/old.py") == []
     docs = {"docs/api.rst": ".. automodule:: core.old\n"}
     assert _told(tmp_path, {**files, **docs}, "core/old.py") == [5]
+
+
+@pytest.mark.parametrize(("folder", "rows"), [("examples", [5]), ("core", [])])
+def test_what_an_example_of_a_library_defines_is_shown(
+    tmp_path: Path, folder: str, rows: list[int]
+) -> None:
+    user = f"from {folder}.used import shape\n\nprint(shape(1))\n"
+    files = {**_LIBRARY, "tests/test_net.py": _TEST, "show.py": user}
+    assert _told(tmp_path, {**files, f"{folder}/used.py": _UTILS}, f"{folder}/used.py") == rows

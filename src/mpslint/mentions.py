@@ -42,6 +42,7 @@ class Mentions:
         self._published = Published(modules)
         self._taken = TakenByText(modules)
         self._offered = Offered(modules)
+        self._left_out: dict[str, bool] = {}
         self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
@@ -59,7 +60,7 @@ class Mentions:
         installed, told = self._published.is_for_others(whole)
         if installed and is_example(os.path.relpath(path, whole.head)):
             return True, told
-        installed = installed and not is_left_out(whole.head, path)
+        installed = installed and not self._is_left_out(whole, path)
         if installed and not name.startswith("_"):
             if method or self._offered.includes(whole, path):
                 return True, told
@@ -97,13 +98,19 @@ class Mentions:
                 return True, (other,)
         return False, files
 
+    def _is_left_out(self, whole: Whole, path: str) -> bool:
+        folder = os.path.dirname(path)
+        if folder not in self._left_out:
+            self._left_out[folder] = is_left_out(whole.head, path)
+        return self._left_out[folder]
+
     def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether others install the project of a file, and may use whatever has a public name in
         it; and the files that this rests on."""
         whole = self._projects.of(path)
         if whole is None:
             return True, ()
-        if not whole.is_built or is_left_out(whole.head, path):
+        if not whole.is_built or self._is_left_out(whole, path):
             return False, whole.folders
         return self._published.is_for_others(whole)
 

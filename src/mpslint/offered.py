@@ -7,7 +7,6 @@ comes upon them. Of one that has neither, nobody can tell what it offers.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from typing import TYPE_CHECKING
@@ -16,9 +15,7 @@ if TYPE_CHECKING:
     from mpslint.modules import Modules
     from mpslint.whole import Whole
 
-_STAR = re.compile(rb"\bimport[ \t]*\(?[ \t]*\*")
-
-
+_STAR = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]*\(?[ \t]*\*", re.M)
 _TEST = re.compile(r"test_.*\.py|.*_test\.py")  # Fact: pytest's names of files that it collects.
 
 
@@ -44,8 +41,8 @@ class Offered:
         if path not in self._known:
             self._known[path] = (
                 not self.is_shown(whole)
-                or path in self._all_of(whole)
                 or self._is_told(whole, path)
+                or path in self._all_of(whole)
             )
         return self._known[path]
 
@@ -55,19 +52,10 @@ class Offered:
             self._starred[whole] = frozenset(
                 found
                 for other in whole.modules
-                if _STAR.search(self._modules.text(other) or b"")
-                for found in self._taken_whole(other)
+                for module in set(_STAR.findall(self._modules.text(other) or b""))
+                if (found := self._modules.find(other, module.decode("utf-8", "replace"))[0])
             )
         return self._starred[whole]
-
-    def _taken_whole(self, other: str) -> set[str]:
-        tree = self._modules.tree(other)
-        found = {
-            self._modules.find(other, "." * item.level + (item.module or ""))[0]
-            for item in (ast.walk(tree) if tree is not None else ())
-            if isinstance(item, ast.ImportFrom) and item.names[0].name == "*"
-        }
-        return {path for path in found if path is not None}
 
     def _is_told(self, whole: Whole, path: str) -> bool:
         folder, own = os.path.split(path.removesuffix(".py"))

@@ -133,7 +133,6 @@ def lint(
     from mpslint.semantics.context import Context
     from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
-    from mpslint.semantics.never_arrives import never_arrives
     from mpslint.semantics.never_chosen import is_never_chosen
     from mpslint.semantics.smoke_tests import is_smoke_test
 
@@ -159,7 +158,6 @@ def lint(
         and not is_moot(context, one)
         and not is_never_chosen(context, one.row)
         and not is_unread_key(context, one)
-        and not never_arrives(context, one.row)
         and not is_smoke_test(context, one.row)
     ]
     if not findings and judge is None:

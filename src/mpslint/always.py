@@ -48,7 +48,7 @@ class Always:
     def _is_refused_by(
         self, context: Context, call: ast.Call, given: Given, outcome: Outcome, steps: int
     ) -> tuple[bool, tuple[str, ...]]:
-        if given.left_out_by(call):
+        if given.left_out_by(call) or self._is_never_named(context, call, given):
             # One of several ways of doing something is there to be chosen, if by nobody yet.
             is_switch = not any(isinstance(item, str) for item in outcome.compared)
             return is_switch and bool(given.default) and outcome.refuses(given.default[0]), ()
@@ -70,3 +70,15 @@ class Always:
         if default is not None:
             handed = handed._replace(default=(default.value,))
         return self.refuse(context.source.path, handed, outcome, "", steps - 1)
+
+    def _is_never_named(self, context: Context, call: ast.Call, given: Given) -> bool:
+        """Whether a call hands on what others name (`**kwargs`), and nobody in the project names
+        the parameter."""
+        named = {keyword.arg for keyword in call.keywords}
+        if None not in named or given.parameter in named:
+            return False
+        if any(isinstance(item, ast.Starred) for item in call.args):
+            return False
+        if given.place is not None and len(call.args) > given.place:
+            return False
+        return not self._mentions.is_named(context.source.path, given.parameter)

@@ -13,13 +13,18 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
+from mpslint.offered import Offered
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
+from mpslint.semantics.known_bases import line
+from mpslint.semantics.paths import is_example
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere, Given
@@ -36,7 +41,9 @@ class Mentions:
         self._projects = projects
         self._published = Published(modules)
         self._taken = TakenByText(modules)
-        self.unreached = Unreached(projects, modules, self._published, self._taken)
+        self._offered = Offered(modules)
+        self._left_out: dict[str, bool] = {}
+        self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -50,9 +57,12 @@ class Mentions:
             return True, ()
         if name == ANYTHING:
             return self._is_open(whole, path)
-        if not name.startswith("_") and whole.is_built and not is_left_out(whole.head, path):
-            for_others, told = self._published.is_for_others(whole)
-            if for_others:
+        installed, told = self._published.is_for_others(whole)
+        if installed and is_example(os.path.relpath(path, whole.head)):
+            return True, told
+        installed = installed and not self._is_left_out(whole, path)
+        if installed and not name.startswith("_"):
+            if method or self._offered.includes(whole, path):
                 return True, told
         word, parsed = _bytes(name), 0
         files = whole.files
@@ -61,7 +71,9 @@ class Mentions:
             if other == path:
                 continue
             if not method and self._taken.takes(other, path, name):
-                return True, (other,)
+                unreached, told = self.unreached.includes(other)
+                if not unreached:
+                    return True, (other, *told)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
             if not method and b"import" not in data:
@@ -72,14 +84,25 @@ class Mentions:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return True, files
-            if self._mentions(context, path, name, method=method):
+            known = (
+                self._names_method(whole, context, path, name)
+                if method
+                else self._mentions(whole, context, path, name, installed=installed)
+            )
+            if known:
                 unreached, told = self.unreached.includes(other)
                 if not unreached:
                     return True, (other, *told)
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
+            if self._is_told_in(whole, other, path, name):
                 return True, (other,)
         return False, files
+
+    def _is_left_out(self, whole: Whole, path: str) -> bool:
+        folder = os.path.dirname(path)
+        if folder not in self._left_out:
+            self._left_out[folder] = is_left_out(whole.head, path)
+        return self._left_out[folder]
 
     def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether others install the project of a file, and may use whatever has a public name in
@@ -87,7 +110,7 @@ class Mentions:
         whole = self._projects.of(path)
         if whole is None:
             return True, ()
-        if not whole.is_built or is_left_out(whole.head, path):
+        if not whole.is_built or self._is_left_out(whole, path):
             return False, whole.folders
         return self._published.is_for_others(whole)
 
@@ -157,10 +180,56 @@ class Mentions:
         stored = rb"\.(?:%s)\s*(?::[^=\n]*)?=(?!=)" % names
         anywhere, of_others = re.compile(stored), re.compile(rb"(?<!\bself)" + stored)
         for other in whole.modules:
-            pattern = anywhere if other != path else of_others
-            if pattern.search(self._modules.text(other) or b""):
+            data = self._modules.text(other) or b""
+            if not anywhere.search(data):
+                continue
+            if of_others.search(data) or (other != path and self._may_derive(other, path)):
                 return other
         return None
+
+    def _may_derive(self, other: str, path: str) -> bool:
+        """Whether a class of another file may be derived from one that the file at `path` defines,
+        so that what it sets of `self` is set of such an object."""
+        context = self._modules.context(other, self._elsewhere)
+        return context is None or any(
+            where.source.path == path if klass is not None else self._may_be_of_project(where, base)
+            for owner in context.index.of(ast.ClassDef)
+            for where, klass, base in line(context, owner)
+        )
+
+    def _may_be_of_project(self, context: Context, base: str) -> bool:
+        return (
+            not base
+            or "." in (base[0], base[-1])
+            or ("." in base and self._is_of_project(context.source.path, base))
+        )
+
+    def is_named(self, path: str, parameter: str) -> bool:
+        """Whether anybody in the project gives a parameter by its name, be it in a table, on a
+        command line or in a settings file."""
+        whole = self._projects.of(path)
+        if whole is None:
+            return True
+        word = re.compile(rb"\b%s\b" % re.escape(_bytes(parameter)).replace(b"_", b"[-_]"))
+        return any(
+            word.search(data) is not None
+            and (not other.endswith(".py") or self._names_argument(other, parameter))
+            for other in (*whole.modules, *whole.others)
+            if not other.endswith(PROSE) and (data := self._modules.text(other))
+        )
+
+    def _names_argument(self, other: str, parameter: str) -> bool:
+        tree = self._modules.tree(other)
+        spelled = re.compile(rf"(?<![a-zA-Z0-9]){re.escape(parameter)}(?![a-zA-Z0-9])")
+        return tree is None or any(
+            node.arg == parameter
+            if isinstance(node, ast.keyword)
+            else isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and " " not in node.value
+            and spelled.search(node.value.replace("-", "_")) is not None
+            for node in ast.walk(tree)
+        )
 
     def calls(
         self, path: str, given: Given, elsewhere: Elsewhere
@@ -185,7 +254,8 @@ class Mentions:
             if other != path and self._taken.takes(other, path, given.name):
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
-            if context is None or _has_text(context, given.name):
+            is_other = self._other_owner(whole, path, given.name)
+            if context is None or _has_text(context, given.name, is_other):
                 return None, (other,)
             for use in self._uses(context, path, given):
                 call = context.index.parents.get(use)
@@ -194,7 +264,7 @@ class Mentions:
                 elif not _only_asks(call):
                     return None, (other,)
         for other in whole.others:
-            if _names(self._modules.text(other) or b"", word, prose=other.endswith(PROSE)):
+            if self._is_told_in(whole, other, path, given.name):
                 return None, (other,)
         return found, files
 
@@ -222,30 +292,66 @@ class Mentions:
             for binding in bindings
         )
 
-    def _mentions(self, context: Context, path: str, name: str, *, method: bool) -> bool:
-        if _has_text(context, name):
+    def _names_method(self, whole: Whole, context: Context, path: str, name: str) -> bool:
+        return _has_text(context, name, self._other_owner(whole, path, name)) or any(
+            self._may_mean(context, use, path, method=True)
+            for use in context.index.attributes.get(name, ())
+        )
+
+    def _mentions(
+        self, whole: Whole, context: Context, path: str, name: str, *, installed: bool
+    ) -> bool:
+        """Whether a file has a function of another. A package that only hands it on has no use for
+        it, and who takes it from there is another file; but others may, who install that."""
+        here = context.source.path
+        hands_on = os.path.basename(here) == "__init__.py"
+        is_other = self._other_owner(whole, path, name)
+        if _has_text(context, name, is_other, listed=installed or not hands_on):
             return True
         if any(
-            self._may_mean(context, use, path, method=method)
+            self._may_mean(context, use, path, method=False)
             for use in context.index.attributes.get(name, ())
         ):
             return True
-        if method:
-            return False
-        here = context.source.path
-        hands_on = os.path.basename(here) == "__init__.py"
         for bound, binding in context.names.every_binding():
             if binding.kind != "import" or not binding.qualified:
                 continue
             if binding.qualified.rpartition(".")[2] == name and (
                 self._is_from(here, binding.qualified, path)
             ):
-                if hands_on or _is_used(context, bound):
+                if (hands_on and installed) or _is_used(context, bound):
                     return True
         return name not in context.names.module.bindings and any(
             isinstance(use.ctx, ast.Load)
-            and ((whole := context.resolve(use)) is None or self._is_from(here, whole, path))
+            and ((found := context.resolve(use)) is None or self._is_from(here, found, path))
             for use in context.index.names.get(name, ())
+        )
+
+    def _other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
+        """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
+        another module of the project, which defines what has the same name."""
+        own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
+        defines = re.compile(rb"^(?:class|def)[ \t]+%s\b" % re.escape(_bytes(name)), re.M)
+
+        def is_other(owner: str) -> bool:
+            stem = re.split(r"[./:]", owner.strip("./:"))[-1]
+            return stem not in own and any(
+                os.path.basename(other) == f"{stem}.py"
+                and defines.search(self._modules.text(other) or b"") is not None
+                for other in whole.modules
+            )
+
+        return is_other
+
+    def _is_told_in(self, whole: Whole, other: str, path: str, name: str) -> bool:
+        """Whether a text that is no module names something."""
+        data, word = self._modules.text(other) or b"", _bytes(name)
+        if not _names(data, word, prose=other.endswith(PROSE)):
+            return False
+        is_other = self._other_owner(whole, path, name)
+        return not all(
+            match[1] is not None and is_other(match[1].decode("utf-8", "replace"))
+            for match in re.finditer(rb"(?:([\w./-]+)[.:])?(?<!\w)%s\b" % re.escape(word), data)
         )
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
@@ -322,13 +428,31 @@ def _only_asks(around: ast.AST | None) -> bool:
     return isinstance(around, ast.arg | ast.AnnAssign)
 
 
-def _has_text(context: Context, name: str) -> bool:
-    """Whether a string of a file ends in a name, by which somebody may look that up."""
+def _has_text(
+    context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
+) -> bool:
+    """Whether a string of a file ends in a name, by which somebody may look that up; one in the
+    list of what the module hands on where that is `listed` for somebody."""
     return any(
         isinstance(text.value, str)
-        and (text.value == name or text.value.endswith((f".{name}", f":{name}")))
+        and (
+            (text.value == name and (listed or not _is_handed_on(context, text)))
+            or (
+                text.value.endswith((f".{name}", f":{name}"))
+                and not is_other(text.value[: -len(name) - 1])
+            )
+        )
         for text in context.index.strings
     )
+
+
+def _is_handed_on(context: Context, text: ast.Constant) -> bool:
+    """`__all__ = ["to_gpu"]`"""
+    statement = context.index.statement(text)
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
 
 
 def _is_used(context: Context, name: str) -> bool:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 _LOOKED_UP = re.compile(
     rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
-    rb"|(?:(?<![.\w])(?P<owner>\w+)\.)?\b__dict__\b|\bglobals\(|(?<![.\w])eval\("
+    rb"|(?:(?<![.\w])(?P<owner>\w+)\.)?(?<!super\(\)\.)\b__dict__\b"
+    rb"|\bglobals\(|(?<![.\w])(?<!def )eval\("
 )
 """Python's ways to take a name from a text, but for attributes of one's own, and for a text that
 is written out (`getattr(args, "name", None)`): such a one is looked for as it is."""
-_IN_OWN_SCOPE = re.compile(rb"\bglobals\(|(?<![.\w])eval\(|\bsys\.modules\b|\b__name__\]")
+_IN_OWN_SCOPE = re.compile(rb"\bglobals\(|(?<![.\w])(?<!def )eval\(|\bsys\.modules\b|\b__name__\]")
 """Those that reach the names of the file itself. An attribute is that of a module which the file
 has by a name."""
 _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")

@@ -18,6 +18,7 @@ from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
+    from mpslint.offered import Offered
     from mpslint.published import Published
     from mpslint.taken_by_text import TakenByText
     from mpslint.whole import Projects, Whole
@@ -34,11 +35,17 @@ _SOME_NAME = ""
 
 class Unreached:
     def __init__(
-        self, projects: Projects, modules: Modules, published: Published, taken: TakenByText
+        self,
+        projects: Projects,
+        modules: Modules,
+        published: Published,
+        offered: Offered,
+        taken: TakenByText,
     ) -> None:
         self._projects = projects
         self._modules = modules
         self._published = published
+        self._offered = offered
         self._taken = taken
         self._known: dict[str, tuple[str, ...] | None] = {}
 
@@ -51,10 +58,27 @@ class Unreached:
         if not self._may_be(whole, path):
             return False, whole.folders
         published, told = self._published.is_for_others(whole)
-        if published:
+        if published and not self._offered.is_shown(whole):
             return False, told
         leading = self._leading_to(whole, path)
-        return (True, whole.files) if leading is None else (False, leading)
+        if leading is not None:
+            return False, leading
+        if published and not self._is_among_reached(whole, path):
+            return False, (*told, *whole.files)
+        return True, whole.files
+
+    def _is_among_reached(self, whole: Whole, path: str) -> bool:
+        """Whether something leads to another module beside one. Who installs a package may import
+        any: where the project itself has a use for those that it offers, one that it has none for
+        was left behind."""
+        folder = os.path.dirname(path)
+        return any(
+            os.path.dirname(other) == folder
+            and other != path
+            and self._may_be(whole, other)
+            and self._leading_to(whole, other) is not None
+            for other in whole.modules
+        )
 
     def _may_be(self, whole: Whole, path: str) -> bool:
         folder, name = os.path.split(path)
@@ -82,14 +106,10 @@ class Unreached:
         )
         package = os.path.join(os.path.dirname(path), _INIT)
         for other in whole.modules:
-            if other == path:
-                continue
-            if self._taken.takes(other, path, _SOME_NAME):
-                return (other,)
             data = self._modules.text(other) or b""
-            if any(way in data for way in _BY_FILE):
-                return (other,)
-            if stem.encode("utf-8", "replace") not in data or not spoken.search(data):
+            if other == path or stem.encode("utf-8", "replace") not in data:
+                continue
+            if not spoken.search(data):
                 continue
             if in_text.search(data) or other == package:
                 return (other,)
@@ -97,6 +117,15 @@ class Unreached:
                 further = self._leading_to(whole, other) if self._may_be(whole, other) else ()
                 if further is not None:
                     return (other, *further)
+        for other in whole.modules:
+            if other == path:
+                continue
+            if self._taken.takes(other, path, _SOME_NAME):
+                further = self._leading_to(whole, other) if self._may_be(whole, other) else ()
+                if further is not None:
+                    return (other, *further)
+            if any(way in (self._modules.text(other) or b"") for way in _BY_FILE):
+                return (other,)
         for other in whole.others:
             data = self._modules.text(other) or b""
             if (as_file if other.endswith(PROSE) else spoken).search(data):

@@ -133,3 +133,47 @@ def test_what_only_such_an_arm_calls_is_not_told_either(cli: Cli, project: Path)
 def test_a_switch_that_somebody_sets_on_the_object_is_open(cli: Cli, project: Path) -> None:
     calls = {"run": "model.Layer(1)\nresult.looped = True"}
     assert _codes(cli, project, _CLASS.format(test="self.looped"), **calls) == ["MPS310"]
+
+
+_HANDED_ON = """make(1, {given})
+
+
+def make(width, **more):
+    return model.Layer(width, **more)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "codes"),
+    [
+        ("depth=1", []),
+        ("looped=True", ["MPS310"]),
+        ("**{'looped': True}", ["MPS310"]),
+        ("**read('--looped')", ["MPS310"]),
+        ("**read('model.looped=1')", ["MPS310"]),
+        ("**read('is the layer looped')", []),
+    ],
+)
+def test_what_is_handed_on_by_name_is_what_somebody_names(
+    cli: Cli, project: Path, given: str, codes: list[str]
+) -> None:
+    maker = _HANDED_ON.format(given=given)
+    assert _codes(cli, project, _CLASS.format(test="self.looped"), run=maker) == codes
+
+
+def test_a_settings_file_may_name_what_is_handed_on(cli: Cli, project: Path) -> None:
+    (project / "settings.yaml").write_text("looped: true\n")
+    maker = _HANDED_ON.format(given="depth=1")
+    assert _codes(cli, project, _CLASS.format(test="self.looped"), run=maker) == ["MPS310"]
+
+
+@pytest.mark.parametrize(
+    ("base", "codes"), [("object", []), ("model.Layer", ["MPS310"]), ("torch.nn.Module", [])]
+)
+def test_what_another_class_keeps_under_the_same_name_is_its_own(
+    cli: Cli, project: Path, base: str, codes: list[str]
+) -> None:
+    other = f"import model\nimport torch\n\n\nclass Other({base}):\n"
+    other += "    def start(self):\n        self.looped = True\n"
+    (project / "other.py").write_text(other)
+    assert _codes(cli, project, _CLASS.format(test="self.looped"), run="model.Layer(1)") == codes

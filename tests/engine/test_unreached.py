@@ -94,6 +94,13 @@ def test_one_that_is_a_program_or_that_a_runner_collects_is_reached(tmp_path: Pa
     assert found(tmp_path, "core/test_it.py", **with_("core/test_it.py", ENGINE)) == ["MPS213"]
 
 
+def test_who_takes_it_by_a_text_and_is_reached_by_nobody_leads_nowhere(tmp_path: Path) -> None:
+    table = "from . import engine\n\n\ndef pick(name):\n    return engine.__dict__[name]\n"
+    assert found(tmp_path, **with_("core/table.py", table)) == []
+    user = {"run.py": "from core.table import pick\n\nprint(pick('inference'))\n"}
+    assert found(tmp_path, **with_("core/table.py", table), **user) == ["MPS213"]
+
+
 def test_one_that_others_may_import_is_reached(tmp_path: Path) -> None:
     assert found(tmp_path, **with_("setup.py", "from setuptools import setup\nsetup()\n")) == [
         "MPS213"

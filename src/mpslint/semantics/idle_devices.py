@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.leftovers import has_own_methods
+from mpslint.semantics.known_bases import has_own_methods
 from mpslint.semantics.unread_options import is_unread_option
 
 if TYPE_CHECKING:

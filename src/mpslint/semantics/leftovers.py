@@ -4,7 +4,7 @@ machine.
 A function is one where neither its own file nor any other of the project has its name, while
 something else of the file is used. What may be called without its name is none: tests, hooks of a
 framework's classes, what a decorator registers. A class is one as a function is, where it has no
-bases that may keep a list of what is derived from them.
+bases that may keep a list of what is derived from them (`known_bases`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.defined import HOOKS, Defined, asked_for, definitions_around
+from mpslint.semantics.defined import Defined, asked_for, definitions_around
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.known_bases import has_own_methods, keeps_no_list
 from mpslint.semantics.never_chosen import is_never_chosen
 from mpslint.semantics.unused import runs_alone
 
@@ -48,22 +49,11 @@ _PLAIN = frozenset(
     }
 )
 """Decorators that hand what they decorate to nobody."""
-_OF_GYM = frozenset({"reset", "step", "render", "close", "seed"})
-_CALLED_BY: dict[str, frozenset[str]] = {
-    "object": frozenset(),
-    "abc.ABC": frozenset(),
-    "typing.Generic": frozenset(),
-    "gym.Env": _OF_GYM,
-    "gymnasium.Env": _OF_GYM,
-    "torch.autograd.Function": frozenset({"forward", "backward", "jvp", "vmap", "setup_context"}),
-    "torch.nn.Module": HOOKS,
-    "torch.utils.data.Dataset": frozenset(),
-}
-"""Known bases, each with the methods that it, or who holds an object of it, calls by name; those
-that Python calls apart."""
 _ENTRIES = ("hubconf.py", "conftest.py", "setup.py")
 """Files whose functions a tool takes by their names."""
-_BY_TEXT = ("globals", "locals", "vars", "eval", "exec", "Fire")
+_RUNNING = ("eval", "exec", "Fire")
+"""What runs a text, whatever it names."""
+_BY_TEXT = ("globals", "locals", "vars", *_RUNNING)
 """What takes functions of its own file by their names."""
 
 
@@ -121,11 +111,11 @@ def _is_unused(context: Context, defined: Defined) -> bool:
         return False
     if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(context, node):
         return False
-    if isinstance(node, ast.ClassDef) and not _has_plain_bases(context, node):
+    if _takes_by_text(context, method=owner is not None) or _is_mentioned(context, defined):
+        return False
+    if isinstance(node, ast.ClassDef) and not keeps_no_list(context, node):
         return False
     if owner is not None and not has_own_methods(context, owner, node.name):
-        return False
-    if _takes_by_text(context) or _is_mentioned(context, defined):
         return False
     if is_notebook(path):
         # No file imports a notebook: what none of its cells names is shown, and not run.
@@ -185,40 +175,22 @@ def _is_plain(context: Context, node: FunctionNode | ast.ClassDef) -> bool:
     )
 
 
-def has_own_methods(context: Context, owner: ast.ClassDef, name: str) -> bool:
-    """Whether the bases of a class ask for nothing of this name: they are known to ask for none."""
-    for base in owner.bases:
-        qualified = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
-        if name in _CALLED_BY.get(qualified, (name,)):
-            return False
-    return not owner.decorator_list and not owner.keywords
-
-
-def _has_plain_bases(context: Context, node: ast.ClassDef) -> bool:
-    """Whether no base and no metaclass of a class can tell anybody of it."""
-    if node.keywords or "__subclasses__" in context.index.attributes:
-        return False
-    return all(_is_plain_base(context, base) for base in node.bases)
-
-
-def _is_plain_base(context: Context, base: ast.expr) -> bool:
-    own = context.names.module.bindings.get(base.id, []) if isinstance(base, ast.Name) else []
-    if len(own) == 1 and isinstance(own[0].node, ast.ClassDef):
-        klass = own[0].node
-        hooked = any(
-            isinstance(item, FUNCTIONS) and item.name == "__init_subclass__" for item in klass.body
-        )
-        return not hooked and not klass.decorator_list and _has_plain_bases(context, klass)
-    name = context.resolve(base) or (base.id if isinstance(base, ast.Name) else "")
-    return name in _CALLED_BY or name.startswith("torch.")
-
-
-def _takes_by_text(context: Context) -> bool:
-    """Whether the file may call its functions by names that stand in texts."""
+def _takes_by_text(context: Context, *, method: bool) -> bool:
+    """Whether the file may call its functions by names that stand in texts; those of a class have
+    no name in the module."""
     return any(
-        isinstance(call.func, ast.Name) or name == "Fire"
-        for name in _BY_TEXT
+        name == "Fire" or (isinstance(call.func, ast.Name) and not _is_of_object(call))
+        for name in (_RUNNING if method else _BY_TEXT)
         for call in context.index.calls.get(name, ())
+    )
+
+
+def _is_of_object(call: ast.Call) -> bool:
+    """`vars(args)`: the attributes of what is no module."""
+    return (
+        isinstance(call.func, ast.Name)
+        and call.func.id == "vars"
+        and any(isinstance(item, ast.Name) for item in call.args)
     )
 
 

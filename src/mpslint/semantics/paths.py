@@ -18,3 +18,8 @@ def is_test(path: str) -> bool:
 def is_test_of_cuda(path: str) -> bool:
     """Whether a file lies in a folder for CUDA of those for tests: `tests/python/cuda/`."""
     return matches("folders-of-cuda-tests", "/".join([*parts(path)[:-1], ""]))
+
+
+def is_example(path: str) -> bool:
+    """Whether a file lies in a folder of examples: `examples/train.py`."""
+    return matches("folders-of-examples", "/".join([*parts(path)[:-1], ""]))

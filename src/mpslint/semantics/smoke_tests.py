@@ -21,6 +21,10 @@ _WORK = frozenset(
     | {"DataLoader", "imread", "imwrite", "parse_args", "add_argument"}
 )
 """What a program does for its user: it learns, reads, writes, or asks what it is to do."""
+_READING = frozenset({"load", "open", "load_state_dict", "imread", "DataLoader"})
+"""That of it which only reads."""
+_PLACES = 3
+"""A path from the root with so many parts is one of somebody's own machine."""
 
 _ASKING = frozenset({"parse_args", "add_argument"})
 
@@ -51,6 +55,8 @@ def _is_try(context: Context, main: ast.If) -> bool:
     work = names & _WORK
     if "gradcheck" in names:
         work -= _ASKING  # Derivatives are checked in float64: whoever asks, it is a test.
+    if not names & _ASKING and any(map(_is_own_path, walk(main))):
+        work -= _READING  # Nobody else has that file.
     if not made_up or work or is_notebook(context.source.path):
         return False
     return any(
@@ -58,3 +64,11 @@ def _is_try(context: Context, main: ast.If) -> bool:
         for item in context.tree.body
         if isinstance(item, (*FUNCTIONS, ast.ClassDef))
     )
+
+
+def _is_own_path(node: ast.AST) -> bool:
+    """`"/home/somebody/data/index"`"""
+    text = node.value if isinstance(node, ast.Constant) else None
+    if not isinstance(text, str) or not text.startswith("/") or " " in text:
+        return False
+    return len([part for part in text.split("/") if part]) >= _PLACES

@@ -38,6 +38,7 @@ _NOT_FOUND = frozenset({"ImportError", "ModuleNotFoundError"})
 
 _MIXED_PRECISION = facts.CUDA_AUTOCAST | facts.CUDA_SCALER
 """What each torch has that is still used: since 1.6."""
+_OF_MIXED_PRECISION = frozenset(name.rpartition(".")[2] for name in _MIXED_PRECISION)
 
 _QUIET = (
     ast.If, ast.Assign, ast.Pass, ast.Name, ast.Attribute, ast.Constant, ast.alias,
@@ -253,11 +254,11 @@ class ControlFlow(Branches):
                     return False
             elif isinstance(statement, ast.Assign):
                 value = statement.value
-                if not isinstance(value, ast.Attribute | ast.Constant):
-                    return False
-                if isinstance(value, ast.Attribute) and (
-                    self._name_of(value) not in _MIXED_PRECISION
-                ):
+                if isinstance(value, ast.Constant):
+                    continue
+                if not isinstance(value, ast.Attribute) or value.attr not in _OF_MIXED_PRECISION:
+                    return False  # Whatever it is of: to ask for that could end the run once more.
+                if self._name_of(value) not in _MIXED_PRECISION:
                     return False
             else:
                 return False

@@ -244,6 +244,6 @@ def test_an_endless_loop_that_only_an_exit_leaves_is_followed_by_those_who_break
 
 
 def test_what_a_try_names_of_a_package_for_cuda_is_not_asked_for_again_behind_it() -> None:
-    inner = "    try:\n        BUILT = xformers._has_cpp_library\n    except:\n        pass\n"
-    program = f"try:\n    import xformers\n{inner}except:\n    BUILT = False\nwork()  # here\n"
-    assert comes(program) == EVERYWHERE
+    chosen = "if chosen():\n    import xformers\n"
+    asked = "try:\n    VERSION = xformers.__version__\nexcept:\n    pass\n"
+    assert comes(f"{chosen}{asked}work()  # here\n") == comes(f"{chosen}work()  # here\n")

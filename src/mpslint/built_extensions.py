@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.extensions import built_by, built_for_cuda
+from mpslint.facts.priors import matches
 from mpslint.modules import is_foreign
 from mpslint.reading import ABSENT
 
@@ -98,7 +99,15 @@ class BuiltExtensions:
         built = self._built_by(scripts)
         # One that is built as `ops._ext` is put into a package of this name, wherever that lies.
         found = module in built or any("." in one and place.endswith(f".{one}") for one in built)
+        found = found or self._is_called_so(scripts, name)
         return found, (*looked, *scripts)
+
+    def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:
+        """Whether a module is one for CUDA by its name, that others build: `voxelize_cuda`."""
+        if not matches("kernel-names", name):
+            return False
+        built = (built_by(self._modules.text(script) or b"")[1] for script in scripts)
+        return not any(one.rpartition(".")[2] == name for names in built for one in names)
 
     def _built_by(self, scripts: tuple[str, ...]) -> frozenset[str]:
         """The modules, by their whole names, that some of these scripts build for CUDA, and none

@@ -30,6 +30,12 @@ setup(name="sampling", ext_modules=extensions(), cmdclass={{"build_ext": BuildEx
 """
 _REFUSING = _CHOOSING.format(otherwise='raise NotImplementedError("needs CUDA")')
 _BUILDING_FOR_ALL = _CHOOSING.format(otherwise='sources.append("cpu.cpp")')
+_BUILDING_PLAINLY = """
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+setup(name="steps", ext_modules=[{}], cmdclass={{"build_ext": BuildExtension}})
+"""
 _FUNCTIONS = """
 import torch
 import sampling
@@ -346,3 +352,27 @@ def test_what_it_builds_of_c_plus_plus_where_there_is_no_cuda_is_for_all(
     _project(project, _WITHIN)
     (project / "setup.py").write_text(_HELPED.format(name='f"{package}.{name}"', other="other.cpp"))
     assert _checked(cli) == [("layer.py", "MPS102")]
+
+
+@pytest.mark.parametrize(("kernels", "told"), [("voxelize_cuda", 0), ("voxelize_fast", 1)])
+def test_an_extension_of_others_is_for_what_its_name_says(
+    cli: Cli, project: Path, kernels: str, told: int
+) -> None:
+    (project / "voxels.py").write_text(f"import {kernels}\n\n\ndef f(x):\n    return x\n")
+    program = project / "run.py"
+    program.write_text("import torch\nfrom voxels import f\n\nprint(f(torch.rand(3).cuda()))\n")
+    found = cli("check", "--no-cache", "--output-format", "json", "run.py")
+    assert len(json.loads(found.out)) == told
+
+
+@pytest.mark.parametrize("where", ["steps_cuda.py", "setup.py"])
+def test_one_of_such_a_name_that_the_project_has_or_builds_for_all_is_for_all(
+    cli: Cli, project: Path, where: str
+) -> None:
+    building = "CppExtension('steps_cuda', ['steps.cpp'])"
+    text = _BUILDING_PLAINLY.format(building) if where == "setup.py" else "f = len\n"
+    (project / where).write_text(text)
+    program = project / "run.py"
+    program.write_text("import torch\nimport steps_cuda\n\nsteps_cuda.f(torch.rand(3).cuda())\n")
+    found = cli("check", "--no-cache", "--output-format", "json", "run.py")
+    assert [row["code"] for row in json.loads(found.out)] == ["MPS102"]

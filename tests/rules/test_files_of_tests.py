@@ -67,3 +67,26 @@ def test_no_wheel_for_macs_is_built_for_cuda_so_a_test_that_asks_for_it_passes_t
 def test_a_program_that_asks_for_it_is_told_and_so_is_a_test_of_mps() -> None:
     assert asks_for_the_build("train.py", BUILT)
     assert asks_for_the_build("tests/test_layer.py", BUILT.replace("cuda", "mps"))
+
+
+KEPT = """
+import torch
+from app import Application
+
+
+def test_state():
+    app = Application(scaler=torch.{}GradScaler({}))
+    assert "scaler" in app.state()
+"""
+
+
+@pytest.mark.parametrize(("module", "device"), [("amp.", "'cuda'"), ("cuda.amp.", "")])
+def test_a_scaler_that_a_test_only_keeps_may_be_off(module: str, device: str) -> None:
+    def told(path: str, text: str) -> bool:
+        select = Settings(select=("MPS207", "MPS208"))
+        return bool(lint(SourceFile(path, text.encode()), select))
+
+    text = KEPT.format(module, device)
+    assert not told("tests/test_app.py", text)
+    assert told("app_state.py", text)
+    assert told("tests/test_app.py", f"{text}    app.scaler.scale(app.loss()).backward()\n")

@@ -23,7 +23,7 @@ An import by itself, unless the file uses `torch.amp` already: its uses are (`--
 of both). Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the arm
 for an old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
 `.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
-or its function asks whether there is one.
+or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -43,6 +43,7 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import MACS
 
@@ -114,6 +115,8 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
         if event.name not in _QUALIFIED or not _is_used(context, event.node):
             continue
         last = event.name.rsplit(".", 1)[-1]
+        if last == "GradScaler" and only_holds_scaler(context):
+            continue
         if isinstance(event.node, ast.Call):
             found[event.node.func] = event.node, last
         elif isinstance(event.node, ast.expr):

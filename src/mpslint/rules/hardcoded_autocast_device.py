@@ -22,7 +22,8 @@ with torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type != "c
 Code behind a test for CUDA or about CUDA, what is enabled only where CUDA is, and the CUDA arm of a
 choice; questions such as `torch.is_autocast_enabled("cuda")`. Functions that move to CUDA without
 asking: their `.cuda()` comes first. `dtype=torch.float32`, which casts nothing. `enabled=False`,
-unless it stands in an autocast that is on on MPS or its function asks whether there is one.
+unless it stands in an autocast that is on on MPS or its function asks whether there is one. Scalers
+in files of tests in which no loss is scaled.
 
 ## Fix safety
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
@@ -43,6 +44,7 @@ from mpslint.model import Applicability, Finding, Severity
 from mpslint.patterns.autocast import is_off, portable_argument, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.machines import MAC
 from mpslint.semantics.worlds.twins import CASTING
@@ -68,6 +70,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue  # The finding of cuda-amp.
         call, name = event.node, event.name.rsplit(".", 1)[-1]
         if name not in _SWITCHED_OFF:
+            continue
+        if name == "GradScaler" and only_holds_scaler(context):
             continue
         here = event.worlds & MAC or event.worlds
         literals = [

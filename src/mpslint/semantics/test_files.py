@@ -26,3 +26,9 @@ def _holds_tests(context: Context) -> bool:
         item.name.startswith(("test", "Test"))
         for item in (*context.index.functions(), *context.index.of(ast.ClassDef))
     )
+
+
+def only_holds_scaler(context: Context) -> bool:
+    """Whether a file of tests has a gradient scaler for what it is: nothing in it scales a loss, so
+    that it does not matter where the scaler is on."""
+    return not context.index.calls.get("scale") and is_test_file(context)

@@ -43,8 +43,8 @@ from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call, too_old
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")

@@ -156,7 +156,7 @@ def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr]
             if switch is None:
                 return None
             test, inside = switch
-            if arms.setdefault(ast.unparse(test), inside) is not inside:
+            if arms.setdefault(ast.unparse(test), inside) is not inside or len(arms) > 1:
                 return None  # One arm or the other reads it.
             if is_default(context, test, inside):
                 return None  # Who asks for nothing else reads it.

@@ -47,6 +47,35 @@ def test_what_no_mac_comes_to_does_not_break_it() -> None:
     assert found(text, "MPS102", severity="breaks") == []
 
 
+@pytest.mark.parametrize(
+    ("compared", "plain"),
+    [
+        ("args.cuda == True", "args.cuda"),
+        ("args.cuda is True", "args.cuda"),
+        ("True == args.cuda", "args.cuda"),
+        ("args.cuda != False", "args.cuda"),
+        ("args.cuda == False", "not args.cuda"),
+        ("args.cuda is not True", "not args.cuda"),
+    ],
+)
+def test_a_switch_that_is_compared_with_true_or_false_is_the_same_question(
+    compared: str, plain: str
+) -> None:
+    text = OPTION + REFUSAL.format(leave="sys.exit(1)") + USE
+
+    def used(test: str) -> str:
+        return comes(text.replace("if args.cuda:", f"if {test}:"))
+
+    assert used(compared) == used(plain)
+
+
+def test_a_number_that_is_compared_is_another_question() -> None:
+    text = (OPTION + REFUSAL.format(leave="sys.exit(1)") + USE).replace(
+        "if args.cuda:", "if args.cuda == 2:"
+    )
+    assert comes(text) != comes(text.replace("args.cuda == 2", "args.cuda"))
+
+
 def test_without_a_refusal_a_mac_comes_there_with_the_switch_on() -> None:
     assert comes(OPTION + USE) == "CUDA?|GPUS?|MAC?|PORTED?|CPU?"
     assert found(OPTION + USE, "MPS102", severity="breaks") == ["MPS102 x = x.cuda()  # here"]

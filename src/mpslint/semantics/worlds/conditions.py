@@ -19,7 +19,7 @@ from mpslint.semantics.worlds.machines import (
     SWITCHES,
     sent_away,
 )
-from mpslint.semantics.worlds.operators import logical_and
+from mpslint.semantics.worlds.operators import logical_and, logical_not
 from mpslint.semantics.worlds.placing import Placing
 from mpslint.semantics.worlds.ranked_tests import answered, is_of_rank
 from mpslint.semantics.worlds.refining import Refining
@@ -52,6 +52,8 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_SAME = ast.Is | ast.Eq
+_OTHER = ast.IsNot | ast.NotEq
 _COUNT, _ASKED = "torch.cuda.device_count", "torch.cuda.is_available"
 
 
@@ -316,8 +318,10 @@ class Conditions(Placing, Refining):
                 if self.asking and (_is_default(a) or _is_default(b)):
                     # `device == "cuda" and not torch.cuda.is_available()`: the default is meant.
                     answers = [(both, None)]
+                asked = _as_asked(operator, a, b)
                 for mask, said in answers:
-                    cases.append((mask, said_atom(said, tests)))
+                    told = asked if said is None and asked is not None else said_atom(said, tests)
+                    cases.append((mask, told))
         return pack(cases)
 
     def on(self, value: Value, backend: str, node: ast.expr) -> Value:
@@ -355,6 +359,19 @@ def _asks_machine(node: ast.BoolOp) -> bool:
         for value in node.values
         for item in walk(value)
     )
+
+
+def _as_asked(operator: ast.cmpop, left: Atom, right: Atom) -> Atom | None:
+    """`parallel == True` asks what `parallel` does, and `parallel is False` the contrary."""
+    if left.kind == CONST and right.kind == UNKNOWN:
+        left, right = right, left
+    if left.kind != UNKNOWN or left.symbol is None or right.kind != CONST:
+        return None
+    if right.v.__class__ is not bool or not isinstance(operator, _SAME | _OTHER):
+        return None
+    if right.v is isinstance(operator, _SAME):
+        return left
+    return logical_not(left)
 
 
 def _is_default(atom: Atom) -> bool:

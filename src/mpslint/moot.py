@@ -1,10 +1,12 @@
 """Findings that nobody on a Mac ever meets, by what the file is there for.
 
-Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere. What a module
-defines is used where its package can be imported, which Python does first.
+Tests of a project's code for CUDA run where CUDA is, and its other tests elsewhere; so do programs
+that ask NVIDIA's driver what they have used. What a module defines is used where its package can be
+imported, which Python does first.
 DGL's graphs lie on the CPU or on CUDA, and a model goes where its graphs are. Without CUDA that is
 the CPU: nothing waits there, nothing is queued, no dtype and no operator is missing, and a choice
-of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq).
+of the CPU is right. So it is with models that a framework moves which never chooses MPS (fairseq),
+and with objects that import operators for the CPU and CUDA as they are made.
 What raises for want of CUDA raises there all the same.
 """
 
@@ -15,8 +17,9 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
-from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.cuda_packages import computes_without_mps, made_without_mps
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.nvidia_tools import is_about_nvidia
 from mpslint.semantics.paths import is_test_of_cuda
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.unused import is_program
@@ -37,17 +40,18 @@ _PACKAGES = (".", "..", "...")
 
 
 def is_moot(context: Context, finding: Finding) -> bool:
-    """Whether a finding stands in a test of CUDA; or in what is used with CUDA alone; or is of what
-    only happens on MPS, in a module that cannot do without data that have no way there, or in what
-    such a module does off the CPU. Whoever names MPS means MPS as well, in such tests and with such
-    data."""
+    """Whether a finding stands in a test of CUDA, or in a tool for NVIDIA's GPUs; or in what is
+    used with CUDA alone; or is of what only happens on MPS, in a module that cannot do without data
+    that have no way there, or in what such a module does off the CPU. Whoever names MPS means MPS
+    as well, in such tests and with such data."""
     names_mps = b"mps" in context.source.data and speaks_of_mps(context)
-    if not names_mps and is_test_of_cuda(context.source.path):
+    if not names_mps and (is_test_of_cuda(context.source.path) or is_about_nvidia(context)):
         return True
     if finding.code.startswith(_ON_ANY_DEVICE):
         return False
-    if not names_mps and _only_happens_on_mps(finding) and _data_stay_off_mps(context):
-        return True
+    if not names_mps and _only_happens_on_mps(finding):
+        if _data_stay_off_mps(context) or _is_of_object_off_mps(context, finding.row):
+            return True
     if not names_mps and _data_stay_off_mps(context) and _is_off_the_host(context, finding.row):
         return True
     return _is_defined(context, finding.row) and _package_needs_cuda(context)
@@ -78,6 +82,14 @@ def _data_stay_off_mps(context: Context) -> bool:
             elsewhere is not None and elsewhere.is_driven(path)
         )
     return bool(known)
+
+
+def _is_of_object_off_mps(context: Context, row: int) -> bool:
+    """Whether a line belongs to a class whose objects compute with operators that MPS lacks."""
+    return any(
+        cls.lineno <= row <= (cls.end_lineno or 0) and made_without_mps(cls)
+        for cls in context.index.of(ast.ClassDef)
+    )
 
 
 def _is_defined(context: Context, row: int) -> bool:

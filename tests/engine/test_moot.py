@@ -81,3 +81,96 @@ def test_a_test_in_such_a_folder_that_names_mps_means_that_as_well(cli: Cli, pro
     more = "\n\ndef test_mps():\n    assert torch.backends.mps.is_available()\n"
     (project / "tests" / "cuda" / "test_sampler.py").write_text(_CUDA + more)
     assert "MPS102" in cli("check", ".").out
+
+
+_BENCHMARK = """
+import argparse
+
+import {driver}
+import torch
+
+
+def used():
+    {driver}.nvmlInit()
+    handle = {driver}.nvmlDeviceGetHandleByIndex(0)
+    return {driver}.nvmlDeviceGetMemoryInfo(handle).used
+
+
+def benchmark(model, steps):
+    for step in range(steps):
+        model(torch.rand(3).cuda())
+        {asked}
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--memory", action="store_true")
+    args = parser.parse_args()
+    benchmark(torch.nn.Linear(3, 3).cuda(), 10)
+"""
+
+
+def _moves(asked: str, driver: str = "pynvml") -> int:
+    return len(found(_BENCHMARK.format(asked=asked, driver=driver), "MPS102"))
+
+
+@pytest.mark.parametrize("driver", ["pynvml", "nvidia_smi"])
+def test_a_program_that_asks_nvidias_driver_measures_nvidias_gpus(driver: str) -> None:
+    assert _moves("print(used())", driver) == 0
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "print(step)",
+        "if args.memory:\n            print(used())",
+        "if torch.cuda.is_available():\n            print(used())",
+        "try:\n            print(used())\n        except Exception:\n            pass",
+    ],
+)
+def test_one_that_can_do_without_the_driver_runs_elsewhere(asked: str) -> None:
+    assert _moves(asked) == 2
+
+
+def test_a_library_that_can_ask_the_driver_is_for_all() -> None:
+    program = _BENCHMARK.format(asked="print(used())", driver="pynvml")
+    moved = "def moved(x):\n    return x.cuda()\n\n\n"
+    library = program.partition("if __name__")[0] + moved
+    assert len(found(library, "MPS102")) == 1
+    assert found(program.replace("if __name__", moved + "if __name__"), "MPS102") == []
+
+
+_LAYER = """
+import torch
+{above}
+
+class Layer(torch.nn.Module):
+    def __init__(self, cutoff):
+        super().__init__()
+        {within}
+        self.near = torch.nn.Linear(3, 3)
+
+    def forward(self, x, batch):
+        assert torch.all(batch == 0)
+        return self.near(x).cuda()
+"""
+_IMPORT = "from NNPOps.CFConv import CFConv"
+
+
+def test_an_object_made_of_operators_for_cuda_and_the_cpu_is_on_no_mac_s_gpu() -> None:
+    layer = _LAYER.format(above="", within=_IMPORT)
+    assert found(layer, "MPS306") == []
+    assert len(found(layer, "MPS102")) == 1  # It runs on a Mac's CPU.
+
+
+@pytest.mark.parametrize(
+    ("above", "within"),
+    [
+        ("", ""),
+        ("", "from torch.nn import ReLU"),
+        ("", f"if cutoff:\n            {_IMPORT}"),
+        (_IMPORT, ""),
+    ],
+)
+def test_one_that_can_be_made_without_them_may_be(above: str, within: str) -> None:
+    assert len(found(_LAYER.format(above=above, within=within), "MPS306")) == 1

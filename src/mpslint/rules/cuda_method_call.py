@@ -62,7 +62,7 @@ from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.load_places import places_a_checkpoint
+from mpslint.semantics.load_places import goes_to_a_model, places_a_checkpoint
 from mpslint.semantics.parallel_batches import WRAPPING, left_to_wrapper
 from mpslint.semantics.spread_by_hand import Spread, spread_by_hand
 from mpslint.semantics.worlds.events import Event, Kind
@@ -100,7 +100,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield _finding(context, rule, event, Severity.BREAKS, _RAISES, empty)
             empty = []
     for event in context.worlds.without_twin:
-        if event.kind is not Kind.MOVED or event.on_mac:
+        if event.kind is not Kind.MOVED or event.on_mac or goes_to_a_model(context, event.call):
             continue
         refusal = refusal_before(context.worlds, event)
         if refusal is not None:

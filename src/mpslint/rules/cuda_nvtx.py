@@ -21,6 +21,9 @@ with torch.profiler.record_function("forward"):
 
 ## What is not flagged
 Guarded calls; the `nvtx` package of NVIDIA itself, whose marks do nothing without a profiler.
+Marks under an option that is off by default (`if args.nvtx:`), and those among CUDA's streams and
+graphs, are told of where somebody selects the rule by more than the default: who asks for marks
+has NVIDIA's profiler, and work on streams is CUDA's own.
 
 ## Fix safety
 Push, pop and mark as statements are put below a test for CUDA: safe. `range(...)` becomes
@@ -36,13 +39,18 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.model import Applicability, Finding, Fix, Severity
+from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.collectives import is_optional
 from mpslint.semantics.context import Context
+from mpslint.semantics.switch_defaults import is_asked_for
 
+_STREAMS = tuple(
+    f"torch.cuda.{name}" for name in ("Stream", "current_stream", "stream", "CUDAGraph", "graph")
+)
 _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range")
 
 
@@ -52,6 +60,7 @@ _NAMES = ("range_push", "range_pop", "range_start", "range_end", "mark", "range"
     severity=Severity.BREAKS,
     triggers=(b"nvtx",),
     fix=Applicability.SAFE,
+    least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"torch.cuda.nvtx.{name}" for name in _NAMES]
@@ -62,10 +71,22 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             call.func,
             f"torch.cuda.nvtx.{name}() raises RuntimeError where torch has no CUDA",
+            confidence=Confidence.INFERRED if _is_for_cuda(context, call) else Confidence.CERTAIN,
             labels=context.refused(event),
             applicability=applicability,
             fix=fix,
         )
+
+
+def _is_for_cuda(context: Context, call: ast.Call) -> bool:
+    """Whether only those come to a mark who ask for it, or who work with CUDA's streams."""
+    if is_asked_for(context, call):
+        return True
+    function = context.index.function(call)
+    return function is not None and any(
+        context.index.function(other) is function and not is_optional(context, other)
+        for other in context.calls_of(*_STREAMS)
+    )
 
 
 def _remedy(

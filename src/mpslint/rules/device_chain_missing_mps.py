@@ -66,6 +66,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.load_places import goes_to_a_model
 from mpslint.semantics.switch_defaults import is_default
 from mpslint.semantics.test_code import is_all_of_a_test
 from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
@@ -112,6 +113,8 @@ def _decides_nothing(context: Context, event: Event) -> bool:
     """Whether a device is one of a checkpoint alone, from which modules copy to where they are; or
     one of a test that does nothing at all without CUDA."""
     if event.cuda_alone and is_all_of_a_test(context, event.node):
+        return True
+    if goes_to_a_model(context, event.node):
         return True
     return (
         event.kind is Kind.LOADED

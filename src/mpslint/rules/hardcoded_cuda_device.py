@@ -68,6 +68,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.devices import Slot
 from mpslint.semantics.leftovers import is_never_default
 from mpslint.semantics.listed_gpus import is_for_listed_gpus
+from mpslint.semantics.skipping_tests import is_for_skipped_tests
 from mpslint.semantics.spread_by_hand import spread_by_hand
 from mpslint.semantics.trainer_gpus import trainers_of_gpus
 from mpslint.semantics.worlds.choices import Behind, Written, behind_cuda, written
@@ -104,6 +105,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
         if is_never_default(context, found.node) or is_for_listed_gpus(context, found.node):
+            continue
+        if is_for_skipped_tests(context, found.node):
             continue
         fixable = literal is not None and slot is not None and not unnamed
         yield context.finding(

@@ -39,7 +39,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS206', 'cuda-device-query', 'cuda_device_query', 3, 3, True, False, (b'cuda',), (), (), False, 'Questions to the CUDA driver raise where there is no CUDA.', 2, ()),
     ('MPS207', 'cuda-amp', 'cuda_amp', 2, 3, True, False, (b'amp',), ((b'cuda',),), (), False, '`torch.cuda.amp` switches itself off where there is no CUDA.', 2, ()),
     ('MPS208', 'hardcoded-autocast-device', 'hardcoded_autocast_device', 2, 3, True, False, (b'cuda', b'GradScaler'), (), (), False, '`autocast` or `GradScaler` is pinned to CUDA.', 1, ()),
-    ('MPS209', 'cuda-nvtx', 'cuda_nvtx', 3, 3, True, False, (b'nvtx',), (), (), False, 'NVTX marks raise where torch was built without CUDA.', 1, ()),
+    ('MPS209', 'cuda-nvtx', 'cuda_nvtx', 3, 3, True, False, (b'nvtx',), (), (), False, 'NVTX marks raise where torch was built without CUDA.', 2, ()),
     ('MPS210', 'unguarded-mps-api', 'unguarded_mps_api', 3, 3, True, False, (b'mps',), (), (), False, '`torch.mps.*` raises where MPS is not there.', 1, ()),
     ('MPS211', 'accelerator-api-version', 'accelerator_api_version', 3, None, True, False, (b'accelerator',), (), (), False, 'A `torch.accelerator` call is broken on MPS in part of the supported torch releases.', 1, ()),
     ('MPS212', 'accelerator-unguarded-cpu', 'accelerator_unguarded_cpu', 3, 3, True, False, (b'accelerator',), (), (), False, '`torch.accelerator.*` raises on machines without an accelerator.', 1, ()),

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import holds_without_mps
+from mpslint.facts.priors import holds_without_mps, kernels_of
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -48,6 +48,19 @@ def computes_without_mps(tree: ast.Module) -> bool:
             if holds_without_mps(statement.module or ""):
                 return True
     return False
+
+
+def made_without_mps(cls: ast.ClassDef) -> bool:
+    """Whether no object of a class is made without a package of operators that are built for the
+    CPU and CUDA alone: its constructor imports that, for what the object computes with."""
+    return any(
+        isinstance(statement, ast.ImportFrom)
+        and not statement.level
+        and (kernels_of(statement.module or "") is not None)
+        for function in cls.body
+        if isinstance(function, FUNCTIONS) and function.name in _CONSTRUCTORS
+        for statement in function.body
+    )
 
 
 def refuses_without_kernels(context: Context, node: ast.AST) -> bool:

@@ -1,14 +1,22 @@
-"""Where a checkpoint is loaded to by a function of its storages."""
+"""Where a checkpoint is loaded to by a function of its storages, and by frameworks that copy it
+into a model, which decides where it is."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.bases import inherits
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
     from mpslint.semantics.index import Index
+
+# Fact: mmcv 1.x, mmcv/runner/checkpoint.py and base_runner.py, and mmengine/runner: both call
+# `load_state_dict` of the model with what they read, and hand that back.
+_FILLING = "load_checkpoint"
+_RUNNERS = ("mmcv.runner", "mmengine.runner")
 
 
 def places_a_checkpoint(index: Index, node: ast.AST) -> bool:
@@ -20,3 +28,38 @@ def places_a_checkpoint(index: Index, node: ast.AST) -> bool:
         # `torch.load(file, map_location)`
         return last_name(given.func) == "load" and given.args[1:2] == [function]
     return isinstance(given, ast.keyword) and given.arg == "map_location"
+
+
+def goes_to_a_model(context: Context, node: ast.AST) -> bool:
+    """Whether `node` is in the place of a load by which a framework fills a model: parameters are
+    copied to where they are, from wherever they were read to."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if isinstance(child, ast.keyword) and isinstance(parent, ast.Call):
+            return child.arg == "map_location" and _fills(context, parent)
+        if isinstance(parent, ast.stmt):
+            return False
+        child = parent
+    return False
+
+
+def _fills(context: Context, call: ast.Call) -> bool:
+    if last_name(call.func) != _FILLING:
+        return False
+    if _is_of_runners(context.resolve(call.func) or ""):
+        return True
+    cls = context.index.enclosing(call, ast.ClassDef)
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return (
+        cls is not None
+        and isinstance(owner, ast.Name)
+        and owner.id == "self"
+        and not any(
+            isinstance(item, ast.FunctionDef) and item.name == _FILLING for item in cls.body
+        )
+        and inherits(context, cls, lambda name: _is_of_runners(name) or None)
+    )
+
+
+def _is_of_runners(name: str) -> bool:
+    return name.startswith(tuple(f"{module}." for module in _RUNNERS))

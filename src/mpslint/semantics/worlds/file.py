@@ -167,6 +167,8 @@ class Worlds:
         found: list[Function] = []
         for use in self._index.names.get(cls.name, ()):
             call = self._index.parents.get(use)
+            if _asks_super(call):
+                continue
             if not isinstance(call, ast.Call) or call.func is not use:
                 return []
             around = self._index.function(use)
@@ -182,7 +184,10 @@ class Worlds:
         for caller in callers:
             if not isinstance(caller, Function):
                 return ALL
-            worlds |= self._used(caller)
+            used = self._used(caller)
+            if caller.own and not self.run.ends.get(caller, MACS) & MACS:
+                used &= ~MACS  # What it does is CUDA's own, and so is what it does that with.
+            worlds |= used
         return worlds or ALL
 
     def release(self) -> None:
@@ -375,6 +380,13 @@ class Worlds:
             return []
         self.events(*TOLD)
         return unmatched(self.run)
+
+
+def _asks_super(call: ast.AST | None) -> bool:
+    """`super(Net, self)`, which makes nothing."""
+    return (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "super"
+    )
 
 
 def _place(event: Event) -> tuple[int, int]:

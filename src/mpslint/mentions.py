@@ -13,11 +13,13 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
+from mpslint.live_uses import LiveUses
 from mpslint.offered import Offered
 from mpslint.published import Published
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.known_bases import line
 from mpslint.semantics.paths import is_example
+from mpslint.semantics.type_questions import only_asks
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.elsewhere import Elsewhere, Given
     from mpslint.whole import Projects, Whole
 
+_STEPS = 3
+"""So many users, each of the next, are asked whether anybody uses them in turn."""
 _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
 
@@ -42,6 +46,7 @@ class Mentions:
         self._published = Published(modules)
         self._taken = TakenByText(modules)
         self._offered = Offered(modules)
+        self._live = LiveUses(self.uses)
         self._left_out: dict[str, bool] = {}
         self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
@@ -49,9 +54,12 @@ class Mentions:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
         self._taken.take_over(known._taken, changed)
 
-    def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
+    def uses(
+        self, path: str, name: str, *, method: bool, steps: int = _STEPS
+    ) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
-        absolute `path`, or the `method` of that name; and the files that this rests on."""
+        absolute `path`, or the `method` of that name; and the files that this rests on. What only
+        such functions use as nobody uses, in so many `steps`, is used by nobody."""
         whole = self._projects.of(path)
         if whole is None:
             return True, ()
@@ -84,15 +92,17 @@ class Mentions:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return True, files
-            known = (
+            found = (
                 self._names_method(whole, context, path, name)
                 if method
                 else self._mentions(whole, context, path, name, installed=installed)
             )
-            if known:
+            if found is None or found:
                 unreached, told = self.unreached.includes(other)
-                if not unreached:
-                    return True, (other, *told)
+                if unreached:
+                    continue
+                if found is None or self._live.any_of(context, found, steps):
+                    return True, (other, *told, *self._live.rests_on(context, steps))
         for other in whole.others:
             if self._is_told_in(whole, other, path, name):
                 return True, (other,)
@@ -261,7 +271,7 @@ class Mentions:
                 call = context.index.parents.get(use)
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
-                elif not _only_asks(call):
+                elif not only_asks(context.index, use):
                     return None, (other,)
         for other in whole.others:
             if self._is_told_in(whole, other, path, given.name):
@@ -292,40 +302,50 @@ class Mentions:
             for binding in bindings
         )
 
-    def _names_method(self, whole: Whole, context: Context, path: str, name: str) -> bool:
-        return _has_text(context, name, self._other_owner(whole, path, name)) or any(
-            self._may_mean(context, use, path, method=True)
+    def _names_method(
+        self, whole: Whole, context: Context, path: str, name: str
+    ) -> list[ast.expr] | None:
+        """Where a file may have a method of another; None: somebody may look it up by a text."""
+        if _has_text(context, name, self._other_owner(whole, path, name)):
+            return None
+        return [
+            use
             for use in context.index.attributes.get(name, ())
-        )
+            if self._may_mean(context, use, path, method=True)
+        ]
 
     def _mentions(
         self, whole: Whole, context: Context, path: str, name: str, *, installed: bool
-    ) -> bool:
-        """Whether a file has a function of another. A package that only hands it on has no use for
-        it, and who takes it from there is another file; but others may, who install that."""
+    ) -> list[ast.expr] | None:
+        """Where a file has a function of another; None: wherever it is imported from there. A
+        package that only hands it on has no use for it, and who takes it from there is another
+        file; but others may, who install that."""
         here = context.source.path
         hands_on = os.path.basename(here) == "__init__.py"
         is_other = self._other_owner(whole, path, name)
         if _has_text(context, name, is_other, listed=installed or not hands_on):
-            return True
-        if any(
-            self._may_mean(context, use, path, method=False)
+            return None
+        found: list[ast.expr] = [
+            use
             for use in context.index.attributes.get(name, ())
-        ):
-            return True
+            if self._may_mean(context, use, path, method=False)
+        ]
         for bound, binding in context.names.every_binding():
             if binding.kind != "import" or not binding.qualified:
                 continue
             if binding.qualified.rpartition(".")[2] == name and (
                 self._is_from(here, binding.qualified, path)
             ):
-                if (hands_on and installed) or _is_used(context, bound):
-                    return True
-        return name not in context.names.module.bindings and any(
-            isinstance(use.ctx, ast.Load)
-            and ((found := context.resolve(use)) is None or self._is_from(here, found, path))
-            for use in context.index.names.get(name, ())
-        )
+                if hands_on and installed:
+                    return None
+                found += _read(context, bound)
+        if name not in context.names.module.bindings:
+            found += [
+                use
+                for use in _read(context, name)
+                if (known := context.resolve(use)) is None or self._is_from(here, known, path)
+            ]
+        return [use for use in found if not only_asks(context.index, use)]
 
     def _other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
         """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
@@ -420,14 +440,6 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _only_asks(around: ast.AST | None) -> bool:
-    """Whether a class stands where nobody makes anything of it: `super(Net, self)`, a question
-    about a type, an annotation."""
-    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name):
-        return around.func.id in ("super", "isinstance", "issubclass")
-    return isinstance(around, ast.arg | ast.AnnAssign)
-
-
 def _has_text(
     context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
 ) -> bool:
@@ -455,5 +467,5 @@ def _is_handed_on(context: Context, text: ast.Constant) -> bool:
     return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
 
 
-def _is_used(context: Context, name: str) -> bool:
-    return any(isinstance(use.ctx, ast.Load) for use in context.index.names.get(name, ()))
+def _read(context: Context, name: str) -> list[ast.Name]:
+    return [use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)]

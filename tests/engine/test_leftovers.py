@@ -480,3 +480,98 @@ def test_a_package_that_is_not_found_may_hand_on_what_a_module_in_it_defines(
     user = "from lib.core import to_gpu\n\nto_gpu(1)\n"
     project(tmp_path, {**files, "lib/train.py": user, "show.py": "print(1)\n"})
     assert found(tmp_path / "lib/core/utils.py") == [5]
+
+
+MIDDLE = """\
+from utils import to_gpu
+
+
+def move(x):
+    return to_gpu(x)
+
+
+def size(x):
+    return x
+"""
+STEP = """\
+from {module} import {name}
+
+
+def {own}(x):
+    return {name}(x)
+
+
+def {own}_shown(x):
+    return x
+
+
+{own}_shown(1)
+"""
+
+
+def test_what_only_leftovers_of_other_files_use_is_one_as_well(tmp_path: Path) -> None:
+    train = "from middle import size\nx = size(1)\n"
+    project(tmp_path, {"utils.py": UTILS, "middle.py": MIDDLE, "train.py": train})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": train + "from middle import move\nx = move(1)\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def test_users_of_users_are_asked_three_steps_and_no_further(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": UTILS})
+    names = [("utils", "to_gpu"), ("a", "one"), ("b", "two"), ("c", "three"), ("d", "four")]
+    for steps in range(1, 5):
+        (module, name), (file, own) = names[steps - 1 : steps + 1]
+        project(tmp_path, {f"{file}.py": STEP.format(module=module, name=name, own=own)})
+        assert found(tmp_path / "utils.py") == ([] if steps <= 3 else [5])
+
+
+def test_files_whose_functions_call_each_other_and_nobody_calls_are_taken_for_used(
+    tmp_path: Path,
+) -> None:
+    one = (
+        "from utils import to_gpu\n\n\ndef a(x):\n    from two import b\n    return b(to_gpu(x))\n"
+    )
+    two = "from one import a\n\n\ndef b(x):\n    return a(x)\n"
+    project(tmp_path, {"utils.py": UTILS, "one.py": one, "two.py": two})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    ("user", "rows"),
+    [
+        ("def show(scaler: Scaler) -> Scaler:\n    return scaler\n\n\nshow(1)\n", []),
+        ("def show(x):\n    return isinstance(x, (Scaler, int))\n\n\nshow(1)\n", []),
+        ("def show(x):\n    y: Scaler = x\n    return y\n\n\nshow(1)\n", []),
+        ("@app.get('/')\ndef show(scaler: Scaler):\n    return scaler\n\n\nshow(1)\n", [6]),
+        ("class Kept:\n    scaler: Scaler\n\n\nKept()\n", [6]),
+        ("def show(x: Scaler):\n    return Scaler()(x)\n\n\nshow(1)\n", [6]),
+        ("scalers = isinstance(1, int), Scaler\n", [6]),
+    ],
+)
+def test_a_class_that_only_annotations_and_questions_name_is_made_by_nobody(
+    tmp_path: Path, user: str, rows: list[int]
+) -> None:
+    project(tmp_path, {"utils.py": SCALER, "train.py": f"from utils import Scaler\n\n\n{user}"})
+    assert found(tmp_path / "utils.py") == rows
+
+
+def test_the_cache_forgets_what_a_user_of_a_user_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    train = "from middle import move, size\nx = {}(1)\n"
+    files = {"utils.py": UTILS, "middle.py": MIDDLE, "train.py": train.format("move")}
+    folder = project(tmp_path / "project", files)
+    settings = Settings(select=SELECT, root=str(folder))
+
+    def checked() -> int:
+        for path in (*folder.iterdir(), folder):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        target = Target(str(folder / "utils.py"), settings, named=True)
+        (result,) = check_all([target], cache=True, jobs=1, with_fixes=False)
+        return len(result.findings)
+
+    assert checked() == 1
+    (folder / "train.py").write_text(train.format("size") + "# nothing else\n")
+    assert checked() == 0

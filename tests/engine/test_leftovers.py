@@ -383,6 +383,36 @@ def test_others_install_the_packages_that_are_found_and_no_module_beside_them(
     assert found(tmp_path / place) == rows
 
 
+INCLUDING = "[build-system]\nbuild-backend = 'x'\n[tool.setuptools.packages.find]\n"
+
+
+@pytest.mark.parametrize(
+    ("build", "place", "rows"),
+    [
+        ("include = ['core*']", "tools/utils.py", []),
+        ("where = ['src']", "tools/utils.py", []),
+        ("include = ['core*']", "utils.py", []),
+        ("include = ['core*']", "core/utils.py", [5]),
+        ("include = ['core*']", "core/sub/utils.py", [5]),
+        ("include = ['*']", "tools/utils.py", [5]),
+        ("exclude = ['core*']", "tools/utils.py", [5]),
+        ("where = ['src']", "src/core/utils.py", [5]),
+        ("include = 'core'", "tools/utils.py", [5]),
+        ("include = ['core*']\n[tool.setuptools]\npy-modules = ['utils']", "utils.py", [5]),
+        ("include = [", "tools/utils.py", [5]),
+    ],
+)
+def test_others_install_what_a_pyproject_includes_and_nothing_else(
+    tmp_path: Path, build: str, place: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: UTILS, "pyproject.toml": f"{INCLUDING}{build}\n"})
+    folder = place.removesuffix("utils.py").replace("/", ".")
+    (tmp_path / "show.py").write_text(f"from {folder}utils import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / place) == rows
+    project(tmp_path, {"setup.py": "setup(packages=['tools'])\n"})
+    assert found(tmp_path / place) == [5], "another file of the build names packages"
+
+
 def test_an_attribute_that_is_looked_up_is_one_of_a_module_that_the_file_has(
     tmp_path: Path,
 ) -> None:

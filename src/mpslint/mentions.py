@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
 from mpslint.live_uses import LiveUses
+from mpslint.named_by_text import has_text, names_in
 from mpslint.offered import Offered
 from mpslint.published import Published
-from mpslint.semantics.elsewhere import ANYTHING
+from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.known_bases import line
+from mpslint.semantics.overridden import replaces
 from mpslint.semantics.paths import is_example
 from mpslint.semantics.type_questions import only_asks
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Elsewhere, Given
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.whole import Projects, Whole
 
 _STEPS = 3
@@ -265,7 +267,7 @@ class Mentions:
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
             is_other = self._other_owner(whole, path, given.name)
-            if context is None or _has_text(context, given.name, is_other):
+            if context is None or has_text(context, given.name, is_other):
                 return None, (other,)
             for use in self._uses(context, path, given):
                 call = context.index.parents.get(use)
@@ -277,6 +279,44 @@ class Mentions:
             if self._is_told_in(whole, other, path, given.name):
                 return None, (other,)
         return found, files
+
+    def overrides(
+        self, path: str, name: str, method: str, *, is_made: bool
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Whether all classes of the project that are derived from a class have their own `method`,
+        and there are some; where somebody may make an object of it as well (`is_made`), whether
+        nobody has another use for it; and the files that this rests on."""
+        published, told = self.is_published(path)
+        whole = self._projects.of(path)
+        if published or whole is None:
+            return False, told
+        word = re.compile(rb"\b%s\b" % re.escape(_bytes(name)))
+        users = [one for one in whole.modules if word.search(self._modules.text(one) or b"")]
+        if len(users) > _MOST_PARSED:
+            return False, whole.files
+        asked = Given(name, "", None, method=False)
+        derived: list[str] = []
+        is_other = self._other_owner(whole, path, name)
+        for other in users:
+            context = self._modules.context(other, self._elsewhere)
+            if context is None or (is_made and has_text(context, name, is_other)):
+                return False, (other,)
+            for use in self._uses(context, path, asked):
+                klass = context.index.parents.get(use)
+                if isinstance(klass, ast.ClassDef) and use in klass.bases:
+                    if not replaces(context, klass, name, method):
+                        return False, (other,)
+                    derived.append(klass.name)
+                elif isinstance(klass, ast.Attribute) and klass.attr == method:
+                    return False, (other,)  # `Base.__init__(self)`
+                elif is_made and not only_asks(context.index, use):
+                    return False, (other,)
+        if is_made and any(self._is_told_in(whole, one, path, name) for one in whole.others):
+            return False, whole.files
+        skips = rb"\bsuper\(\s*(?:%s)\s*," % b"|".join(re.escape(_bytes(one)) for one in derived)
+        if any(re.search(skips, self._modules.text(one) or b"") for one in whole.modules):
+            return False, whole.files
+        return bool(derived), whole.files
 
     def _uses(self, context: Context, path: str, given: Given) -> list[ast.expr]:
         """What in a file may be the function, by its name or as an attribute."""
@@ -306,7 +346,7 @@ class Mentions:
         self, whole: Whole, context: Context, path: str, name: str
     ) -> list[ast.expr] | None:
         """Where a file may have a method of another; None: somebody may look it up by a text."""
-        if _has_text(context, name, self._other_owner(whole, path, name)):
+        if has_text(context, name, self._other_owner(whole, path, name)):
             return None
         return [
             use
@@ -323,7 +363,7 @@ class Mentions:
         here = context.source.path
         hands_on = os.path.basename(here) == "__init__.py"
         is_other = self._other_owner(whole, path, name)
-        if _has_text(context, name, is_other, listed=installed or not hands_on):
+        if has_text(context, name, is_other, listed=installed or not hands_on):
             return None
         found: list[ast.expr] = [
             use
@@ -366,7 +406,7 @@ class Mentions:
     def _is_told_in(self, whole: Whole, other: str, path: str, name: str) -> bool:
         """Whether a text that is no module names something."""
         data, word = self._modules.text(other) or b"", _bytes(name)
-        if not _names(data, word, prose=other.endswith(PROSE)):
+        if not names_in(data, word, prose=other.endswith(PROSE)):
             return False
         is_other = self._other_owner(whole, path, name)
         return not all(
@@ -427,44 +467,8 @@ def _once(context: Context, node: ast.expr) -> list[str]:
     ]
 
 
-def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
-    """Whether a text that is no module names something; one for people, as code is written."""
-    if word not in data:
-        return False
-    pattern = rb"(?:\.|::?|import )%s\b|\b%s\(" if prose else rb"\b%s\b"
-    escaped = re.escape(word)
-    return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
-
-
-def _has_text(
-    context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
-) -> bool:
-    """Whether a string of a file ends in a name, by which somebody may look that up; one in the
-    list of what the module hands on where that is `listed` for somebody."""
-    return any(
-        isinstance(text.value, str)
-        and (
-            (text.value == name and (listed or not _is_handed_on(context, text)))
-            or (
-                text.value.endswith((f".{name}", f":{name}"))
-                and not is_other(text.value[: -len(name) - 1])
-            )
-        )
-        for text in context.index.strings
-    )
-
-
-def _is_handed_on(context: Context, text: ast.Constant) -> bool:
-    """`__all__ = ["to_gpu"]`"""
-    statement = context.index.statement(text)
-    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
 
 
 def _read(context: Context, name: str) -> list[ast.Name]:

@@ -605,3 +605,77 @@ def test_the_cache_forgets_what_a_user_of_a_user_said(
     assert checked() == 1
     (folder / "train.py").write_text(train.format("size") + "# nothing else\n")
     assert checked() == 0
+
+
+BASE = """\
+import torch
+from abc import ABC, abstractmethod
+
+
+class Base(ABC):
+    def __init__(self, x):
+        self.x = x.cuda()
+
+    @abstractmethod
+    def run(self):
+        pass
+
+    def move(self, x):
+        return x.cuda()
+"""
+DERIVED = """\
+from base import Base
+
+
+class Trainer(Base):
+    def __init__(self, x):
+        self.x = x
+
+    def run(self):
+        return self.move(self.x)
+
+
+Trainer(1).run()
+"""
+CONCRETE = BASE.replace("    @abstractmethod\n", "\n")
+
+
+def test_a_method_that_all_derived_classes_replace_runs_on_no_object(tmp_path: Path) -> None:
+    project(tmp_path, {"base.py": BASE, "train.py": DERIVED})
+    assert found(tmp_path / "base.py") == [14]
+    project(tmp_path, {"base.py": CONCRETE})
+    assert found(tmp_path / "base.py") == [14]
+
+
+@pytest.mark.parametrize(
+    ("base", "derived"),
+    [
+        (BASE, DERIVED.replace("self.x = x", "super().__init__(x)")),
+        (BASE, DERIVED.replace("self.x = x", "super(Trainer, self).__init__(x)")),
+        (BASE, DERIVED.replace("self.x = x", "Base.__init__(self, x)")),
+        (BASE, DERIVED.replace("def __init__(self, x)", "def other(self, x)")),
+        (BASE, DERIVED + "\n\nclass Other(Base):\n    def run(self):\n        pass\n"),
+        (BASE, "print(1)\n"),
+        (CONCRETE, DERIVED + "\n\nBase(1)\n"),
+        (CONCRETE, DERIVED + "\n\nKINDS = [Base, Trainer]\n"),
+        (CONCRETE, DERIVED + "\n\nKINDS = ['base.Base']\n"),
+        (CONCRETE + "\n\nprint(Base(torch.ones(1)))\n", DERIVED),
+    ],
+)
+def test_a_method_of_a_base_that_somebody_may_run_is_told(
+    tmp_path: Path, base: str, derived: str
+) -> None:
+    project(tmp_path, {"base.py": base, "train.py": derived})
+    assert 7 in found(tmp_path / "base.py")
+
+
+def test_a_class_that_is_derived_from_a_derived_one_may_ask_for_the_first_ones(
+    tmp_path: Path,
+) -> None:
+    own = "from train import Trainer\nfrom base import Base\n\n\nclass Own(Trainer):\n"
+    asking = own + "    def __init__(self, x):\n        Base.__init__(self, x)\n\n\nOwn(1)\n"
+    project(tmp_path, {"base.py": BASE, "train.py": DERIVED, "own.py": asking})
+    assert found(tmp_path / "base.py") == [7, 14]
+    around = asking.replace("Base.__init__(self, x)", "super(Trainer, self).__init__(x)")
+    project(tmp_path, {"own.py": around})
+    assert found(tmp_path / "base.py") == [7, 14]

@@ -1,21 +1,34 @@
-"""Which modules of a project others get when they install it, by what its `setup.py` says."""
+"""Which modules of a project others get when they install it, by what its `setup.py` or its
+`pyproject.toml` says."""
 
 from __future__ import annotations
 
 import ast
 import os
+import sys
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _OTHER_WORDS = (b"packages", b"py_modules", b"py-modules", b"[project]", b"build-backend")
 """What in another file of the build says what is installed, or lets another tool find it."""
 _FINDING = frozenset({"include", "exclude"})
 """Arguments of `find_packages` that leave it where it begins."""
+_ELSEWHERE = frozenset({"py-modules", "package-dir"})
+"""What else setuptools may be told of where modules are."""
+_MOST_PARTS = 32
+"""A key of very many parts takes the reader of TOML very long."""
 _GIVING = frozenset({"py_modules", "package_dir", "package_data", "scripts", "cmdclass"})
 
 
 def is_left_out(head: str, path: str) -> bool:
     """Whether the module at `path` is certainly not among what the project at `head` installs:
     `setup(packages=find_packages())` takes packages alone, and looks into none that has no
-    `__init__.py`."""
+    `__init__.py`. A `[tool.setuptools.packages.find]` takes what it includes, where it looks."""
+    if _is_beside_found(head, path):
+        return True
     for name in ("pyproject.toml", "setup.cfg"):
         text = _read(os.path.join(head, name))
         if text is None or any(word in text for word in _OTHER_WORDS):
@@ -30,6 +43,60 @@ def is_left_out(head: str, path: str) -> bool:
             return True
         folder = os.path.dirname(folder)
     return False
+
+
+def _is_beside_found(head: str, path: str) -> bool:
+    """Whether a `pyproject.toml` has setuptools find packages elsewhere than at `path`, and by
+    other names, and no other file of the build says more."""
+    finding = _finding(_read(os.path.join(head, "pyproject.toml")))
+    if finding is None:
+        return False
+    for name in ("setup.cfg", "setup.py"):
+        text = _read(os.path.join(head, name))
+        if text is None or b"packages" in text or b"py_modules" in text:
+            return False
+    wheres, include = finding.get("where", ["."]), finding.get("include", ["*"])
+    if not _are_texts(wheres) or not _are_texts(include):
+        return False
+    for where in wheres:
+        place = os.path.relpath(os.path.dirname(path), os.path.join(head, where))
+        if place.split(os.sep)[0] == os.pardir or place == os.curdir:
+            continue
+        package = place.replace(os.sep, ".")
+        if any(fnmatchcase(package, pattern) for pattern in include):
+            return False
+    return True
+
+
+def _finding(text: bytes | None) -> dict[str, object] | None:
+    """What `[tool.setuptools.packages.find]` says, where setuptools is told no more of modules."""
+    if not text or b"packages.find" not in text:
+        return None
+    told = _table(text)
+    for key in ("tool", "setuptools"):
+        told = told.get(key) if isinstance(told, dict) else None
+    if not isinstance(told, dict) or not _ELSEWHERE.isdisjoint(told):
+        return None
+    packages = told.get("packages")
+    found = packages.get("find") if isinstance(packages, dict) else None
+    return found if isinstance(found, dict) else None
+
+
+def _table(text: bytes) -> object:
+    if any(row.partition(b"=")[0].count(b".") > _MOST_PARTS for row in text.split(b"\n")):
+        return None
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _are_texts(value: object) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _finds_packages(text: bytes | None) -> bool:

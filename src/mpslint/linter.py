@@ -134,6 +134,7 @@ def lint(
     from mpslint.semantics.idle_devices import is_idle_device
     from mpslint.semantics.leftovers import is_leftover
     from mpslint.semantics.never_chosen import is_never_chosen
+    from mpslint.semantics.overridden import is_overridden
     from mpslint.semantics.smoke_tests import is_smoke_test
 
     index = None
@@ -157,6 +158,7 @@ def lint(
         and not is_idle_device(context, one.row)
         and not is_moot(context, one)
         and not is_never_chosen(context, one.row)
+        and not is_overridden(context, one.row)
         and not is_unread_key(context, one)
         and not is_smoke_test(context, one.row)
     ]

@@ -13,11 +13,15 @@ import re
 from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
+from mpslint.live_uses import LiveUses
+from mpslint.named_by_text import has_text, names_in
 from mpslint.offered import Offered
 from mpslint.published import Published
-from mpslint.semantics.elsewhere import ANYTHING
+from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.known_bases import line
+from mpslint.semantics.overridden import replaces
 from mpslint.semantics.paths import is_example
+from mpslint.semantics.type_questions import only_asks
 from mpslint.taken_by_text import TakenByText, is_found_from_inside
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
@@ -27,9 +31,11 @@ if TYPE_CHECKING:
 
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
-    from mpslint.semantics.elsewhere import Elsewhere, Given
+    from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.whole import Projects, Whole
 
+_STEPS = 3
+"""So many users, each of the next, are asked whether anybody uses them in turn."""
 _MOST_PARSED = 16
 """A name that stands in more modules than this is a common word, and somebody may mean this."""
 
@@ -42,6 +48,7 @@ class Mentions:
         self._published = Published(modules)
         self._taken = TakenByText(modules)
         self._offered = Offered(modules)
+        self._live = LiveUses(self.uses)
         self._left_out: dict[str, bool] = {}
         self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
@@ -49,9 +56,12 @@ class Mentions:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
         self._taken.take_over(known._taken, changed)
 
-    def uses(self, path: str, name: str, *, method: bool) -> tuple[bool, tuple[str, ...]]:
+    def uses(
+        self, path: str, name: str, *, method: bool, steps: int = _STEPS
+    ) -> tuple[bool, tuple[str, ...]]:
         """Whether another file of the project may use the function `name` of the file at the
-        absolute `path`, or the `method` of that name; and the files that this rests on."""
+        absolute `path`, or the `method` of that name; and the files that this rests on. What only
+        such functions use as nobody uses, in so many `steps`, is used by nobody."""
         whole = self._projects.of(path)
         if whole is None:
             return True, ()
@@ -84,15 +94,17 @@ class Mentions:
             context = self._modules.context(other, self._elsewhere)
             if parsed > _MOST_PARSED or context is None:
                 return True, files
-            known = (
+            found = (
                 self._names_method(whole, context, path, name)
                 if method
                 else self._mentions(whole, context, path, name, installed=installed)
             )
-            if known:
+            if found is None or found:
                 unreached, told = self.unreached.includes(other)
-                if not unreached:
-                    return True, (other, *told)
+                if unreached:
+                    continue
+                if found is None or self._live.any_of(context, found, steps):
+                    return True, (other, *told, *self._live.rests_on(context, steps))
         for other in whole.others:
             if self._is_told_in(whole, other, path, name):
                 return True, (other,)
@@ -255,18 +267,56 @@ class Mentions:
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
             is_other = self._other_owner(whole, path, given.name)
-            if context is None or _has_text(context, given.name, is_other):
+            if context is None or has_text(context, given.name, is_other):
                 return None, (other,)
             for use in self._uses(context, path, given):
                 call = context.index.parents.get(use)
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
-                elif not _only_asks(call):
+                elif not only_asks(context.index, use):
                     return None, (other,)
         for other in whole.others:
             if self._is_told_in(whole, other, path, given.name):
                 return None, (other,)
         return found, files
+
+    def overrides(
+        self, path: str, name: str, method: str, *, is_made: bool
+    ) -> tuple[bool, tuple[str, ...]]:
+        """Whether all classes of the project that are derived from a class have their own `method`,
+        and there are some; where somebody may make an object of it as well (`is_made`), whether
+        nobody has another use for it; and the files that this rests on."""
+        published, told = self.is_published(path)
+        whole = self._projects.of(path)
+        if published or whole is None:
+            return False, told
+        word = re.compile(rb"\b%s\b" % re.escape(_bytes(name)))
+        users = [one for one in whole.modules if word.search(self._modules.text(one) or b"")]
+        if len(users) > _MOST_PARSED:
+            return False, whole.files
+        asked = Given(name, "", None, method=False)
+        derived: list[str] = []
+        is_other = self._other_owner(whole, path, name)
+        for other in users:
+            context = self._modules.context(other, self._elsewhere)
+            if context is None or (is_made and has_text(context, name, is_other)):
+                return False, (other,)
+            for use in self._uses(context, path, asked):
+                klass = context.index.parents.get(use)
+                if isinstance(klass, ast.ClassDef) and use in klass.bases:
+                    if not replaces(context, klass, name, method):
+                        return False, (other,)
+                    derived.append(klass.name)
+                elif isinstance(klass, ast.Attribute) and klass.attr == method:
+                    return False, (other,)  # `Base.__init__(self)`
+                elif is_made and not only_asks(context.index, use):
+                    return False, (other,)
+        if is_made and any(self._is_told_in(whole, one, path, name) for one in whole.others):
+            return False, whole.files
+        skips = rb"\bsuper\(\s*(?:%s)\s*," % b"|".join(re.escape(_bytes(one)) for one in derived)
+        if any(re.search(skips, self._modules.text(one) or b"") for one in whole.modules):
+            return False, whole.files
+        return bool(derived), whole.files
 
     def _uses(self, context: Context, path: str, given: Given) -> list[ast.expr]:
         """What in a file may be the function, by its name or as an attribute."""
@@ -292,40 +342,50 @@ class Mentions:
             for binding in bindings
         )
 
-    def _names_method(self, whole: Whole, context: Context, path: str, name: str) -> bool:
-        return _has_text(context, name, self._other_owner(whole, path, name)) or any(
-            self._may_mean(context, use, path, method=True)
+    def _names_method(
+        self, whole: Whole, context: Context, path: str, name: str
+    ) -> list[ast.expr] | None:
+        """Where a file may have a method of another; None: somebody may look it up by a text."""
+        if has_text(context, name, self._other_owner(whole, path, name)):
+            return None
+        return [
+            use
             for use in context.index.attributes.get(name, ())
-        )
+            if self._may_mean(context, use, path, method=True)
+        ]
 
     def _mentions(
         self, whole: Whole, context: Context, path: str, name: str, *, installed: bool
-    ) -> bool:
-        """Whether a file has a function of another. A package that only hands it on has no use for
-        it, and who takes it from there is another file; but others may, who install that."""
+    ) -> list[ast.expr] | None:
+        """Where a file has a function of another; None: wherever it is imported from there. A
+        package that only hands it on has no use for it, and who takes it from there is another
+        file; but others may, who install that."""
         here = context.source.path
         hands_on = os.path.basename(here) == "__init__.py"
         is_other = self._other_owner(whole, path, name)
-        if _has_text(context, name, is_other, listed=installed or not hands_on):
-            return True
-        if any(
-            self._may_mean(context, use, path, method=False)
+        if has_text(context, name, is_other, listed=installed or not hands_on):
+            return None
+        found: list[ast.expr] = [
+            use
             for use in context.index.attributes.get(name, ())
-        ):
-            return True
+            if self._may_mean(context, use, path, method=False)
+        ]
         for bound, binding in context.names.every_binding():
             if binding.kind != "import" or not binding.qualified:
                 continue
             if binding.qualified.rpartition(".")[2] == name and (
                 self._is_from(here, binding.qualified, path)
             ):
-                if (hands_on and installed) or _is_used(context, bound):
-                    return True
-        return name not in context.names.module.bindings and any(
-            isinstance(use.ctx, ast.Load)
-            and ((found := context.resolve(use)) is None or self._is_from(here, found, path))
-            for use in context.index.names.get(name, ())
-        )
+                if hands_on and installed:
+                    return None
+                found += _read(context, bound)
+        if name not in context.names.module.bindings:
+            found += [
+                use
+                for use in _read(context, name)
+                if (known := context.resolve(use)) is None or self._is_from(here, known, path)
+            ]
+        return [use for use in found if not only_asks(context.index, use)]
 
     def _other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
         """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
@@ -346,7 +406,7 @@ class Mentions:
     def _is_told_in(self, whole: Whole, other: str, path: str, name: str) -> bool:
         """Whether a text that is no module names something."""
         data, word = self._modules.text(other) or b"", _bytes(name)
-        if not _names(data, word, prose=other.endswith(PROSE)):
+        if not names_in(data, word, prose=other.endswith(PROSE)):
             return False
         is_other = self._other_owner(whole, path, name)
         return not all(
@@ -407,53 +467,9 @@ def _once(context: Context, node: ast.expr) -> list[str]:
     ]
 
 
-def _names(data: bytes, word: bytes, *, prose: bool) -> bool:
-    """Whether a text that is no module names something; one for people, as code is written."""
-    if word not in data:
-        return False
-    pattern = rb"(?:\.|::?|import )%s\b|\b%s\(" if prose else rb"\b%s\b"
-    escaped = re.escape(word)
-    return re.search(pattern % ((escaped, escaped) if prose else escaped), data) is not None
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _only_asks(around: ast.AST | None) -> bool:
-    """Whether a class stands where nobody makes anything of it: `super(Net, self)`, a question
-    about a type, an annotation."""
-    if isinstance(around, ast.Call) and isinstance(around.func, ast.Name):
-        return around.func.id in ("super", "isinstance", "issubclass")
-    return isinstance(around, ast.arg | ast.AnnAssign)
-
-
-def _has_text(
-    context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
-) -> bool:
-    """Whether a string of a file ends in a name, by which somebody may look that up; one in the
-    list of what the module hands on where that is `listed` for somebody."""
-    return any(
-        isinstance(text.value, str)
-        and (
-            (text.value == name and (listed or not _is_handed_on(context, text)))
-            or (
-                text.value.endswith((f".{name}", f":{name}"))
-                and not is_other(text.value[: -len(name) - 1])
-            )
-        )
-        for text in context.index.strings
-    )
-
-
-def _is_handed_on(context: Context, text: ast.Constant) -> bool:
-    """`__all__ = ["to_gpu"]`"""
-    statement = context.index.statement(text)
-    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
-
-
-def _is_used(context: Context, name: str) -> bool:
-    return any(isinstance(use.ctx, ast.Load) for use in context.index.names.get(name, ()))
+def _read(context: Context, name: str) -> list[ast.Name]:
+    return [use for use in context.index.names.get(name, ()) if isinstance(use.ctx, ast.Load)]

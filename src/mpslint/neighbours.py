@@ -271,6 +271,16 @@ class Neighbours:
 
         return self._answer(path, ("entered", path, name), ask, NONE)
 
+    def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
+        path = os.path.abspath(path)
+
+        def ask(_: str) -> bool:
+            overridden, files = self._mentions.overrides(path, name, method, is_made=is_made)
+            self._note(files)
+            return overridden
+
+        return self._answer(path, ("overridden", path, name, method, is_made), ask, False)
+
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
 

@@ -102,6 +102,10 @@ class OutOfReach:
         self.asked = True
         return None
 
+    def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
+        self.asked = True
+        return False
+
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         self.asked = True
         return True
@@ -248,6 +252,9 @@ class Distant:
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
         return None
+
+    def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
+        return False
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         return True

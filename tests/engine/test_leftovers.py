@@ -383,6 +383,36 @@ def test_others_install_the_packages_that_are_found_and_no_module_beside_them(
     assert found(tmp_path / place) == rows
 
 
+INCLUDING = "[build-system]\nbuild-backend = 'x'\n[tool.setuptools.packages.find]\n"
+
+
+@pytest.mark.parametrize(
+    ("build", "place", "rows"),
+    [
+        ("include = ['core*']", "tools/utils.py", []),
+        ("where = ['src']", "tools/utils.py", []),
+        ("include = ['core*']", "utils.py", []),
+        ("include = ['core*']", "core/utils.py", [5]),
+        ("include = ['core*']", "core/sub/utils.py", [5]),
+        ("include = ['*']", "tools/utils.py", [5]),
+        ("exclude = ['core*']", "tools/utils.py", [5]),
+        ("where = ['src']", "src/core/utils.py", [5]),
+        ("include = 'core'", "tools/utils.py", [5]),
+        ("include = ['core*']\n[tool.setuptools]\npy-modules = ['utils']", "utils.py", [5]),
+        ("include = [", "tools/utils.py", [5]),
+    ],
+)
+def test_others_install_what_a_pyproject_includes_and_nothing_else(
+    tmp_path: Path, build: str, place: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: UTILS, "pyproject.toml": f"{INCLUDING}{build}\n"})
+    folder = place.removesuffix("utils.py").replace("/", ".")
+    (tmp_path / "show.py").write_text(f"from {folder}utils import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / place) == rows
+    project(tmp_path, {"setup.py": "setup(packages=['tools'])\n"})
+    assert found(tmp_path / place) == [5], "another file of the build names packages"
+
+
 def test_an_attribute_that_is_looked_up_is_one_of_a_module_that_the_file_has(
     tmp_path: Path,
 ) -> None:
@@ -480,3 +510,172 @@ def test_a_package_that_is_not_found_may_hand_on_what_a_module_in_it_defines(
     user = "from lib.core import to_gpu\n\nto_gpu(1)\n"
     project(tmp_path, {**files, "lib/train.py": user, "show.py": "print(1)\n"})
     assert found(tmp_path / "lib/core/utils.py") == [5]
+
+
+MIDDLE = """\
+from utils import to_gpu
+
+
+def move(x):
+    return to_gpu(x)
+
+
+def size(x):
+    return x
+"""
+STEP = """\
+from {module} import {name}
+
+
+def {own}(x):
+    return {name}(x)
+
+
+def {own}_shown(x):
+    return x
+
+
+{own}_shown(1)
+"""
+
+
+def test_what_only_leftovers_of_other_files_use_is_one_as_well(tmp_path: Path) -> None:
+    train = "from middle import size\nx = size(1)\n"
+    project(tmp_path, {"utils.py": UTILS, "middle.py": MIDDLE, "train.py": train})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": train + "from middle import move\nx = move(1)\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def test_users_of_users_are_asked_three_steps_and_no_further(tmp_path: Path) -> None:
+    project(tmp_path, {"utils.py": UTILS})
+    names = [("utils", "to_gpu"), ("a", "one"), ("b", "two"), ("c", "three"), ("d", "four")]
+    for steps in range(1, 5):
+        (module, name), (file, own) = names[steps - 1 : steps + 1]
+        project(tmp_path, {f"{file}.py": STEP.format(module=module, name=name, own=own)})
+        assert found(tmp_path / "utils.py") == ([] if steps <= 3 else [5])
+
+
+def test_files_whose_functions_call_each_other_and_nobody_calls_are_taken_for_used(
+    tmp_path: Path,
+) -> None:
+    one = (
+        "from utils import to_gpu\n\n\ndef a(x):\n    from two import b\n    return b(to_gpu(x))\n"
+    )
+    two = "from one import a\n\n\ndef b(x):\n    return a(x)\n"
+    project(tmp_path, {"utils.py": UTILS, "one.py": one, "two.py": two})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    ("user", "rows"),
+    [
+        ("def show(scaler: Scaler) -> Scaler:\n    return scaler\n\n\nshow(1)\n", []),
+        ("def show(x):\n    return isinstance(x, (Scaler, int))\n\n\nshow(1)\n", []),
+        ("def show(x):\n    y: Scaler = x\n    return y\n\n\nshow(1)\n", []),
+        ("@app.get('/')\ndef show(scaler: Scaler):\n    return scaler\n\n\nshow(1)\n", [6]),
+        ("class Kept:\n    scaler: Scaler\n\n\nKept()\n", [6]),
+        ("def show(x: Scaler):\n    return Scaler()(x)\n\n\nshow(1)\n", [6]),
+        ("scalers = isinstance(1, int), Scaler\n", [6]),
+    ],
+)
+def test_a_class_that_only_annotations_and_questions_name_is_made_by_nobody(
+    tmp_path: Path, user: str, rows: list[int]
+) -> None:
+    project(tmp_path, {"utils.py": SCALER, "train.py": f"from utils import Scaler\n\n\n{user}"})
+    assert found(tmp_path / "utils.py") == rows
+
+
+def test_the_cache_forgets_what_a_user_of_a_user_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    train = "from middle import move, size\nx = {}(1)\n"
+    files = {"utils.py": UTILS, "middle.py": MIDDLE, "train.py": train.format("move")}
+    folder = project(tmp_path / "project", files)
+    settings = Settings(select=SELECT, root=str(folder))
+
+    def checked() -> int:
+        for path in (*folder.iterdir(), folder):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        target = Target(str(folder / "utils.py"), settings, named=True)
+        (result,) = check_all([target], cache=True, jobs=1, with_fixes=False)
+        return len(result.findings)
+
+    assert checked() == 1
+    (folder / "train.py").write_text(train.format("size") + "# nothing else\n")
+    assert checked() == 0
+
+
+BASE = """\
+import torch
+from abc import ABC, abstractmethod
+
+
+class Base(ABC):
+    def __init__(self, x):
+        self.x = x.cuda()
+
+    @abstractmethod
+    def run(self):
+        pass
+
+    def move(self, x):
+        return x.cuda()
+"""
+DERIVED = """\
+from base import Base
+
+
+class Trainer(Base):
+    def __init__(self, x):
+        self.x = x
+
+    def run(self):
+        return self.move(self.x)
+
+
+Trainer(1).run()
+"""
+CONCRETE = BASE.replace("    @abstractmethod\n", "\n")
+
+
+def test_a_method_that_all_derived_classes_replace_runs_on_no_object(tmp_path: Path) -> None:
+    project(tmp_path, {"base.py": BASE, "train.py": DERIVED})
+    assert found(tmp_path / "base.py") == [14]
+    project(tmp_path, {"base.py": CONCRETE})
+    assert found(tmp_path / "base.py") == [14]
+
+
+@pytest.mark.parametrize(
+    ("base", "derived"),
+    [
+        (BASE, DERIVED.replace("self.x = x", "super().__init__(x)")),
+        (BASE, DERIVED.replace("self.x = x", "super(Trainer, self).__init__(x)")),
+        (BASE, DERIVED.replace("self.x = x", "Base.__init__(self, x)")),
+        (BASE, DERIVED.replace("def __init__(self, x)", "def other(self, x)")),
+        (BASE, DERIVED + "\n\nclass Other(Base):\n    def run(self):\n        pass\n"),
+        (BASE, "print(1)\n"),
+        (CONCRETE, DERIVED + "\n\nBase(1)\n"),
+        (CONCRETE, DERIVED + "\n\nKINDS = [Base, Trainer]\n"),
+        (CONCRETE, DERIVED + "\n\nKINDS = ['base.Base']\n"),
+        (CONCRETE + "\n\nprint(Base(torch.ones(1)))\n", DERIVED),
+    ],
+)
+def test_a_method_of_a_base_that_somebody_may_run_is_told(
+    tmp_path: Path, base: str, derived: str
+) -> None:
+    project(tmp_path, {"base.py": base, "train.py": derived})
+    assert 7 in found(tmp_path / "base.py")
+
+
+def test_a_class_that_is_derived_from_a_derived_one_may_ask_for_the_first_ones(
+    tmp_path: Path,
+) -> None:
+    own = "from train import Trainer\nfrom base import Base\n\n\nclass Own(Trainer):\n"
+    asking = own + "    def __init__(self, x):\n        Base.__init__(self, x)\n\n\nOwn(1)\n"
+    project(tmp_path, {"base.py": BASE, "train.py": DERIVED, "own.py": asking})
+    assert found(tmp_path / "base.py") == [7, 14]
+    around = asking.replace("Base.__init__(self, x)", "super(Trainer, self).__init__(x)")
+    project(tmp_path, {"own.py": around})
+    assert found(tmp_path / "base.py") == [7, 14]

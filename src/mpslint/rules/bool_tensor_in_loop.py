@@ -19,10 +19,10 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 
 ## What is not flagged
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
-rank or a verbosity switch, or in evaluation and generation loops; assertions of tests; tensors
-known to be on the CPU; in functions that a step calls, in this file or from another, but for what
-ends all, and of losses of which only `backward()` is seen (there tests are mostly for NaN, or of a
-line search, and cannot be avoided).
+rank or a verbosity switch, or of one for debugging that is made of `__debug__`, or in evaluation
+and generation loops; assertions of tests; tensors known to be on the CPU; in functions that a step
+calls, in this file or from another, but for what ends all, and of losses of which only `backward()`
+is seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, and
 `torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`), and assertions;
@@ -42,6 +42,7 @@ from collections.abc import Iterator
 from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.debug_switches import is_debugging
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -117,6 +118,8 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             # Who runs it may be told by other files, and is asked last.
             if training(context, operand, calls=0) is not None or only_tests_run(context, test):
                 continue
+            if b"__debug__" in context.source.data and is_debugging(context, node):
+                continue
             function = context.passes.around(operand)
             if function is not None:
                 found.append(Step(operand, operand, function))
@@ -170,6 +173,8 @@ def _is_of_sizes(node: ast.expr) -> bool:
 def _decisions(context: Context) -> Iterator[Step]:
     for node, test in _tests(context):
         if isinstance(node, ast.Assert) and _in_a_test(context, node):
+            continue
+        if b"__debug__" in context.source.data and is_debugging(context, node):
             continue
         for operand in _operands(test):
             # A function that a step calls tests mostly for what it has to know, unless what it

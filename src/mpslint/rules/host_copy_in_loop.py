@@ -33,10 +33,11 @@ predictions = torch.cat(predictions).cpu()
 
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
-loops that need what they copy, or make it only when they are asked to (`if args.save:`), that
-draw what they keep, free memory or take the time; what goes to the next `step(...)` of an
-environment; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known
-to be on the CPU; loops that wait on purpose at every step.
+loops that need what they copy, or make it only when they are asked to (`if args.save:`), that draw
+what they keep, free memory or take the time; what goes to the next `step(...)` of an environment,
+or to a method of the object that gave the batch (priorities of a replay buffer) whose class works
+through it in Python or by NumPy; `.to("cpu", non_blocking=True)`; modules and state dicts
+(checkpoints); tensors known to be on the CPU; loops that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`
@@ -51,6 +52,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.batch_outputs import is_evaluation, is_joined, keeps_batches, whole
 from mpslint.semantics.context import Context
+from mpslint.semantics.fed_back import is_fed_back
 from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_summed
 from mpslint.semantics.given_in_steps import parameters_given
 from mpslint.semantics.index import FUNCTIONS
@@ -277,7 +279,8 @@ def _copies(context: Context) -> Iterator[Step]:
         if turns is None or _is_asked_for(context, call):
             continue
         if is_device_tensor(context, tensor) or _copied_for_numpy(context, call):
-            yield Step(call, tensor, turns)
+            if not is_fed_back(context, call):
+                yield Step(call, tensor, turns)
 
 
 def _copied_for_numpy(context: Context, call: ast.Call) -> bool:

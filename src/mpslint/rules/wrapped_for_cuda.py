@@ -8,6 +8,9 @@ only.
 Without the wrapper the model has no `.module`: AttributeError, on a Mac as on a machine without a
 GPU.
 
+One statement that asks for it several times is one finding, with the further reads as related
+places.
+
 ## Example
 ```python
 if torch.cuda.is_available():
@@ -46,7 +49,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.errors import kinds_of, may_catch
-from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.events import Event, Kind
 
 
 @rule(
@@ -57,6 +60,7 @@ from mpslint.semantics.worlds.events import Kind
     also=((b".module",), (b"cuda",)),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    found: dict[ast.stmt, list[Event]] = {}
     seen: set[ast.AST] = set()
     for event in context.worlds.events(Kind.UNWRAPPED):
         if not event.on_mac or event.node in seen or _is_tried(context, event.node):
@@ -64,11 +68,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if _is_looked_at(context, event.node):
             continue
         seen.add(event.node)
+        found.setdefault(context.index.statement(event.node), []).append(event)
+    for events in found.values():
+        first, *more = sorted(events, key=lambda event: context.source.span(event.node))
+        labels = (context.label(first.use, "wrapped only here"),) if first.use else ()
         yield context.finding(
             rule,
-            event.node,
+            first.node,
             "raises AttributeError: the model has no `.module` where CUDA is not there to wrap it",
-            labels=(context.label(event.use, "wrapped only here"),) if event.use else (),
+            labels=(*labels, *(context.label(event.node, "read here as well") for event in more)),
         )
 
 

@@ -165,6 +165,11 @@ class Elsewhere(Protocol):
         None where somebody may do so who is not seen, or sets one of the attributes `kept`, which
         hold what is given. What each call `is_asked` for is said by who is not seen as well."""
 
+    def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
+        """Whether the file's class `name` is the base of others, all of which have their own
+        `method` in place of its; and, where objects of it can be made (`is_made`), whether nobody
+        does anything else with it."""
+
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may use the function
         of the module `name` that this defines, or the `method` of a class of that name; of

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mpslint.opening import is_notebook
 from mpslint.semantics.defined import Defined, asked_for, definitions_around
@@ -19,6 +19,7 @@ from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.known_bases import has_own_methods, keeps_no_list
 from mpslint.semantics.never_chosen import is_never_chosen
+from mpslint.semantics.type_questions import only_asks
 from mpslint.semantics.unused import runs_alone
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ _BY_TEXT = ("globals", "locals", "vars", *_RUNNING)
 def is_leftover(context: Context, row: int) -> bool:
     """Whether a line stands in a function or in a class that nothing uses, or in a module to which
     nothing leads."""
-    return _is_unreached(context) or any(
-        _is_known_unused(context, defined) for defined in definitions_around(context, row)
-    )
+    if context.elsewhere is None:
+        return False
+    return _is_unreached(context) or _leftovers(context).stand_at(row)
 
 
 def _is_unreached(context: Context) -> bool:
@@ -74,15 +75,117 @@ def _is_unreached(context: Context) -> bool:
     return bool(known)
 
 
-def _is_known_unused(context: Context, defined: Defined) -> bool:
-    if context.elsewhere is None:
-        return False
+def _leftovers(context: Context) -> Leftovers:
+    assert context.elsewhere is not None
     known = context.memo.setdefault("leftovers", {})
     assert isinstance(known, dict)
-    if defined.node not in known:
-        known[defined.node] = False  # Functions that call each other are taken for called.
-        known[defined.node] = _is_unused(context, defined)
-    return bool(known[defined.node])
+    return Leftovers(context, context.elsewhere, known)
+
+
+class Uses(Protocol):
+    """Who knows whether the rest of the project uses something."""
+
+    def uses(self, path: str, name: str, *, method: bool) -> bool: ...
+
+
+class Leftovers:
+    """Those of a file, as `others` tell of its users. `known` keeps the answers, by the places of
+    the definitions."""
+
+    def __init__(
+        self, context: Context, others: Uses, known: dict[tuple[str, int, int], bool]
+    ) -> None:
+        self._context = context
+        self._others = others
+        self._known = known
+
+    def stand_at(self, row: int) -> bool:
+        """Whether a line stands in a function or class that nothing uses."""
+        return any(self._include(defined) for defined in definitions_around(self._context, row))
+
+    def _include(self, defined: Defined) -> bool:
+        node = defined.node
+        place = node.name, node.lineno, node.col_offset
+        if place not in self._known:
+            self._known[place] = False  # Functions that call each other are taken for called.
+            self._known[place] = self._is_unused(defined)
+        return self._known[place]
+
+    def _is_unused(self, defined: Defined) -> bool:
+        node, owner = defined
+        path = self._context.source.path
+        if os.path.basename(path) in _ENTRIES:
+            return False
+        if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(
+            self._context, node
+        ):
+            return False
+        if _takes_by_text(self._context, method=owner is not None) or self._is_mentioned(defined):
+            return False
+        if isinstance(node, ast.ClassDef) and not keeps_no_list(self._context, node):
+            return False
+        if owner is not None and not has_own_methods(self._context, owner, node.name):
+            return False
+        if is_notebook(path):
+            # No file imports a notebook: what none of its cells names is shown, and not run.
+            return owner is None and runs_alone(self._context, node.name)
+        if self._others.uses(path, node.name, method=owner is not None):
+            return False
+        return self._is_left_among_used(defined)
+
+    def _is_left_among_used(self, defined: Defined) -> bool:
+        """Whether something else of the file is used: its class, or another function. A file of
+        which nothing is used is new, or for somebody who is not seen; one of a package is
+        neither."""
+        node, owner = defined
+        if not self._others.uses(self._context.source.path, ANYTHING, method=False):
+            return True
+        others = [owner] if owner is not None else self._context.tree.body
+        return any(
+            self._is_reached(other, {node})
+            for other in others
+            if isinstance(other, (*FUNCTIONS, ast.ClassDef)) and other is not node
+        )
+
+    def _is_reached(self, definition: FunctionNode | ast.ClassDef, seen: set[ast.AST]) -> bool:
+        """Whether the module's own code, or another file, uses a function or class, be it by way of
+        others: what only a leftover uses is left over as well."""
+        seen.add(definition)
+        users: list[FunctionNode | ast.ClassDef] = []
+        for use in self._context.index.names.get(definition.name, ()):
+            around = _top_level(self._context, use)
+            if around is None:
+                return True
+            if around not in seen:
+                users.append(around)
+        if self._others.uses(self._context.source.path, definition.name, method=False):
+            return True
+        return any(user not in seen and self._is_reached(user, seen) for user in users)
+
+    def _is_mentioned(self, defined: Defined) -> bool:
+        """Whether the file has the name anywhere but in the function itself, and in functions that
+        nothing uses either."""
+        node, owner = defined
+        index = self._context.index
+        if any(text.value == node.name for text in index.strings):
+            return True
+        uses: list[ast.expr] = []
+        if owner is None:
+            uses += [use for use in index.names.get(node.name, ()) if isinstance(use.ctx, ast.Load)]
+        else:
+            uses += [
+                use
+                for use in index.attributes.get(node.name, ())
+                if not (self._context.resolve(use.value) or "").strip(".")
+            ]
+            uses += index.names.get(node.name, ())
+        return any(
+            not index.within(use, node)
+            and not only_asks(index, use)
+            and not self.stand_at(use.lineno)
+            and not is_never_chosen(self._context, use.lineno)
+            for use in uses
+        )
 
 
 def is_never_default(context: Context, default: ast.expr) -> bool:
@@ -102,62 +205,6 @@ def is_never_default(context: Context, default: ast.expr) -> bool:
     given = dict(zip(reversed(arguments.defaults), reversed(positional), strict=False))
     asked = asked_for(context, node, named.get(whole) or given[whole])
     return asked is not None and context.elsewhere.gives(context.source.path, asked)
-
-
-def _is_unused(context: Context, defined: Defined) -> bool:
-    node, owner = defined
-    path = context.source.path
-    if os.path.basename(path) in _ENTRIES:
-        return False
-    if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(context, node):
-        return False
-    if _takes_by_text(context, method=owner is not None) or _is_mentioned(context, defined):
-        return False
-    if isinstance(node, ast.ClassDef) and not keeps_no_list(context, node):
-        return False
-    if owner is not None and not has_own_methods(context, owner, node.name):
-        return False
-    if is_notebook(path):
-        # No file imports a notebook: what none of its cells names is shown, and not run.
-        return owner is None and runs_alone(context, node.name)
-    assert context.elsewhere is not None
-    if context.elsewhere.uses(path, node.name, method=owner is not None):
-        return False
-    return _is_left_among_used(context, defined)
-
-
-def _is_left_among_used(context: Context, defined: Defined) -> bool:
-    """Whether something else of the file is used: its class, or another function. A file of which
-    nothing is used is new, or for somebody who is not seen; one of a package is neither."""
-    node, owner = defined
-    assert context.elsewhere is not None
-    if not context.elsewhere.uses(context.source.path, ANYTHING, method=False):
-        return True
-    others = [owner] if owner is not None else context.tree.body
-    return any(
-        _is_reached(context, other, {node})
-        for other in others
-        if isinstance(other, (*FUNCTIONS, ast.ClassDef)) and other is not node
-    )
-
-
-def _is_reached(
-    context: Context, definition: FunctionNode | ast.ClassDef, seen: set[ast.AST]
-) -> bool:
-    """Whether the module's own code, or another file, uses a function or class, be it by way of
-    others: what only a leftover uses is left over as well."""
-    assert context.elsewhere is not None
-    seen.add(definition)
-    users: list[FunctionNode | ast.ClassDef] = []
-    for use in context.index.names.get(definition.name, ()):
-        around = _top_level(context, use)
-        if around is None:
-            return True
-        if around not in seen:
-            users.append(around)
-    if context.elsewhere.uses(context.source.path, definition.name, method=False):
-        return True
-    return any(user not in seen and _is_reached(context, user, seen) for user in users)
 
 
 def _top_level(context: Context, node: ast.AST) -> FunctionNode | ast.ClassDef | None:
@@ -191,29 +238,4 @@ def _is_of_object(call: ast.Call) -> bool:
         isinstance(call.func, ast.Name)
         and call.func.id == "vars"
         and any(isinstance(item, ast.Name) for item in call.args)
-    )
-
-
-def _is_mentioned(context: Context, defined: Defined) -> bool:
-    """Whether the file has the name anywhere but in the function itself, and in functions that
-    nothing uses either."""
-    node, owner = defined
-    index = context.index
-    if any(text.value == node.name for text in index.strings):
-        return True
-    uses: list[ast.expr] = []
-    if owner is None:
-        uses += [use for use in index.names.get(node.name, ()) if isinstance(use.ctx, ast.Load)]
-    else:
-        uses += [
-            use
-            for use in index.attributes.get(node.name, ())
-            if not (context.resolve(use.value) or "").strip(".")
-        ]
-        uses += index.names.get(node.name, ())
-    return any(
-        not index.within(use, node)
-        and not is_leftover(context, use.lineno)
-        and not is_never_chosen(context, use.lineno)
-        for use in uses
     )

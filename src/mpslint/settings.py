@@ -101,6 +101,11 @@ class Settings(NamedTuple):
         return self.oldest_torch if self.told is None else min(self.oldest_torch, self.told.oldest)
 
     @property
+    def newest_torch(self) -> tuple[int, int] | None:
+        """The newest torch that the project's requirements let in; None: none bounds it."""
+        return self.pin.newest if self.pin is not None else None
+
+    @property
     def oldest_by(self) -> str:
         """Who lets that torch in, as a message names it."""
         return "min-torch" if self.pin is None else self.pin.place

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.made_of import ELSEWHERE, gives, made_of, roots, value_of
+from mpslint.semantics.made_of import ELSEWHERE, gives, is_like, made_of, roots, value_of
 from mpslint.semantics.operand_pairs import (
     GRAD,
     given_by_name,
@@ -242,7 +242,7 @@ def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
         call = context.index.parents[held]
         if not isinstance(call, ast.Call) or not context.index.within(held, function):
             continue
-        if call.args[:1] == [held] and wants_tensor(context, call):
+        if call.args[:1] == [held] and (wants_tensor(context, call) or is_like(context, call)):
             return True
         callee = own_callee(context, call) if held in call.args else None
         if callee is not None and callee is not function:

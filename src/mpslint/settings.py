@@ -87,6 +87,9 @@ class Settings(NamedTuple):
     """The requirement that lets the oldest torch in, where `min_torch` is not set."""
     told: Pin | None = None
     """Where no requirement does, the oldest torch that the project is said to run on."""
+    helper_root: str = ""
+    """The folder that the names of modules start at for who is to import a new helper, where the
+    file's own imports show none."""
     beside_port: bool = False
     """A fix of the same run has let tensors come to MPS: what they would meet there counts."""
 

@@ -141,7 +141,7 @@ class Calls(DeferredCalls):
         return self._call_by_world(node, callee, args, keywords)
 
     def _note_classes_given(self, callee: Value | None, given: Iterable[Value]) -> None:
-        """Notes which classes of the file are given to who keeps them (`Config(agent_class=Agent)`).
+        """Notes the classes of the file that are given to who keeps them (`Config(agent=Agent)`).
         What a function of the project makes of them is seen there; some only ask about types."""
         for value in given:
             if value.__class__ is not Atom or value.kind != CLASS or value.v.home is not self:

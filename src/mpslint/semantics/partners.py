@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
+_GATHERING = frozenset({"torch.gather", "torch.index_select", "torch.take_along_dim"})
 _FOUND, _DEPTH = "partners of what is moved", 4
 _OF_TENSORS = {
     "bmm",
@@ -195,7 +196,11 @@ def _is_result(
         and bindings[0].kind == "assign"
         and isinstance(bindings[0].value, ast.Call)
         and context.flow.surely_bound(name, call)
-        and (_is_differentiated(context, use) or bool(_asked(context, function, name) & _SHAPED))
+        and (
+            _is_differentiated(context, use)
+            or _is_gathered_from(context, use)
+            or bool(_asked(context, function, name) & _SHAPED)
+        )
         and _is_unchanged(context, function, name, call, use)
     )
 
@@ -205,6 +210,14 @@ def _is_differentiated(context: Context, use: ast.expr) -> bool:
     given = context.index.parents[use]
     call = context.index.parents[given]
     return isinstance(call, ast.Call) and context.resolve(call.func) == GRAD
+
+
+def _is_gathered_from(context: Context, use: ast.expr) -> bool:
+    """`torch.gather(logits, 1, index)`: a tensor, which has its index beside it."""
+    call = context.index.parents[use]
+    if not isinstance(call, ast.Call) or call.args[:1] != [use]:
+        return False
+    return context.resolve(call.func) in _GATHERING
 
 
 def _is_kept(

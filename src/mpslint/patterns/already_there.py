@@ -59,7 +59,7 @@ def _origins(context: Context, name: str, at: ast.AST) -> list[str]:
     return roots(context, bindings[0].value)
 
 
-def drop_gate(context: Context, gate: ast.stmt, moves: Sequence[ast.Call]) -> Edit | None:
+def drop_gate(context: Context, gate: ast.If | ast.IfExp, moves: Sequence[ast.Call]) -> Edit | None:
     """Removes a test for CUDA below which nothing else is done than to move such things."""
     if not isinstance(gate, ast.If) or gate.orelse or len(gate.body) != len(moves):
         return None

@@ -38,6 +38,13 @@ def test_two_classes_that_choose_alike_share_a_function() -> None:
     assert text.count("torch.backends.mps.is_available()") == 1
 
 
+def test_the_function_names_torch_as_the_choice_does() -> None:
+    text = (BUFFER + AGENT).replace("torch", "th")
+    imports = "import torch as th\nimport torch.distributions.normal\n"
+    fixed_text = fixed(text.replace("import th\n", imports))
+    assert fixed_text.count("def get_device(gpu_id) -> th.device:\n") == 1
+
+
 def test_a_second_run_changes_nothing() -> None:
     text = fixed(BUFFER + AGENT)
     assert fixed(text) == text

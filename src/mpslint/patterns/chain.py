@@ -183,7 +183,7 @@ def _expression(
     laid_out = arms_laid_out(context, node, parts)
     if source.newline in laid_out:
         choice = [(pieces[0], pieces[1]), (mps, test), (cpu, "")]
-        shared = shared_choice(context, node, choice, torch)
+        shared = shared_choice(context, node, choice)
         if shared is not None:
             return shared
         edit = flat(context, node, choice)

@@ -26,7 +26,7 @@ _NAMES = ("get_device", "select_device", "choose_device")
 
 
 def shared_choice(
-    context: Context, node: ast.IfExp, choice: Sequence[Arm], torch: str
+    context: Context, node: ast.IfExp, choice: Sequence[Arm]
 ) -> tuple[Edit, ...] | None:
     """The call of a new function that chooses, with that function, where other functions of the
     file choose by the very same words. `choice`: the values and tests of the arms; None: in
@@ -43,13 +43,13 @@ def shared_choice(
         return None
     place = behind_imports(context)
     name = next((name for name in _NAMES if not _is_taken(context, name)), None)
-    if place is None or name is None or place.torch != torch:
+    if place is None or name is None:
         return None
     if not all(comes_before(context, place, other) for other in same):
         return None
     parameters = ", ".join(asked)
     head = context.source.segment(whole.func)
-    text = _text(context, f"def {name}({parameters}) -> {torch}.device:", head, choice, place)
+    text = _text(context, f"def {name}({parameters}) -> {head}:", head, choice, place)
     call = replace(context.source, whole, f"{name}({parameters})")
     return insert(place.offset, text), call
 

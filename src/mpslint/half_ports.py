@@ -479,7 +479,11 @@ class HalfPorts:
             tree = before() if before is not None else None
             self._before[path] = parts(tree) if tree is not None else None
         known = self._before[path]
-        return self._name(path, row) if known is None else name_at(path, row, known)
+        if known is None:
+            return self._name(path, row)
+        name = name_at(path, row, known)
+        # A constant that chooses by now (`DEVICE = "cuda"`) is what the module does.
+        return name if any(is_same(one, name) for one in self._of(path).all) else (path, "", "")
 
 
 def _moves_in(own: ast.AST, path: str, why: str) -> Iterator[Left]:

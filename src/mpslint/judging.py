@@ -8,11 +8,13 @@ is, and compared with the text as it was.
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.edits import first_origin, origin
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
+from mpslint.patterns.already_there import is_there
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.harm import Told, harms, misplaced, told_cuda
@@ -98,7 +100,7 @@ class _Said(NamedTuple):
             for harm in harms(context.worlds)
             if harm.on_mac
         )
-        return cls(told_cuda(context.worlds, context.index), placed, raising)
+        return cls(_told_cuda(context), placed, raising)
 
 
 class Objection(NamedTuple):
@@ -264,9 +266,13 @@ def _dead(now: Context, trace: Trace) -> Iterator[Objection]:
             )
 
 
+def _told_cuda(context: Context) -> Told:
+    return told_cuda(context.worlds, context.index, partial(is_there, context))
+
+
 def _lost_on_cuda(before: Told, now: Context) -> Iterator[Objection]:
     """What a machine with CUDA was told and is not any more, or the other way round."""
-    after = told_cuda(now.worlds, now.index)
+    after = _told_cuda(now)
     for owner in sorted(before.keys() & after.keys()):
         was_told, is_told = before[owner], after[owner]
         for effect in sorted({*was_told, *is_told}):

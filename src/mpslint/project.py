@@ -177,6 +177,8 @@ class Project(Neighbours):
         roots = [one.root for one in shown]
         if not any(is_part_of_name(one, own) for one in shown):
             roots.insert(0, own)
+        if self._settings.helper_root:
+            roots.append(self._settings.helper_root)
         for root in roots:
             if os.path.commonpath([root, helper]) == root:
                 parts = os.path.splitext(os.path.relpath(helper, root))[0].split(os.sep)

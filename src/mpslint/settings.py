@@ -87,6 +87,9 @@ class Settings(NamedTuple):
     """The requirement that lets the oldest torch in, where `min_torch` is not set."""
     told: Pin | None = None
     """Where no requirement does, the oldest torch that the project is said to run on."""
+    helper_root: str = ""
+    """The folder that the names of modules start at for who is to import a new helper, where the
+    file's own imports show none."""
     beside_port: bool = False
     """A fix of the same run has let tensors come to MPS: what they would meet there counts."""
 
@@ -99,6 +102,11 @@ class Settings(NamedTuple):
     def oldest_started(self) -> tuple[int, int]:
         """The oldest torch under which a program may be started, and must not end for a fix."""
         return self.oldest_torch if self.told is None else min(self.oldest_torch, self.told.oldest)
+
+    @property
+    def newest_torch(self) -> tuple[int, int] | None:
+        """The newest torch that the project's requirements let in; None: none bounds it."""
+        return self.pin.newest if self.pin is not None else None
 
     @property
     def oldest_by(self) -> str:

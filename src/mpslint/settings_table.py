@@ -27,6 +27,7 @@ NOT_A_KEY = (
     "min_torch_is_set",
     "pin",
     "told",
+    "helper_root",
     "beside_port",
 )
 """Settings that no key sets."""

@@ -77,7 +77,7 @@ def shared(
             source = selecting[path][0]
             contexts.append(Context(source, source.parse(), settings))
         for helper, root, group in _groups(contexts, settings):
-            sharing = settings._replace(helper_module=helper)
+            sharing = settings._replace(helper_module=helper, helper_root=root)
             try:
                 project = project_of(sharing, {})
             except MpslintError:  # outside of the settings' folder

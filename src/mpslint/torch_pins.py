@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FIRST = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "environment.y*ml")
+_DECLARING = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
 _OTHERS = ("req*.txt",)
 """Also as people write it: `requirement.txt`, `requirments.txt`, `reqs.txt`."""
 COMMANDS = ("README*", "readme*", "INSTALL*", "Dockerfile*", "*.sh")
@@ -47,6 +48,7 @@ _NAMED = (
 )
 _PART = r"(===|==|~=|>=|<=|!=|[<>=^~])[ ]*[\"']?v?([0-9]{1,4})(?:\.([0-9]{1,4}))?"
 _LOWER = frozenset({"===", "==", "~=", ">=", ">", "=", "^", "~"})
+_UPPER = frozenset({"===", "==", "<=", "=", "~"})
 
 
 class Pin(NamedTuple):
@@ -55,11 +57,23 @@ class Pin(NamedTuple):
     oldest: tuple[int, int]
     place: str
     """The file, from the project's top, with the row: `requirements.txt:3`."""
+    newest: tuple[int, int] | None = None
+    """The newest torch that the project lets in; None: any."""
 
     @property
     def is_said(self) -> bool:
         """Whether somebody says so; what only code shows has no row."""
         return self.place.rpartition(":")[2].isdigit()
+
+
+def _together(pins: list[Pin]) -> Pin:
+    """The pin that lets the oldest torch in, and the newest one that all who install the package
+    get: what it declares itself holds for each of them."""
+    first = min(pins, key=lambda pin: (pin.oldest, pin.place))
+    declared = [pin for pin in pins if pin.place.rpartition(":")[0] in _DECLARING]
+    newest = [pin.newest for pin in declared or [first]]
+    bounds = [release for release in newest if release is not None]
+    return first._replace(newest=max(bounds) if len(bounds) == len(newest) else None)
 
 
 class Pins:
@@ -158,7 +172,7 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
             for pin in pins_in(name, _requirements(folder, name))
         ]
         if found:
-            return min(found)
+            return _together(found)
         if below is None:
             below = list(_without_code(folder)) if whole else []
         found = [
@@ -170,7 +184,7 @@ def _pin_in(folder: str, names: set[str]) -> Pin | None:
             for pin in pins_in(_shown(folder, inner, name), _requirements(inner, name))
         ]
         if found:
-            return min(found)
+            return _together(found)
     return None
 
 
@@ -259,7 +273,7 @@ def pins_in(name: str, text: str) -> list[Pin]:
         for match in re.finditer(_NAMED, line):
             oldest = _oldest(match.group(1))
             if oldest is not None:
-                found.append(Pin(oldest, f"{name}:{row}"))
+                found.append(Pin(oldest, f"{name}:{row}", _newest(match.group(1))))
     return found
 
 
@@ -276,6 +290,18 @@ def _oldest(specifiers: str) -> tuple[int, int] | None:
     if lower:
         return max(lower)
     return min(upper, default=None)
+
+
+def _newest(specifiers: str) -> tuple[int, int] | None:
+    """The newest release that is meant: a requirement of one names it."""
+    found = []
+    for sign, major, minor in re.findall(_PART, specifiers):
+        release = int(major), int(minor or 0)
+        if sign == "<":
+            found.append(_before(release))
+        elif minor and sign in _UPPER:
+            found.append(release)
+    return min(found, default=None)
 
 
 def _before(release: tuple[int, int]) -> tuple[int, int]:

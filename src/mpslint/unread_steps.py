@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from mpslint.facts.priors import names_device
 from mpslint.screening import moves_something
@@ -32,6 +32,14 @@ _NARROW = frozenset(
     | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
     | {"randint", "permutation", "argsort", "argmax", "argmin", "searchsorted", "bincount"}
 )
+_NARROW_DTYPES = frozenset(
+    {"float32", "single", "float16", "half", "int64", "int32", "int16", "int8", "uint8", "bool"}
+)
+_MAKERS = frozenset(
+    {"array", "asarray", "zeros", "ones", "full", "empty", "eye", "identity", "arange", "linspace"}
+    | {"logspace", "geomspace", "meshgrid", "loadtxt", "genfromtxt", "load", "fromfile", "stack"}
+    | {"concatenate", "hstack", "vstack", "outer", "dot", "matmul", "cumsum", "mean", "std", "exp"}
+)
 _OF_DTYPES = ("float", "double", "half", "dtype", "precision")
 _DTYPE_WORDS = tuple(word.encode() for word in _OF_DTYPES)
 _CALLED = re.compile(
@@ -50,6 +58,7 @@ class Steps:
         moves = moves_something(text)
         words = text.lower() if moves else text
         self._calls = b"torch" in text and _CALLED.search(text) is not None
+        self._arrays = self._calls and any(name.encode() in text for name in _SENT)
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -60,6 +69,8 @@ class Steps:
         wanted: set[type[ast.AST]] = set()
         if self._calls:
             wanted.add(ast.Call)
+        if self._arrays:
+            wanted |= set(FUNCTIONS)
         if self._tests:
             wanted |= {ast.Assign, ast.If, ast.Compare}
         if self._classes:
@@ -82,9 +93,14 @@ class Steps:
         ) - {""}
         calls = (one for one in nodes if isinstance(one, ast.Call)) if self._classes else ()
         moves = [one.lineno for one in calls if _moved_alone(one)]
+        made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
+
+        def narrow(name: str) -> bool:
+            return name in made and _makes_narrow(made[name])
+
         for node in nodes:
             if isinstance(node, ast.Call):
-                why = _of_call(node) if self._calls else ""
+                why = _of_call(node, narrow) if self._calls else ""
                 if why:
                     yield node.lineno, f"{_text(node)} {why}"
             elif isinstance(node, ast.If):
@@ -117,7 +133,8 @@ def _text(node: ast.AST) -> str:
     return ast.unparse(node).splitlines()[0][:_MAX_TEXT]
 
 
-def _of_call(call: ast.Call) -> str:
+def _of_call(call: ast.Call, narrow: Callable[[str], bool]) -> str:
+    """What is in doubt of a call; `narrow` tells whether a function makes no array of float64."""
     function = call.func
     if isinstance(function, ast.Attribute):
         owner = function.value
@@ -129,9 +146,10 @@ def _of_call(call: ast.Call) -> str:
             return _CHOSEN
         if function.attr == "instantiate":
             return _CONFIGURED
-        if function.attr == "to" and _is_device(call) and len(call.args) == 1:
+        moved = function.attr == "cuda" or (_is_device(call) and len(call.args) == 1)
+        if function.attr in ("to", "cuda") and moved:
             says_dtype = any(one.arg == "dtype" for one in call.keywords)
-            return _WIDE if not says_dtype and _is_unread_array(owner) else ""
+            return _WIDE if not says_dtype and _is_unread_array(owner, narrow) else ""
     elif isinstance(function, ast.Name):
         if function.id in ("import_module", "__import__") and is_open(call):
             return _CHOSEN
@@ -172,15 +190,38 @@ def _last(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _is_unread_array(node: ast.expr) -> bool:
+def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
     """`torch.from_numpy(scores)`, of which nothing says that it is not float64."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _SENT:
-            return not _is_narrow(node)
+            made = node.args[0] if node.args else None
+            is_made = isinstance(made, ast.Call) and isinstance(made.func, ast.Name)
+            return not (_is_narrow(node) or (is_made and narrow(made.func.id)))  # type: ignore[union-attr]
         if node.func.attr in _NARROW:
             return False
         node = node.func.value
     return False
+
+
+def _makes_narrow(function: ast.AST) -> bool:
+    """Whether a function says of each array that it makes, and of one at least, that it is none of
+    float64: what it fills these with changes no dtype."""
+    made = [
+        one
+        for one in walk(function)
+        if isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Attribute)
+        and isinstance(one.func.value, ast.Name)
+        and one.func.value.id in ("np", "numpy")
+        and one.func.attr in _MAKERS
+    ]
+    return bool(made) and all(any(map(_says_narrow, one.keywords)) for one in made)
+
+
+def _says_narrow(given: ast.keyword) -> bool:
+    value = given.value
+    said = value.value if isinstance(value, ast.Constant) else _last(value)
+    return given.arg == "dtype" and said in _NARROW_DTYPES
 
 
 def _is_narrow(node: ast.AST) -> bool:

@@ -122,6 +122,25 @@ def test_a_helper_of_folders_that_are_no_packages_is_made_where_they_look_for_it
     assert all("from device import get_device" in texts[name] for name in names)
 
 
+def test_a_file_that_imports_nothing_of_its_project_shares_the_helper_of_those_that_import_it(
+    project: Path,
+) -> None:
+    tools = "import torch\n\n\ndef zeros(n):\n    return torch.zeros(n).cuda()\n"
+    (project / "utils").mkdir()
+    (project / "utils" / "tools.py").write_text(tools)
+    texts = fix(project, "train.py", "test.py", text=f"from utils.tools import zeros\n{SCRIPT}")
+    assert "from device import get_device" in texts["utils/tools.py"]
+    assert sum("def get_device()" in text for text in texts.values()) == 1
+
+
+def test_a_file_that_nobody_imports_keeps_its_own_selection(project: Path) -> None:
+    tools = "import torch\n\n\ndef zeros(n):\n    return torch.zeros(n).cuda()\n"
+    (project / "utils").mkdir()
+    (project / "utils" / "tools.py").write_text(tools)
+    texts = fix(project, "train.py", "test.py", "demo.py")
+    assert "from device" not in texts["utils/tools.py"]
+
+
 def test_one_module_is_imported_by_one_name(project: Path) -> None:
     for name in ("src/__init__.py", "src/solver/__init__.py"):
         (project / name).parent.mkdir(parents=True, exist_ok=True)

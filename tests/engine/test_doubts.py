@@ -77,6 +77,17 @@ def test_a_program_of_which_all_is_understood_is_opened(
             "may be given float64",
         ),
         (
+            "import numpy as np\n",
+            "def made(n):\n    mask = np.ones(n)\n    return mask\n\n"
+            "mask = torch.from_numpy(made(3)).to(device)\n",
+            "may be given float64",
+        ),
+        (
+            "import numpy as np\n",
+            "scores = torch.from_numpy(-np.load('scores.npy')).cuda()\n",
+            "may be given float64",
+        ),
+        (
             "import importlib\nimport sys\n",
             "importlib.import_module(sys.argv[1]).run(out)\n",
             "importlib.import_module(sys.argv[1]) imports what the text does not say",
@@ -113,6 +124,12 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",
+        ),
+        (
+            "import numpy as np\n",
+            "def made(n):\n    mask = np.ones(n, dtype=np.float32)\n"
+            "    mask[0] = 0\n    return mask\n\n"
+            "mask = torch.from_numpy(made(3)).to(device)\n",
         ),
         ("", "print(torch.fft.rfft(out))\n"),
         (

@@ -55,6 +55,34 @@ def test_what_raises_in_the_same_program_keeps_all_of_it_from_mps(folder: Path) 
     assert changed(folder, program=PROGRAM + ON_CUDA_ALONE) == set()
 
 
+CONSTANT = """\
+import torch
+
+from net import Net
+
+DEVICE = "cuda"
+
+
+def main():
+    net = Net().to(DEVICE)
+    print(net(torch.ones(1, 2).to(DEVICE)))
+    REST
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_constant_of_the_module_is_on_the_way_of_all_that_the_module_does(folder: Path) -> None:
+    kept = CONSTANT.replace("REST", ON_CUDA_ALONE.strip())
+    assert changed(folder, program=kept) == set()
+
+
+def test_a_constant_of_a_program_of_which_all_is_fixed_is_one_as_well(folder: Path) -> None:
+    assert "program" in changed(folder, program=CONSTANT.replace("REST", "print()"))
+
+
 def test_what_raises_on_every_machine_is_mended_whatever_keeps_a_mac_out(folder: Path) -> None:
     number = (
         "loss = torch.nn.MSELoss()(net(torch.ones(1, 2)), torch.ones(1, 2))\nprint(loss.data[0])\n"

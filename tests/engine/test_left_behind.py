@@ -14,6 +14,7 @@ from mpslint.project import Project
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 from mpslint.together import Job, Together
+from mpslint.torch_pins import Pin
 
 DEVICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
 PROGRAM = f"""\
@@ -236,6 +237,35 @@ def test_a_kernel_that_mps_lacks_speaks_against_nothing_where_no_program_ends_fo
 ) -> None:
     (folder / "parts.py").write_text(module)
     assert fixed(folder).applied
+
+
+PAIRS_IN_A_NET = """\
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        rows, columns = torch.triu_indices(2, 2, 1, device=x.device)
+        return x[:, rows] - x[:, columns]
+"""
+
+
+def test_a_kernel_is_missed_where_the_project_declares_a_torch_before_it(folder: Path) -> None:
+    folder.joinpath("parts.py").write_text(PAIRS_IN_A_NET)
+    bounded = Settings(root=str(folder), pin=Pin((2, 5), "pyproject.toml:3", (2, 5)))
+    source = SourceFile(str(folder / "program.py"), PROGRAM.encode())
+    assert not fix_source(source, bounded, elsewhere=Project(bounded)).applied
+    assert lint(source, bounded, elsewhere=Project(bounded))
+
+
+@pytest.mark.parametrize("pin", [None, Pin((2, 5), "p:1"), Pin((1, 7), "p:1", (1, 7))])
+def test_a_torch_that_has_the_kernel_is_taken_where_the_project_lets_it_in(
+    folder: Path, pin: Pin | None
+) -> None:
+    folder.joinpath("parts.py").write_text(PAIRS_IN_A_NET)
+    free = Settings(root=str(folder), pin=pin)
+    source = SourceFile(str(folder / "program.py"), PROGRAM.encode())
+    assert fix_source(source, free, elsewhere=Project(free)).applied
 
 
 def test_what_an_imported_module_imports_is_asked_as_well(folder: Path) -> None:

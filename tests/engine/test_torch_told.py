@@ -9,6 +9,7 @@ import pytest
 from mpslint.fixer import fix_source
 from mpslint.settings_file import SettingsFinder
 from mpslint.source import SourceFile
+from mpslint.torch_pins import Pin
 from mpslint.torch_told import Told
 
 CHOICE = "import torch\n\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
@@ -161,7 +162,7 @@ def test_a_part_of_a_project_runs_on_the_torch_that_the_whole_is_said_to_run_on(
     part.mkdir()
     (part / "readme.md").write_text("# A model\n")
     (part / "loop.py").write_text("import torch\n\nx = Variable(x, volatile=True)\n")
-    assert Told().of(str(part)) == ((1, 1), "README.md:1")
+    assert Told().of(str(part)) == Pin((1, 1), "README.md:1")
 
 
 def test_code_of_an_old_torch_lets_fixes_of_other_files_ask_for_the_backend_first(

@@ -23,6 +23,9 @@ TORCH = "import torch\n"
             ["not args.no_cuda"],
         ),
         ("probe(args.gpu >= 0 and torch.cuda.is_available())", ["args.gpu >= 0"]),
+        ("use = True\nprobe(torch.cuda.is_available() and use)", ["use"]),
+        ("no_gpu = False\nprobe(torch.cuda.is_available() and not no_gpu)", ["not no_gpu"]),
+        ("ok = torch.cuda.is_available()\nprobe(ok and torch.cuda.is_available())", []),
     ],
 )
 def test_what_the_user_is_asked_stands_beside_the_machine(

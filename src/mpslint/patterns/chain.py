@@ -12,6 +12,7 @@ from mpslint.patterns.gates import parts_data
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.refusal import opened_refusals
+from mpslint.patterns.repeated_chain import shared_choice
 from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
 from mpslint.patterns.statements import row_of_last_comment
 from mpslint.patterns.styles import is_inline
@@ -181,7 +182,11 @@ def _expression(
     parts = [pieces[0], f"if {pieces[1]}", f"else {mps}", f"if {test}", f"else {cpu}"]
     laid_out = arms_laid_out(context, node, parts)
     if source.newline in laid_out:
-        edit = flat(context, node, [(pieces[0], pieces[1]), (mps, test), (cpu, "")])
+        choice = [(pieces[0], pieces[1]), (mps, test), (cpu, "")]
+        shared = shared_choice(context, node, choice)
+        if shared is not None:
+            return shared
+        edit = flat(context, node, choice)
         if edit is not None:
             return (edit,)
     return (replace_span(source, start, end, laid_out),)

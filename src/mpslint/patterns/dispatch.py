@@ -14,7 +14,8 @@ from mpslint.model import Applicability, Edit, Fix
 from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.shared_dispatch import shared_dispatch
-from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
+from mpslint.patterns.text import alone_on_lines, indent_unit, quote, replace_span
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,13 +73,32 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | Non
             f"{indent}{unit}{torch}.accelerator.{last}()",
         ]
     else:
-        lines = [f"if {cuda_available(torch)}:", f"{indent}{unit}{body}"]
+        given = given_device(context, call) if last in _ON_ACCELERATORS else None
+        on_cuda, on_mps = cuda_available(torch), mps_available(context, torch, module=True)
+        if given is not None:
+            mark = quote(source)
+            on_cuda, on_mps = (f"{given}.type == {mark}{name}{mark}" for name in ("cuda", "mps"))
+        lines = [f"if {on_cuda}:", f"{indent}{unit}{body}"]
         if wants_mps(context):
-            lines += [
-                f"{indent}elif {mps_available(context, torch, module=True)}:",
-                f"{indent}{unit}{mps_call.format(torch=torch)}",
-            ]
+            lines += [f"{indent}elif {on_mps}:", f"{indent}{unit}{mps_call.format(torch=torch)}"]
     return replace_span(source, start, end, lead + newline.join(lines))
+
+
+def given_device(context: Context, call: ast.Call) -> str | None:
+    """The device that the function around a call without arguments is given, and that it works on:
+    who waits there waits for that one."""
+    found = context.devices.at_hand(call)
+    if found is None or found.value.kind is not Kind.DEVICE or call.args or call.keywords:
+        return None
+    function = context.index.function(call)
+    if function is None or any(one.kind != "parameter" for one in found.bindings):
+        return None
+    arguments = function.args
+    for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        if item.arg == found.text and item.annotation is not None:
+            is_device = context.resolve(item.annotation) == "torch.device"
+            return found.text if is_device else None
+    return None
 
 
 def _one_line_header(context: Context, statement: ast.stmt) -> int | None:

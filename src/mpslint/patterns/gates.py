@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
+from mpslint.patterns.already_there import drop_gate
 from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import (
     OWN_CUDA,
@@ -137,6 +138,10 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     flags = _dead_flags(context, gates, aliases)
     going = {*flags, *(alias.statement for alias in aliases)}
     for gate in gates:
+        dropped = drop_gate(context, gate.node, gate.moves) if not gate.inverted else None
+        if dropped is not None:
+            edits.append(dropped)
+            continue
         device = _beside(context, gate)
         if device is None:
             device = device_for(context, gate.node.test, not gate.inverted)

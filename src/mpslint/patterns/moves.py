@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix, doubtful
+from mpslint.patterns.already_there import drop_move
 from mpslint.patterns.arms import add_arms
 from mpslint.patterns.calls import (
     BY_INDEX,
@@ -48,6 +49,8 @@ def move_level(context: Context, call: ast.Call) -> Applicability | None:
         level = gates_level(context)
         if level is not None or not only_asked(context):
             return level if level is not None else _level(add_arms(context))
+    if drop_move(context, call) is not None:
+        return Applicability.SAFE
     level = Applicability.UNSAFE if _parting(context, call) else Applicability.SAFE
     if rank_of(context, call) is not None:
         return level
@@ -85,6 +88,9 @@ def move_to_device(context: Context, call: ast.Call) -> Fix | None:
         opened = open_gates(context)
         if opened is not None or not only_asked(context):
             return opened if opened is not None else add_arms(context)
+    dropped = drop_move(context, call)
+    if dropped is not None:
+        return dropped
     parting = _parting(context, call)
     ranked = move_ranked(context, call)
     if ranked is not None:

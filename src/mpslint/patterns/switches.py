@@ -36,16 +36,19 @@ def _asked(
 ) -> list[str] | None:
     if depth == 0:
         return None
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == wanted:
+        parts = [
+            _switch(context, value, wanted) or _asked(context, value, wanted, at, depth - 1)
+            for value in test.values
+        ]
+        if any(part is None for part in parts):
+            return None
+        return [text for part in parts if part is not None for text in part]
     machine = outcome(context, test)
     if machine is not None:
         return [] if machine is wanted else None
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _asked(context, test.operand, not wanted, at, depth - 1)
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == wanted:
-        parts = [_asked(context, value, wanted, at, depth - 1) for value in test.values]
-        if any(part is None for part in parts):
-            return None
-        return [text for part in parts if part is not None for text in part]
     decided = context.guards.behind(test)
     if decided is not test and "cuda" in context.guards.implied(decided, wanted):
         return _asked(context, decided, wanted, at, depth - 1)
@@ -60,6 +63,20 @@ def _asked(
     if wanted:
         return [f"({text})" if compound else text]
     return [f"not ({text})" if compound or isinstance(test, ast.Compare) else f"not {text}"]
+
+
+def _switch(context: Context, test: ast.expr, wanted: bool) -> list[str] | None:
+    """A flag beside the question for CUDA that the program sets to a constant: whoever edits it
+    (`enable_cuda = False`) means every GPU."""
+    flag, holds = test, wanted
+    if isinstance(flag, ast.UnaryOp) and isinstance(flag.op, ast.Not):
+        flag, holds = flag.operand, not wanted
+    if not isinstance(flag, ast.Name):
+        return None
+    value = context.guards.behind(flag)
+    if not isinstance(value, ast.Constant) or bool(value.value) is not holds:
+        return None
+    return [flag.id if holds else f"not {flag.id}"]
 
 
 def _asks_for_backend(context: Context, test: ast.expr) -> bool:

@@ -36,15 +36,16 @@ class or file or by the kernels it imports (`def cuda(self)`).
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
 same move on CUDA; `if x.is_cuda: y = y.cuda()` becomes `y = y.to(x.device)`, as does what is
 computed with a tensor that the function is given (`y.cuda() * x.view(-1)`) or has at hand
-(`torch.zeros(x.size()).cuda() * x`). In `.cuda().float()` of what NumPy may have made float64 the
-cast comes first, since MPS takes no float64. Moves behind a test for
-CUDA lose the test, all of them or none, since a model on MPS and a batch on the CPU do not
-meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model for several GPUs), the
-CUDA code stays as it is, and an arm for MPS beside it does what the CPU did and moves the same
-things. Moves of what holds no tensor go along with the first that is reported, so that a port does
-not read as half of one. Indices written as numbers
-are reported, not rewritten; where a class, a function or the program puts parts on several GPUs by
-hand (`.cuda(0)` and `.cuda(1)`), once.
+(`torch.zeros(x.size()).cuda() * x`). What such a tensor has made beside it
+(`torch.zeros_like(x).cuda() + x`) is there already: the move goes, and its test for CUDA with it.
+In `.cuda().float()` of what NumPy may have made float64 the cast comes first, since MPS takes no
+float64. Moves behind a test for CUDA lose the test, all of them or none, since a model on MPS and a
+batch on the CPU do not meet. Where they cannot lose it (`.cuda(args.gpu)`, arms that wrap the model
+for several GPUs), the CUDA code stays as it is, and an arm for MPS beside it does what the CPU did
+and moves the same things. Moves of what holds no tensor go along with the first that is reported,
+so that a port does not read as half of one. Indices written as numbers are reported, not rewritten;
+where a class, a function or the program puts parts on several GPUs by hand (`.cuda(0)` and
+`.cuda(1)`), once.
 
 ## References
 - `torch/nn/modules/module.py` (`Module.cuda`), `torch/cuda/__init__.py` (`_lazy_init`)

@@ -2,9 +2,9 @@
 
 ## What it does
 Flags `dtype=torch.float64` (also `torch.double` and the builtin `float`, which is float64) beside a
-device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or module there, a float64
-tensor that is moved there, the cast of what `.cuda()` has moved, and
-`torch.set_default_dtype(torch.float64)` in a file that selects MPS.
+device that may be MPS, `.double()` and `.to(torch.float64)` on a tensor or module there, on a
+parameter of a module or what is made of one, a float64 tensor that is moved there, the cast of what
+`.cuda()` has moved, and `torch.set_default_dtype(torch.float64)` in a file that selects MPS.
 
 ## Why is this bad?
 It raises `TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't

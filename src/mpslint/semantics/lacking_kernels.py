@@ -13,6 +13,8 @@ from mpslint.semantics.op_calls import falls_back, oldest_release, op_calls
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_FIRST_WITH_MPS = (1, 12)
+"""Who brings a project to MPS that asks for an older torch takes a newer one."""
 _ONE_CELL = "daptive"
 """Pooling to a single cell needs no kernel of its own, and most of it does that."""
 
@@ -28,8 +30,10 @@ def lacking_kernels(context: Context) -> Iterator[tuple[ast.Call, str]]:
     """Calls of such operators, and of the modules that call them, with the name."""
     if falls_back(context):
         return
-    oldest = oldest_release(context)
-    lacking = {name: since for name, since in support().native_since.items() if since > oldest}
-    for call, name in op_calls(context, lacking):
+    release, newest = oldest_release(context), context.settings.newest_torch
+    if newest is not None and newest >= _FIRST_WITH_MPS:
+        release = min(release, newest)
+    lacking = {name: since for name, since in support().native_since.items() if since > release}
+    for call, name in op_calls(context, lacking, release):
         if _ONE_CELL not in name:
             yield call, name

@@ -65,6 +65,44 @@ def _gives_number(context: Context, call: ast.Call) -> bool:
     return not call.keywords and len(call.args) == int(wants_tensor(context, call))
 
 
+_MAKING = {"new", "new_empty", "new_full", "new_ones", "new_tensor", "new_zeros"}
+"""Methods that make a tensor where the one is that they are called of."""
+_LIKE = "_like"
+
+
+def made_beside(context: Context, value: ast.expr) -> str | None:
+    """`x` of `x.data.new(size).normal_()` and of `torch.zeros_like(x)`: the tensor that something
+    is made beside, and is left there."""
+    while isinstance(value, ast.Call):
+        if any(given.arg in ("device", None) for given in value.keywords):
+            return None
+        name = context.resolve(value.func) or ""
+        if name == _SAME and value.args:
+            value = value.args[0]
+        elif is_like(context, value):
+            return _only_root(context, value.args[0])
+        elif name or not isinstance(value.func, ast.Attribute):
+            return None
+        elif value.func.attr in _MAKING:
+            return _only_root(context, value.func.value)
+        elif value.func.attr in ELSEWHERE | _NO_TENSORS:
+            return None
+        else:
+            value = value.func.value
+    return None
+
+
+def is_like(context: Context, call: ast.Call) -> bool:
+    """`torch.zeros_like(x)`, which wants a tensor and makes another one beside it."""
+    module, _, last = (context.resolve(call.func) or "").rpartition(".")
+    return module == "torch" and last.endswith(_LIKE) and bool(call.args)
+
+
+def _only_root(context: Context, tensor: ast.expr) -> str | None:
+    found = roots(context, tensor)
+    return found[0] if len(found) == 1 else None
+
+
 def value_of(context: Context, binding: Binding, name: str) -> ast.expr | None:
     """What a binding gives a name, also where several get one each: `h, w = x[:, 0], x[:, 1]`."""
     if binding.kind == "assign":

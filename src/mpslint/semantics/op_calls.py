@@ -21,10 +21,11 @@ FALLBACK = "PYTORCH_ENABLE_MPS_FALLBACK"
 
 
 def op_calls(
-    context: Context, since: Mapping[str, tuple[int, int]]
+    context: Context, since: Mapping[str, tuple[int, int]], oldest: tuple[int, int] | None = None
 ) -> Iterator[tuple[ast.Call, str]]:
-    """Calls of these functions below `min-torch` that may run on MPS, with the qualified name."""
-    oldest = oldest_release(context)
+    """Calls of functions that the `oldest` release lacks, `min-torch` where none is given, and that
+    may run on MPS, with the qualified name."""
+    oldest = oldest or oldest_release(context)
     wanted = {name for name, release in since.items() if release > oldest}
     # The file's own names first: the table is long, most files use none of it.
     called, aliases = context.index.calls, context.aliases

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.made_of import ELSEWHERE, gives, made_of, roots, value_of
+from mpslint.semantics.made_of import ELSEWHERE, gives, is_like, made_of, roots, value_of
 from mpslint.semantics.operand_pairs import (
     GRAD,
     given_by_name,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
 
+_GATHERING = frozenset({"torch.gather", "torch.index_select", "torch.take_along_dim"})
 _FOUND, _DEPTH = "partners of what is moved", 4
 _OF_TENSORS = {
     "bmm",
@@ -195,7 +196,11 @@ def _is_result(
         and bindings[0].kind == "assign"
         and isinstance(bindings[0].value, ast.Call)
         and context.flow.surely_bound(name, call)
-        and (_is_differentiated(context, use) or bool(_asked(context, function, name) & _SHAPED))
+        and (
+            _is_differentiated(context, use)
+            or _is_gathered_from(context, use)
+            or bool(_asked(context, function, name) & _SHAPED)
+        )
         and _is_unchanged(context, function, name, call, use)
     )
 
@@ -205,6 +210,14 @@ def _is_differentiated(context: Context, use: ast.expr) -> bool:
     given = context.index.parents[use]
     call = context.index.parents[given]
     return isinstance(call, ast.Call) and context.resolve(call.func) == GRAD
+
+
+def _is_gathered_from(context: Context, use: ast.expr) -> bool:
+    """`torch.gather(logits, 1, index)`: a tensor, which has its index beside it."""
+    call = context.index.parents[use]
+    if not isinstance(call, ast.Call) or call.args[:1] != [use]:
+        return False
+    return context.resolve(call.func) in _GATHERING
 
 
 def _is_kept(
@@ -242,7 +255,7 @@ def _is_tensor(context: Context, function: FunctionNode, name: str) -> bool:
         call = context.index.parents[held]
         if not isinstance(call, ast.Call) or not context.index.within(held, function):
             continue
-        if call.args[:1] == [held] and wants_tensor(context, call):
+        if call.args[:1] == [held] and (wants_tensor(context, call) or is_like(context, call)):
             return True
         callee = own_callee(context, call) if held in call.args else None
         if callee is not None and callee is not function:

@@ -17,6 +17,7 @@ from mpslint.semantics.destinations import (
     keyword,
     may_be_mps,
 )
+from mpslint.semantics.operand_pairs import wants_tensor
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
@@ -25,6 +26,8 @@ _PASSING = ("detach", "contiguous", "clone", "squeeze", "unsqueeze", "flatten", 
 _MOVED = frozenset({"cuda"})
 """What `.cuda()` gives: on MPS once that asks for the machine's own device."""
 _PARAMETERS = ("torch.nn.Parameter", "torch.nn.parameter.Parameter")
+_DEPTH = 4
+"""So many names and calls lie between a parameter and what is made of it."""
 _FROM_ARRAYS = ("from_numpy", "tensor", "as_tensor", "asarray")
 
 
@@ -142,8 +145,27 @@ def _on_mps(context: Context, base: ast.expr, at: ast.AST) -> bool:
     if value.devices is not None:
         return "mps" in value.devices or value.devices == _MOVED
     return value.kind is not Kind.MODULE and (
-        _from_forward(context, base) or _is_parameter(context, base)
+        _from_forward(context, base) or _is_of_parameter(context, base)
     )
+
+
+def _is_of_parameter(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> bool:
+    """Whether a value is a parameter of the module, or made of one: `torch.tril(self.weight)`, and
+    what that is added to."""
+    if value is None or not depth:
+        return False
+    if isinstance(value, ast.Attribute):
+        return _is_parameter(context, value)
+    if isinstance(value, ast.Name):
+        bindings = context.flow.reaching(value)
+        if len(bindings) != 1 or bindings[0].kind != "assign":
+            return False
+        return _is_of_parameter(context, bindings[0].value, depth - 1)
+    if isinstance(value, ast.BinOp):
+        return any(_is_of_parameter(context, one, depth - 1) for one in (value.left, value.right))
+    if isinstance(value, ast.Call) and wants_tensor(context, value):
+        return _is_of_parameter(context, value.args[0], depth - 1)
+    return False
 
 
 def _is_parameter(context: Context, base: ast.expr) -> bool:

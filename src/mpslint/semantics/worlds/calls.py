@@ -4,6 +4,7 @@ rest takes what it is given."""
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import (
@@ -72,6 +73,7 @@ _SKIPS = {
     "unittest.skipUnless": False,
     "unittest.case.skipIf": True,
 }
+_ASKING_TYPES = frozenset({"isinstance", "issubclass", "super"})
 _SKIP = frozenset({"pytest.mark.skip", "unittest.skip", "unittest.case.skip"})
 
 
@@ -126,6 +128,7 @@ class Calls(DeferredCalls):
                         (name, item) for name, item in first.v.items() if isinstance(name, str)
                     )
         self.calling = calling
+        self._note_classes_given(callee, (*args, *keywords.values()))
         if callee is None:
             assert isinstance(function, ast.Attribute)
             return self.method(
@@ -136,6 +139,17 @@ class Calls(DeferredCalls):
                 self.handed[node] = self.frame.mask, args, keywords
             return self.call(node, callee, args, keywords)
         return self._call_by_world(node, callee, args, keywords)
+
+    def _note_classes_given(self, callee: Value | None, given: Iterable[Value]) -> None:
+        """Notes the classes of the file that are given to who keeps them (`Config(agent=Agent)`).
+        What a function of the project makes of them is seen there; some only ask about types."""
+        for value in given:
+            if value.__class__ is not Atom or value.kind != CLASS or value.v.home is not self:
+                continue
+            taking = one(callee, ALL) if callee is not None else UNK
+            asks = taking.kind == NAME and taking.v in _ASKING_TYPES
+            if taking.kind not in (FUNCTION, BOUND) and not asks:
+                value.v.given_away = True
 
     def _is_kept_elsewhere(self, owner: Atom) -> bool:
         """Whether something imported is an object that the project keeps, of which no more is

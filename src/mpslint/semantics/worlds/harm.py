@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
@@ -110,9 +110,10 @@ Told = dict[str, dict[str, bool]]
 """By function: what it does to the CUDA device, and whether that is certain."""
 
 
-def told_cuda(worlds: Worlds, index: Index) -> Told:
-    """What a machine with one NVIDIA GPU is told: what is moved there, waited for, seeded. Only of
-    functions that were run: what has nothing to say was not."""
+def told_cuda(worlds: Worlds, index: Index, is_there: Callable[[ast.Call], bool]) -> Told:
+    """What a machine with one NVIDIA GPU is told: what is moved there, waited for, seeded; a move
+    of what `is_there` tells it nothing. Only of functions that were run: what has nothing to say
+    was not."""
     found: Told = {
         _owner(function): {} for function in worlds.run.functions.values() if function.relevant
     }
@@ -122,6 +123,8 @@ def told_cuda(worlds: Worlds, index: Index) -> Told:
         if effect is None or not event.worlds & CUDA:
             continue
         if event.kind is Kind.MOVED and places_a_checkpoint(index, event.node):
+            continue
+        if event.kind is Kind.MOVED and isinstance(event.node, ast.Call) and is_there(event.node):
             continue
         certain: bool | None = None
         if event.kind in (Kind.PLACED, Kind.AUTOCAST, Kind.SCALED):

@@ -266,6 +266,9 @@ class Interpreter(Rebinding, Methods):
         if function.escaped:
             return self.parameters(function, ())
         name = name_for_others(function, self.classes.values())
+        cls = function.cls
+        if sites and cls is not None and cls.given_away and cls.methods.get("__init__") is function:
+            sites = [*sites, (ALL, NO_TESTS, {})]
         if self.project is None or name is None:
             return self.parameters(function, sites)
         asked = deciding(function, self._for_cuda)

@@ -121,7 +121,18 @@ class Function:
 class Class:
     """A class of a file: its methods, and what is stored in its attributes."""
 
-    __slots__ = ("bases", "cache", "home", "made", "methods", "module", "node", "parents", "sites")
+    __slots__ = (
+        "bases",
+        "cache",
+        "given_away",
+        "home",
+        "made",
+        "methods",
+        "module",
+        "node",
+        "parents",
+        "sites",
+    )
 
     def __init__(self, node: ast.ClassDef, home: Any) -> None:
         self.node = node
@@ -133,6 +144,9 @@ class Class:
         self.cache: dict[str, Value | None] = {}
         self.made: dict[int, tuple[int, Tests]] = {}
         """Where objects of the class are made, and in which worlds."""
+        self.given_away = False
+        """Whether an object is given the class itself, or a function that is not seen: whoever
+        holds it makes more of it, with other arguments."""
         self.bases: list[str] = []
         """Qualified names of bases that the file imports."""
         self.parents: list[Class] = []

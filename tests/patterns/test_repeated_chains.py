@@ -1,0 +1,66 @@
+"""A choice that several functions of a file make by the same words becomes one function."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpslint.fixer import fix_source
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+CHOICE = 'torch.device(f"cuda:{gpu_id}" if torch.cuda.is_available() and gpu_id >= 0 else "cpu")'
+BUFFER = f"""\
+import torch
+
+
+class Buffer:
+    def __init__(self, gpu_id=0):
+        self.device = {CHOICE}
+        self.states = torch.zeros(3, device=self.device)
+"""
+AGENT = f"""
+
+class Agent:
+    def __init__(self, gpu_id=0):
+        self.device = {CHOICE}
+        self.net = torch.nn.Linear(2, 2).to(self.device)
+"""
+
+
+def fixed(text: str) -> str:
+    return fix_source(SourceFile("agents.py", text.encode()), Settings()).text
+
+
+def test_two_classes_that_choose_alike_share_a_function() -> None:
+    text = fixed(BUFFER + AGENT)
+    assert text.count("def get_device(gpu_id) -> torch.device:\n") == 1
+    assert text.count("self.device = get_device(gpu_id)\n") == 2
+    assert text.count("torch.backends.mps.is_available()") == 1
+
+
+def test_the_function_names_torch_as_the_choice_does() -> None:
+    text = (BUFFER + AGENT).replace("torch", "th")
+    imports = "import torch as th\nimport torch.distributions.normal\n"
+    fixed_text = fixed(text.replace("import th\n", imports))
+    assert fixed_text.count("def get_device(gpu_id) -> th.device:\n") == 1
+
+
+def test_a_second_run_changes_nothing() -> None:
+    text = fixed(BUFFER + AGENT)
+    assert fixed(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(BUFFER, id="one alone"),
+        pytest.param(BUFFER + AGENT.replace(">= 0 else", "> 0 else"), id="another test"),
+        pytest.param(
+            (BUFFER + AGENT).replace(CHOICE, CHOICE.replace("gpu_id", "self.gpu_id")),
+            id="of an object's own",
+        ),
+    ],
+)
+def test_what_is_not_the_same_for_all_stays_in_place(text: str) -> None:
+    assert "def get_device" not in fixed(text)
+    assert "torch.backends.mps.is_available()" in fixed(text)

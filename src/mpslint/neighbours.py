@@ -263,13 +263,7 @@ class Neighbours:
 
     def entered(self, path: str, name: str) -> Facts:
         path = self._absolute(path)
-
-        def ask(_: str) -> Facts:
-            facts, files = self._users.entered(path, name)
-            self._note(files)
-            return facts
-
-        return self._answer(path, ("entered", path, name), ask, NONE)
+        return self._told(("entered", path, name), lambda: self._users.entered(path, name), NONE)
 
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
@@ -283,125 +277,73 @@ class Neighbours:
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            used, files = self._mentions.uses(path, name, method=method)
-            self._note(files)
-            return used
-
-        return self._answer(path, ("uses", path, name, method), ask, True)
+        return self._told(
+            ("uses", path, name, method),
+            lambda: self._mentions.uses(path, name, method=method),
+            True,
+        )
 
     def is_unreached(self, path: str) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            unreached, files = self._mentions.unreached.includes(path)
-            self._note(files)
-            return unreached
-
-        return self._answer(path, ("unreached", path), ask, False)
+        return self._told(
+            ("unreached", path), lambda: self._mentions.unreached.includes(path), False
+        )
 
     def for_cuda_alone(self, path: str) -> ForCuda | None:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> ForCuda | None:
-            why, files = self._cuda_projects.include(path)
-            self._note(files)
-            return why
-
-        return self._answer(path, ("for cuda alone", path), ask, None)
+        return self._told(("for cuda alone", path), lambda: self._cuda_projects.include(path), None)
 
     def is_driven(self, path: str) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            driven, files = self._driven.includes(path)
-            self._note(files)
-            return driven
-
-        return self._answer(path, ("driven", path), ask, False)
+        return self._told(("driven", path), lambda: self._driven.includes(path), False)
 
     def runs_in_forward(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            runs, files = self._forwards.run(path, name)
-            self._note(files)
-            return runs
-
-        return self._answer(path, ("forward", path, name), ask, False)
+        return self._told(("forward", path, name), lambda: self._forwards.run(path, name), False)
 
     def given_in_steps(self, path: str, name: str) -> Arguments:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> Arguments:
-            given, files = self._stepping.gives(path, name)
-            self._note(files)
-            return given
-
-        return self._answer(path, ("steps", path, name), ask, frozenset[int | str]())
+        return self._told(
+            ("steps", path, name), lambda: self._stepping.gives(path, name), frozenset[int | str]()
+        )
 
     def takes(self, path: str, name: str) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            taken, files = self._mentions.takes(path, name)
-            self._note(files)
-            return taken
-
-        return self._answer(path, ("takes", path, name), ask, True)
+        return self._told(("takes", path, name), lambda: self._mentions.takes(path, name), True)
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> list[Handed] | None:
-            calls, files = self._given_around.calls(path, name, kept, is_asked=is_asked)
-            self._note(files)
-            return calls
-
-        return self._answer(path, ("given", path, name, kept, is_asked), ask, None)
+        return self._told(
+            ("given", path, name, kept, is_asked),
+            lambda: self._given_around.calls(path, name, kept, is_asked=is_asked),
+            None,
+        )
 
     def question_kept(self, path: str, attribute: str) -> str:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> str:
-            question, files = self._kept_answers.question(path, attribute)
-            self._note(files)
-            return question
-
-        return self._answer(path, ("question kept", path, attribute), ask, "")
+        return self._told(
+            ("question kept", path, attribute),
+            lambda: self._kept_answers.question(path, attribute),
+            "",
+        )
 
     def gives(self, path: str, given: Given) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            all_give, files = self._mentions.gives(path, given)
-            self._note(files)
-            return all_give
-
-        return self._answer(path, ("gives", path, given), ask, False)
+        return self._told(("gives", path, given), lambda: self._mentions.gives(path, given), False)
 
     def refuses(self, path: str, given: Given, outcome: Outcome, kept: str) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            refused, files = self._always.refuse(path, given, outcome, kept)
-            self._note(files)
-            return refused
-
-        return self._answer(path, ("refuses", path, given, outcome, kept), ask, False)
+        return self._told(
+            ("refuses", path, given, outcome, kept),
+            lambda: self._always.refuse(path, given, outcome, kept),
+            False,
+        )
 
     def reads_key(self, path: str, key: Key) -> bool:
         path = os.path.abspath(path)
-
-        def ask(_: str) -> bool:
-            read, files = self._keys_read.reads(path, key)
-            self._note(files)
-            return read
-
-        return self._answer(path, ("reads key", path, key), ask, True)
+        return self._told(("reads key", path, key), lambda: self._keys_read.reads(path, key), True)
 
     def serves_cuda_alone(self, path: str, modules: Iterable[str]) -> bool:
         path, cuda = self._absolute(path), False
@@ -515,6 +457,22 @@ class Neighbours:
             known = self._answers[key] = (answer, frozenset(heard))
         self._note(known[1])
         return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
+
+    def _told(
+        self,
+        question: tuple[object, ...],
+        look: Callable[[], tuple[_Answer, Iterable[str]]],
+        nothing: _Answer,
+    ) -> _Answer:
+        """What a look gives that says itself which files it rests on; the question names its own
+        file behind what is asked."""
+
+        def ask(_: str) -> _Answer:
+            answer, files = look()
+            self._note(frozenset(files))
+            return answer
+
+        return self._answer(str(question[1]), question, ask, nothing)
 
     def _note(self, paths: frozenset[str] | tuple[str, ...]) -> None:
         self._heard[-1].update(paths)

@@ -50,29 +50,3 @@ def test_marks_are_told_where_everybody_comes_to_them(
     text = _TRAINING.format(marked=marked)
     assert _is_told(cli, project, text) is told
     assert _is_told(cli, project, text, "--select", "MPS209")
-
-
-_TIMER = """import torch
-
-
-class Timer:
-    def __init__(self, marks={default}):
-        self.marks = marks
-
-    def start(self, label):
-        if self.marks:
-            torch.cuda.nvtx.range_push(label)
-"""
-
-
-@pytest.mark.parametrize("default", [True, False])
-def test_an_object_keeps_whether_it_marks(cli: Cli, project: Path, default: bool) -> None:
-    assert _is_told(cli, project, _TIMER.format(default=default)) is default
-
-
-@pytest.mark.parametrize(
-    "more",
-    ["\n    def switch_on(self):\n        self.marks = True\n", "\n\ntimer = Timer(marks=True)\n"],
-)
-def test_one_that_is_switched_on_marks(cli: Cli, project: Path, more: str) -> None:
-    assert _is_told(cli, project, _TIMER.format(default=False) + more)

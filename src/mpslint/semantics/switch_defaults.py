@@ -77,32 +77,7 @@ class _Defaults:
             return self.truth(behind, steps - 1)
         if isinstance(test, ast.Name):
             return self._parameter(test, steps)
-        if not isinstance(test, ast.Attribute):
-            return None
-        return self._option(test) if self._owner(test) is None else self._kept(test, steps)
-
-    def _owner(self, attribute: ast.Attribute) -> ast.ClassDef | None:
-        """The class of the object that an attribute is asked of by its own method."""
-        is_own = isinstance(attribute.value, ast.Name) and attribute.value.id == "self"
-        return self._context.index.enclosing(attribute, ast.ClassDef) if is_own else None
-
-    def _kept(self, attribute: ast.Attribute, steps: int) -> bool | None:
-        """What an object keeps of what it is made with: `self.marks = marks`. Whoever else gives
-        it a value, in its class or outside, may switch it on."""
-        index = self._context.index
-        stores = [
-            other
-            for other in index.attributes.get(attribute.attr, ())
-            if isinstance(other.ctx, ast.Store)
-        ]
-        if len(stores) != 1 or self._owner(stores[0]) is not self._owner(attribute):
-            return None
-        function, statement = index.function(stores[0]), index.parents[stores[0]]
-        if function is None or function.name != "__init__" or not isinstance(statement, ast.Assign):
-            return None
-        if index.parents[statement] is not function or not isinstance(statement.value, ast.Name):
-            return None
-        return self._parameter(statement.value, steps)
+        return self._option(test) if isinstance(test, ast.Attribute) else None
 
     def _compared(self, test: ast.Compare, steps: int) -> bool | None:
         """`use_cuda is True`, `args.cuda == 1`"""

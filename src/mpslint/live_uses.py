@@ -7,6 +7,7 @@ users are asked is limited by steps, so that an answer does not hang on the orde
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakMethod
 
 from mpslint.semantics.leftovers import Leftovers
 
@@ -27,7 +28,8 @@ class Ask(Protocol):
 
 class LiveUses:
     def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+        # Whoever is asked owns this, and goes without the collector.
+        self._ask: WeakMethod[Ask] = WeakMethod(ask)
         self._fewer: dict[tuple[str, int], _Fewer] = {}
 
     def any_of(self, context: Context, uses: list[ast.expr], steps: int) -> bool:
@@ -51,7 +53,7 @@ class LiveUses:
 class _Fewer:
     """The uses of what one file defines, asked with so many `steps`."""
 
-    def __init__(self, ask: Ask, steps: int) -> None:
+    def __init__(self, ask: WeakMethod[Ask], steps: int) -> None:
         self._ask = ask
         self._steps = steps
         self._answers: dict[tuple[str, bool], bool] = {}
@@ -60,7 +62,9 @@ class _Fewer:
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         if (name, method) not in self._answers:
-            answer, files = self._ask(path, name, method=method, steps=self._steps)
+            ask = self._ask()
+            assert ask is not None
+            answer, files = ask(path, name, method=method, steps=self._steps)
             self._answers[name, method] = answer
             self.heard.update(files)
         return self._answers[name, method]

@@ -67,7 +67,8 @@ def test_a_model_may_derive_from_one_of_the_framework(tmp_path: Path) -> None:
 
 
 def test_who_only_calls_the_framework_chooses_the_device_himself(tmp_path: Path) -> None:
-    assert _codes(tmp_path, decorator="") == ["MPS310", "MPS401"]
+    program = "from .model import Model\n\nprint(Model())\n"
+    assert _codes(tmp_path, decorator="", train=program) == ["MPS310", "MPS401"]
 
 
 def test_a_layer_that_a_program_uses_as_well_may_be_anywhere(tmp_path: Path) -> None:

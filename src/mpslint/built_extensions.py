@@ -99,7 +99,8 @@ class BuiltExtensions:
         built = self._built_by(scripts)
         # One that is built as `ops._ext` is put into a package of this name, wherever that lies.
         found = module in built or any("." in one and place.endswith(f".{one}") for one in built)
-        found = found or self._is_called_so(scripts, name)
+        # Of `from steps import to_cuda` nothing says that it is a module.
+        found = found or (name == module and self._is_called_so(scripts, name))
         return found, (*looked, *scripts)
 
     def _is_called_so(self, scripts: tuple[str, ...], name: str) -> bool:

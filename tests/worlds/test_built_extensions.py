@@ -365,6 +365,14 @@ def test_an_extension_of_others_is_for_what_its_name_says(
     assert len(json.loads(found.out)) == told
 
 
+def test_a_function_of_such_a_name_is_no_extension(cli: Cli, project: Path) -> None:
+    (project / "steps.py").write_text("def to_cuda(x):\n    return x.cuda()\n")
+    program = project / "run.py"
+    program.write_text("import torch\nfrom steps import to_cuda\n\nprint(torch.rand(3).cuda())\n")
+    found = cli("check", "--no-cache", "--output-format", "json", "run.py")
+    assert [row["code"] for row in json.loads(found.out)] == ["MPS102"]
+
+
 @pytest.mark.parametrize("where", ["steps_cuda.py", "setup.py"])
 def test_one_of_such_a_name_that_the_project_has_or_builds_for_all_is_for_all(
     cli: Cli, project: Path, where: str

@@ -35,12 +35,22 @@ def _codes(needs: str, device: str = _CHOICE) -> list[str]:
     return [rule for rule in rules if found(text, rule)]
 
 
-@pytest.mark.parametrize("needs", ["import dgl", "from dgl.nn import GraphConv"])
+@pytest.mark.parametrize(
+    "needs",
+    [
+        "import dgl",
+        "from dgl.nn import GraphConv",
+        "from pytorch3d.renderer import look_at_view_transform, MeshRasterizer",
+        "from pytorch3d.loss import chamfer_distance as distance",
+    ],
+)
 def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:
     assert _codes(needs) == []
 
 
-@pytest.mark.parametrize("needs", ["", _OPTIONAL, "import networkx"])
+@pytest.mark.parametrize(
+    "needs", ["", _OPTIONAL, "import networkx", "from pytorch3d.transforms import so3_exp_map"]
+)
 def test_a_module_that_does_without_them_does(needs: str) -> None:
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
 

@@ -252,9 +252,10 @@ def places_elsewhere(name: str) -> bool:
     return matches("other-devices", name.lstrip(".").partition(".")[0])
 
 
-def holds_without_mps(module: str) -> bool:
-    """Whether the data of an imported package has no way to MPS."""
-    return matches("data-without-mps", module.partition(".")[0])
+def holds_without_mps(name: str) -> bool:
+    """Whether the data of an imported package, or of what is imported of it, has no way to MPS."""
+    package = name.partition(".")[0]
+    return matches("data-without-mps", package) or matches("data-without-mps", name)
 
 
 @cache

@@ -45,7 +45,8 @@ def computes_without_mps(tree: ast.Module) -> bool:
             if any(holds_without_mps(alias.name) for alias in statement.names):
                 return True
         elif isinstance(statement, ast.ImportFrom) and not statement.level:
-            if holds_without_mps(statement.module or ""):
+            module = statement.module or ""
+            if any(holds_without_mps(f"{module}.{alias.name}") for alias in statement.names):
                 return True
     return False
 

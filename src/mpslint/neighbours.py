@@ -183,10 +183,7 @@ class Neighbours:
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         path = self._absolute(path)
         for _ in range(_DEPTH):
-            body = qualified.lstrip(".")
-            head, _, name = body.rpartition(".")
-            found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
-            self._note(looked)
+            found, name = self._source_of(path, qualified)
             if found is None or found == path or not name:
                 return None
             starred = self._stars.given(found, name)
@@ -209,10 +206,7 @@ class Neighbours:
         self._note(looked)
         if found is not None:
             return True
-        body = qualified.lstrip(".")
-        head, _, name = body.rpartition(".")
-        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
-        self._note(looked)
+        found, name = self._source_of(path, qualified)
         if found is None or found == path or not name:
             return False
         starred = self._stars.given(found, name)
@@ -477,14 +471,19 @@ class Neighbours:
     def _note(self, paths: frozenset[str] | tuple[str, ...]) -> None:
         self._heard[-1].update(paths)
 
+    def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
+        """The file of the module that a name comes from, and what it is called there."""
+        body = qualified.lstrip(".")
+        head, _, name = body.rpartition(".")
+        found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
+        self._note(looked)
+        return found, name
+
     def _definition(self, path: str, qualified: str, words: tuple[bytes, ...]) -> Definition | None:
         """What defines a name, through re-exports; with `words` only where the text of the module
         has one of them."""
         for _ in range(_DEPTH):
-            body = qualified.lstrip(".")
-            head, _, name = body.rpartition(".")
-            found, looked = self.modules.find(path, qualified[: len(qualified) - len(body)] + head)
-            self._note(looked)
+            found, name = self._source_of(path, qualified)
             if found is None or found == path:
                 return None
             starred = self._stars.given(found, name)

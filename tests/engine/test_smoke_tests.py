@@ -86,7 +86,7 @@ def test_who_checks_derivatives_may_ask_how(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("place", "told"),
-    [("/home/somebody/data/index.pt", False), ("data/index.pt", True), ("/tmp/index.pt", True)],
+    [("/mnt/sets/points/index.pt", False), ("data/index.pt", True), ("/tmp/index.pt", True)],
 )
 def test_what_reads_a_file_of_its_authors_own_machine_is_no_program(
     tmp_path: Path, place: str, told: bool
@@ -95,5 +95,5 @@ def test_what_reads_a_file_of_its_authors_own_machine_is_no_program(
 
 
 def test_what_asks_for_a_file_is_a_program_be_its_default_ones_own(tmp_path: Path) -> None:
-    asked = "args = argparse.ArgumentParser().add_argument('x', default='/home/me/data/x.pt')"
+    asked = "args = argparse.ArgumentParser().add_argument('x', default='/mnt/sets/points/x.pt')"
     assert _told(tmp_path, imports="import argparse", setup=asked, more="print(torch.load(args))")

@@ -67,7 +67,7 @@ def _is_try(context: Context, main: ast.If) -> bool:
 
 
 def _is_own_path(node: ast.AST) -> bool:
-    """`"/home/somebody/data/index"`"""
+    """`"/mnt/sets/points/index"`"""
     text = node.value if isinstance(node, ast.Constant) else None
     if not isinstance(text, str) or not text.startswith("/") or " " in text:
         return False

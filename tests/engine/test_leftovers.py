@@ -679,3 +679,25 @@ def test_a_class_that_is_derived_from_a_derived_one_may_ask_for_the_first_ones(
     around = asking.replace("Base.__init__(self, x)", "super(Trainer, self).__init__(x)")
     project(tmp_path, {"own.py": around})
     assert found(tmp_path / "base.py") == [7, 14]
+
+
+@pytest.mark.parametrize(
+    ("named", "told"), [("train.Timer", True), ("tools.train.Timer", True), ("main.Timer", False)]
+)
+def test_a_class_that_its_own_file_names_as_others_do_is_used(
+    tmp_path: Path, named: str, told: bool
+) -> None:
+    (tmp_path / ".git").mkdir()
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import torch\nfrom pytorch_lightning import Callback\nfrom making import make\n\n\nclass Net(torch.nn.Module):\n    pass\n\n\n"
+        "class Timer(Callback):\n    def on_train_start(self, trainer, module):\n"
+        "        torch.cuda.synchronize()\n\n\n"
+        f"if __name__ == '__main__':\n    print(Net(), make({{'target': '{named}'}}))\n"
+    )
+    (tmp_path / "making.py").write_text("def make(setting):\n    return setting\n")
+    (tmp_path / "main.py").write_text("class Timer:\n    pass\n")
+    settings = Settings(root=str(tmp_path), select=("MPS201",))
+    source = SourceFile(str(program), program.read_bytes())
+    found = lint(source, settings, elsewhere=Neighbours(settings))
+    assert bool(found) is told

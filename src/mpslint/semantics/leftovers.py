@@ -167,7 +167,10 @@ class Leftovers:
         nothing uses either."""
         node, owner = defined
         index = self._context.index
-        if any(text.value == node.name for text in index.strings):
+        module = os.path.splitext(os.path.basename(self._context.source.path))[0]
+        # A setting of this very file may name it as others do: `"train.Callback"` in `train.py`.
+        spelled = (node.name, f"{module}.{node.name}")
+        if any(text.value in spelled or _ends_so(text.value, spelled[1]) for text in index.strings):
             return True
         uses: list[ast.expr] = []
         if owner is None:
@@ -186,6 +189,10 @@ class Leftovers:
             and not is_never_chosen(self._context, use.lineno)
             for use in uses
         )
+
+
+def _ends_so(text: object, name: str) -> bool:
+    return isinstance(text, str) and text.endswith(f".{name}")
 
 
 def is_never_default(context: Context, default: ast.expr) -> bool:

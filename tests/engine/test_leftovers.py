@@ -690,7 +690,8 @@ def test_a_class_that_its_own_file_names_as_others_do_is_used(
     (tmp_path / ".git").mkdir()
     program = tmp_path / "train.py"
     program.write_text(
-        "import torch\nfrom pytorch_lightning import Callback\nfrom making import make\n\n\nclass Net(torch.nn.Module):\n    pass\n\n\n"
+        "import torch\nfrom pytorch_lightning import Callback\nfrom making import make\n\n\n"
+        "class Net(torch.nn.Module):\n    pass\n\n\n"
         "class Timer(Callback):\n    def on_train_start(self, trainer, module):\n"
         "        torch.cuda.synchronize()\n\n\n"
         f"if __name__ == '__main__':\n    print(Net(), make({{'target': '{named}'}}))\n"

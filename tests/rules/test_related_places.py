@@ -100,3 +100,40 @@ def main(model):
     model.to(device)
 """
     assert related("MPS103", program) == [3]
+
+
+MOVED_BEHIND_A_TEST = """\
+import torch
+def run(model, x):
+    w = torch.zeros(3)
+    if torch.cuda.is_available():
+        w = w.cuda()
+        x = x.cuda()
+    return model(x) * w
+"""
+
+
+def told(program: str, **settings: object) -> list[tuple[str, int]]:
+    source = SourceFile("program.py", program.encode())
+    return [(one.code, one.row) for one in lint(source, Settings(**settings))]  # type: ignore[arg-type]
+
+
+def test_moves_that_an_if_alone_keeps_from_a_mac_are_told_with_it() -> None:
+    assert told(MOVED_BEHIND_A_TEST) == [("MPS103", 4)]
+    assert related("MPS103", MOVED_BEHIND_A_TEST) == [5, 6]
+
+
+def test_who_asks_for_moves_alone_is_told_of_each() -> None:
+    assert told(MOVED_BEHIND_A_TEST, select=("MPS102",)) == [("MPS102", 5), ("MPS102", 6)]
+
+
+def test_moves_are_told_by_themselves_where_the_test_is_not_told() -> None:
+    assert told(MOVED_BEHIND_A_TEST, ignore=("MPS103",)) == [("MPS102", 5), ("MPS102", 6)]
+
+
+def test_a_move_behind_a_flag_of_another_line_is_told_by_itself() -> None:
+    program = MOVED_BEHIND_A_TEST.replace(
+        "    if torch.cuda.is_available():\n",
+        "    gpu = torch.cuda.is_available()\n    if gpu:\n",
+    )
+    assert ("MPS102", 6) in told(program)

@@ -20,7 +20,9 @@ model = Net().to(device)
 ```
 
 ## What is not flagged
-`torch.cuda` itself, `.cuda` of cupy, numba and other libraries; code under a decorator or an early
+`torch.cuda` itself, `.cuda` of cupy, numba and other libraries; what only the arm of an `if` moves
+that device-chain-missing-mps tells of, where one fix opens both (its finding goes to the last of
+these moves); code under a decorator or an early
 exit that wants CUDA, and functions, methods and test cases that the file only calls there; parts
 that a module moves behind a switch which it compares with the machine (who moves the module moves
 them as well); the CUDA arm of a choice that knows MPS or moves things elsewhere; the CUDA half of
@@ -61,6 +63,7 @@ from typing import cast
 from mpslint.model import Applicability, Finding, Label, Severity
 from mpslint.patterns.moves import beside_tensor, move_level, move_with
 from mpslint.patterns.operand import operand_gate
+from mpslint.patterns.told_choices import told_with_tests
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.load_places import goes_to_a_model, places_a_checkpoint
@@ -100,8 +103,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         else:
             yield _finding(context, rule, event, Severity.BREAKS, _RAISES, empty)
             empty = []
-    for event in context.worlds.without_twin:
-        if event.kind is not Kind.MOVED or event.on_mac or goes_to_a_model(context, event.call):
+    alone = [e for e in context.worlds.without_twin if e.kind is Kind.MOVED and not e.on_mac]
+    elsewhere = told_with_tests(context) if alone else set()
+    for event in alone:
+        if event.call in elsewhere or goes_to_a_model(context, event.call):
             continue
         refusal = refusal_before(context.worlds, event)
         if refusal is not None:

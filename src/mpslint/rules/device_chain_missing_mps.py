@@ -57,22 +57,18 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
-from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.patterns.operand import by_operand, operand_of
+from mpslint.patterns.told_choices import ToldSelection, ToldTest, told_choices
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.context import Context
 from mpslint.semantics.cuda_packages import computes_without_mps
-from mpslint.semantics.load_places import goes_to_a_model
 from mpslint.semantics.switch_defaults import is_default
-from mpslint.semantics.test_code import is_all_of_a_test
-from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
-from mpslint.semantics.worlds.choices import Choice, Written, choices, offered, written
-from mpslint.semantics.worlds.events import Event, Kind
+from mpslint.semantics.worlds.choices import Choice, Written, offered
+from mpslint.semantics.worlds.events import Kind
 
 
 @rule(
@@ -83,77 +79,21 @@ from mpslint.semantics.worlds.events import Event, Kind
     fix=Applicability.SAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    for told in told_choices(context):
+        if isinstance(told, ToldSelection):
+            yield _selection(context, rule, told)
+        else:
+            yield _decision(context, rule, told)
     if computes_without_mps(context.tree):
-        return  # The CPU is right: MPS would raise where these data are met.
-    told: set[ast.AST] = set()
-    for found in written(context.worlds):
-        for chain in context.chains.without_mps:
-            if context.index.within(found.node, chain.cuda_arm) and chain.node not in told:
-                told.add(chain.node)
-                if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain, given=found)
-    for choice in choices(context.worlds, partial(_decides_nothing, context)):
-        around = _written_as(context, choice)
-        if choice.casts and not (around and context.placement.program_uses_devices):
-            continue  # Whether anything is on a device that it could be for is not known.
-        for chain in around:
-            if chain.node not in told:
-                told.add(chain.node)
-                if not _left_out(context, chain.node):
-                    yield _selection(context, rule, chain, tests=choice.tests, casts=choice.casts)
-        for test in choice.tests if not around else ():
-            if not _left_out(context, test):
-                yield _decision(context, rule, test, choice)
+        return
     for listed in offered(context.worlds):
         yield context.finding(
             rule, listed, "a Mac's GPU cannot be asked for: the choices have no mps"
         )
 
 
-def _decides_nothing(context: Context, event: Event) -> bool:
-    """Whether a device is one of a checkpoint alone, from which modules copy to where they are; or
-    one of a test that does nothing at all without CUDA."""
-    if event.cuda_alone and is_all_of_a_test(context, event.node):
-        return True
-    if goes_to_a_model(context, event.node):
-        return True
-    return (
-        event.kind is Kind.LOADED
-        and isinstance(event.node, ast.Call)
-        and goes_to_state_dict(context, event.node)
-    )
-
-
-def _written_as(context: Context, choice: Choice) -> list[Chain]:
-    """The conditional expressions or statements that are the choice, where they are of a kind that
-    the fix knows how to extend: several, where each way comes to one of its own."""
-    decisive = (*choice.tests, *choice.devices)
-    found = [
-        chain
-        for chain in context.chains.without_mps
-        if any(context.index.within(node, chain.node) for node in decisive)
-    ]
-    # One that stands in another is told with it.
-    return [
-        chain
-        for chain in found
-        if not any(
-            other is not chain and context.index.within(chain.node, other.node) for other in found
-        )
-    ]
-
-
-def _selection(
-    context: Context,
-    rule: Rule,
-    chain: Chain,
-    *,
-    given: Written | None = None,
-    tests: Sequence[ast.expr] = (),
-    casts: bool = False,
-) -> Finding:
-    """A selection; `given` is the CUDA device of it that a Mac gets; `tests` decide it, and may
-    stand on another line: a flag. One that only `casts` is for autocast alone."""
+def _selection(context: Context, rule: Rule, told: ToldSelection) -> Finding:
+    chain, given, casts = told.chain, told.given, told.casts
     falls = chain.cpu_arm if chain.cpu_arm is not None else chain.node
     message = f"a Mac's GPU is never used: {_outcome(chain)} the CPU ({context.line(falls)})"
     if casts:
@@ -176,7 +116,7 @@ def _selection(
         end,
         message,
         severity=Severity.BREAKS if breaks else None,
-        labels=(label, *_asked_before(context, chain, tests)),
+        labels=(label, *_asked_before(context, chain, told.tests)),
         applicability=Applicability.SAFE if fixable else None,
         fix=partial(add_mps_arm, context, chain) if fixable else None,
     )
@@ -190,17 +130,6 @@ def _asked_before(context: Context, chain: Chain, tests: Sequence[ast.expr]) -> 
         if not context.index.within(test, chain.node)
         and context.index.statement(test) is not context.index.statement(chain.node)
     )
-
-
-def _left_out(context: Context, node: ast.AST) -> bool:
-    """Whether the choice is right without MPS: what is made there would be float64, or a comment in
-    it, or right above it, speaks of MPS: that was decided."""
-    if computes_in_float64(context, node) or goes_beside_float64(context, node):
-        return True
-    source = context.source
-    first = max(context.index.statement(node).lineno - 1, 1)
-    rows = range(first, source.position(source.span(node)[1])[0] + 1)
-    return any(matches("mps-words", source.line(row).partition("#")[2]) for row in rows)
 
 
 def _outcome(chain: Chain) -> str:
@@ -217,17 +146,19 @@ def _raises(given: Written) -> str:
     return "its use raises AssertionError where there is no CUDA"
 
 
-def _decision(context: Context, rule: Rule, test: ast.expr, choice: Choice) -> Finding:
+def _decision(context: Context, rule: Rule, told: ToldTest) -> Finding:
+    test, choice, moves = told
     labels = tuple(
         context.label(device, "CUDA is chosen here")
         for device in choice.devices
         if device.lineno != test.lineno
-    )
-    message = "a Mac's GPU is never used: CUDA or something else is decided here"
-    finding = context.finding(
+    ) + tuple(context.label(move, "moved only here") for move in moves)
+    start, end = context.source.span(test)
+    finding = context.finding_at(
         rule,
-        test,
-        message,
+        start,
+        max((end, *(context.source.span(move)[1] for move in moves))),
+        "a Mac's GPU is never used: CUDA or something else is decided here",
         confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
         labels=labels,
         applicability=partial(_level, context, test, choice),

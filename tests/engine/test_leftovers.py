@@ -200,7 +200,7 @@ def test_a_project_of_many_files_is_looked_through(tmp_path: Path) -> None:
     settings = {f"runs/{number}.yaml": "lr: 1\n" for number in range(500)}
     project(tmp_path, {"utils.py": UTILS, **settings})
     assert found(tmp_path / "utils.py") == []
-    project(tmp_path, {"runs/400.yaml": "move: to_gpu\n"})
+    project(tmp_path, {"runs/400.yaml": "move: utils.to_gpu\n"})
     assert found(tmp_path / "utils.py") == [5]
 
 
@@ -251,6 +251,24 @@ def test_a_file_of_no_known_project_is_taken_as_it_is(tmp_path: Path) -> None:
 def test_a_test_is_called_by_its_runner(tmp_path: Path) -> None:
     project(tmp_path, {"test_utils.py": UTILS.replace("to_gpu", "test_gpu")})
     assert found(tmp_path / "test_utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    ("place", "head", "rows"),
+    [
+        ("core/layers.py", "", []),
+        ("core/layers.py", "import pytest\n", [6]),
+        ("core/my_tests.py", "", [5]),
+        ("tests/layers.py", "", [5]),
+    ],
+)
+def test_no_runner_looks_for_tests_in_a_file_of_layers(
+    tmp_path: Path, place: str, head: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: head + UTILS.replace("to_gpu", "test")})
+    module = place.removesuffix(".py").replace("/", ".")
+    (tmp_path / "show.py").write_text(f"from {module} import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / place) == rows
 
 
 def test_the_cache_forgets_a_leftover_that_somebody_calls_again(

@@ -51,3 +51,12 @@ def definitions_around(context: Context, row: int) -> Iterator[Defined]:
             return
         yield Defined(found, None)
         owner = found
+
+
+def is_handed_on(context: Context, text: ast.Constant) -> bool:
+    """Whether a text stands in the list of what a module hands on: `__all__ = ["to_gpu"]`"""
+    statement = context.index.statement(text)
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)

@@ -27,7 +27,6 @@ from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
-
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere

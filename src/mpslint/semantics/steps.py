@@ -15,6 +15,7 @@ from mpslint.semantics.given_in_steps import is_made_of_given, may_be_given, par
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
+from mpslint.semantics.never_chosen import is_closed_by
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
@@ -262,15 +263,20 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
         return None
     if isinstance(index.block(index.statement(node))[-1], ast.Raise):
         return None  # What tells of an error that ends the training.
-    known: dict[tuple[FunctionNode, int], Turns | None]
+    known: dict[tuple[FunctionNode, int], list[tuple[ast.Call, Turns]]]
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
     if (function, calls) not in known:
-        around = (training(context, site, calls - 1) for site in called_by_name(context, function))
-        turns = next((turns for turns in around if turns is not None), None)
-        if turns is None and parameters_given(context, function):
-            turns = function  # A step of another file calls it.
-        known[function, calls] = turns
-    return known[function, calls]
+        known[function, calls] = [
+            (site, turns)
+            for site in called_by_name(context, function)
+            if (turns := training(context, site, calls - 1)) is not None
+        ]
+    # `step(batch, save=False)` does not come to what stands below `if save:`.
+    around = known[function, calls]
+    found = next((turns for site, turns in around if not is_closed_by(context, site, node)), None)
+    if found is None and not around and parameters_given(context, function):
+        return function  # A step of another file calls it.
+    return found
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.live_uses import LiveUses
 from mpslint.named_by_text import Texts, has_text
+from mpslint.namesakes import is_namesake
 from mpslint.offered import Offered
 from mpslint.published import Published
 from mpslint.semantics.defined import is_handed_on
@@ -87,6 +89,8 @@ class Mentions:
             if not method and b"import" not in data:
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
                     return True, (other,)
+                continue
+            if not method and is_namesake(self._modules, other, path, name):
                 continue
             parsed += 1
             context = self._modules.context(other, self._elsewhere)
@@ -278,18 +282,24 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return None, files
         for other in users:
+            if other != path and self.unreached.includes(other)[0]:
+                continue
             if other != path and self._taken.takes(other, path, given.name):
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
             is_other = self._texts.other_owner(whole, path, given.name)
-            if context is None or has_text(context, given.name, is_other):
+            is_held = None if given.method else partial(self._taken.is_held, whole.modules, path)
+            if context is None or has_text(context, given.name, is_other, is_held=is_held):
                 return None, (other,)
             for use in self._uses(context, path, given):
+                if not self._live.any_of(context, [use], _STEPS):
+                    files = (*files, *self._live.rests_on(context, _STEPS))
+                    continue
                 call = context.index.parents.get(use)
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
                 elif not only_asks(context.index, use):
-                    return None, (other,)
+                    return None, (other, *self._live.rests_on(context, _STEPS))
         for other in whole.others:
             if self._texts.tell(whole, other, path, given.name):
                 return None, (other,)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.installed import is_left_out
 from mpslint.installed_commands import is_for_its_commands
+from mpslint.semantics.paths import is_test
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ class Published:
         return self.is_for_others(whole)
 
     def leaves_out(self, whole: Whole, path: str) -> bool:
-        """Whether a module is certainly not among what is installed."""
+        """Whether a module is certainly not among what is installed, or is there for who tests."""
+        if is_test(path):
+            return True
         folder = os.path.dirname(path)
         if folder not in self._left_out:
             self._left_out[folder] = is_left_out(whole.head, path)

@@ -30,6 +30,21 @@ _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
 _IMPORTERS = ("import_module", "__import__")
+_LISTING = frozenset(
+    {
+        "iter_modules",
+        "walk_packages",
+        "listdir",
+        "scandir",
+        "iterdir",
+        "glob",
+        "iglob",
+        "rglob",
+        "walk",
+    }
+)
+"""Ways of Python's to look through a folder."""
+_LISTED = re.compile(rb"\b(?:%s)\(" % "|".join(sorted(_LISTING)).encode())
 _INIT = "__init__.py"
 _NO_NAME = ""
 """No function has it."""
@@ -264,9 +279,36 @@ def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
             spoken.append(node.value)
     if None not in imported:
         return _Texts(tuple(imported), b"")
+    if _LISTED.search(data) and _imports_what_lies_there(tree):
+        return True  # Others may name the folder.
     # Who looks through a package has it by its name.
     by_name = b"__path__" in data
     return _Texts(tuple(imported), data if by_name else "\n".join(spoken).encode(errors="replace"))
+
+
+def _imports_what_lies_there(tree: ast.Module) -> bool:
+    """Whether a function, a class or the module itself that looks through a folder, or calls what
+    does so here, imports by a text that is not written out."""
+    listing: set[str] = set()
+    importing: list[set[str]] = []
+    for top in tree.body:
+        calls = [node for node in walk(top) if isinstance(node, ast.Call)]
+        names = {_last(call.func) for call in calls}
+        if not names.isdisjoint(_LISTING):
+            listing.add(getattr(top, "name", ""))
+        if any(
+            _last(call.func) in _IMPORTERS
+            and _written_out(call.args[0] if call.args else None) is None
+            for call in calls
+        ):
+            importing.append(names | {getattr(top, "name", "")})
+    return any(not names.isdisjoint(listing) for names in importing)
+
+
+def _last(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _written_out(node: ast.expr | None) -> str | None:

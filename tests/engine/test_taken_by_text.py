@@ -97,6 +97,8 @@ LOADER = "from importlib import import_module\n\n\ndef load(name):\n    {}\n    
 @pytest.mark.parametrize(
     ("said", "taken", "rows"),
     [
+        ("parts = pkgutil.iter_modules([name])", "[import_module(one.name) for one in parts]", [5]),
+        ("parts = os.listdir(name)", "[import_module(one[:-3]) for one in parts]", [5]),
         ('"""Takes one of the parts, be it utils."""', "import_module(name)", []),
         ('table = {"a": "utils"}', "import_module(table[name])", [5]),
     ],

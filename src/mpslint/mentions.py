@@ -10,25 +10,25 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
-from mpslint.installed import is_left_out
 from mpslint.live_uses import LiveUses
-from mpslint.named_by_text import has_text, names_in
+from mpslint.named_by_text import Texts, has_text
+from mpslint.namesakes import is_namesake
 from mpslint.offered import Offered
 from mpslint.published import Published
+from mpslint.semantics.defined import is_handed_on
 from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.known_bases import line
 from mpslint.semantics.overridden import replaces
 from mpslint.semantics.paths import is_example
 from mpslint.semantics.type_questions import only_asks
-from mpslint.taken_by_text import TakenByText, is_found_from_inside
+from mpslint.taken_by_text import TakenByText, is_found_from_inside, takers
 from mpslint.unreached import Unreached
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from mpslint.modules import Modules
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
@@ -47,9 +47,9 @@ class Mentions:
         self._projects = projects
         self._published = Published(modules)
         self._taken = TakenByText(modules)
+        self._texts = Texts(modules, self._taken)
         self._offered = Offered(modules)
         self._live = LiveUses(self.uses)
-        self._left_out: dict[str, bool] = {}
         self.unreached = Unreached(projects, modules, self._published, self._offered, self._taken)
 
     def take_over(self, known: Mentions, changed: frozenset[str]) -> None:
@@ -70,9 +70,9 @@ class Mentions:
         installed, told = self._published.is_for_others(whole)
         if installed and is_example(os.path.relpath(path, whole.head)):
             return True, told
-        installed = installed and not self._is_left_out(whole, path)
+        installed = installed and not self._published.leaves_out(whole, path)
         if installed and not name.startswith("_"):
-            if method or self._offered.includes(whole, path):
+            if method or self._offered.includes(whole, path) or self._lists(path, name):
                 return True, told
         word, parsed = _bytes(name), 0
         files = whole.files
@@ -82,13 +82,15 @@ class Mentions:
                 continue
             if not method and self._taken.takes(other, path, name):
                 unreached, told = self.unreached.includes(other)
-                if not unreached:
-                    return True, (other, *told)
+                if not unreached and (alive := self._taking(other, steps)) is not None:
+                    return True, (other, *told, *alive)
             if word not in data or not re.search(rb"\b%s\b" % re.escape(word), data):
                 continue
             if not method and b"import" not in data:
-                if re.search(rb"[\"'.:]%s[\"']" % re.escape(word), data):
+                if self._texts.is_quoted(whole, other, path, name, is_open=installed):
                     return True, (other,)
+                continue
+            if not method and is_namesake(self._modules, other, path, name):
                 continue
             parsed += 1
             context = self._modules.context(other, self._elsewhere)
@@ -106,32 +108,41 @@ class Mentions:
                 if found is None or self._live.any_of(context, found, steps):
                     return True, (other, *told, *self._live.rests_on(context, steps))
         for other in whole.others:
-            if self._is_told_in(whole, other, path, name):
+            if self._texts.tell(whole, other, path, name):
                 return True, (other,)
         return False, files
 
-    def _is_left_out(self, whole: Whole, path: str) -> bool:
-        folder = os.path.dirname(path)
-        if folder not in self._left_out:
-            self._left_out[folder] = is_left_out(whole.head, path)
-        return self._left_out[folder]
+    def _lists(self, path: str, name: str) -> bool:
+        """Whether a module has a name in the list of what it hands on."""
+        if b"__all__" not in (self._modules.text(path) or b""):
+            return False
+        context = self._modules.context(path, self._elsewhere)
+        return context is None or any(
+            text.value == name and is_handed_on(context, text) for text in context.index.strings
+        )
+
+    def _taking(self, other: str, steps: int) -> frozenset[str] | None:
+        """The files that show that somebody comes to where a file takes names from texts; None:
+        nobody does."""
+        context = self._modules.context(other, self._elsewhere)
+        found = takers(context) if context is not None else []
+        if context is None or not found:
+            return frozenset()
+        is_alive = self._live.any_of(context, found, steps)
+        return self._live.rests_on(context, steps) if is_alive else None
 
     def is_published(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether others install the project of a file, and may use whatever has a public name in
         it; and the files that this rests on."""
         whole = self._projects.of(path)
-        if whole is None:
-            return True, ()
-        if not whole.is_built or self._is_left_out(whole, path):
-            return False, whole.folders
-        return self._published.is_for_others(whole)
+        return (True, ()) if whole is None else self._published.includes(whole, path)
 
     def _is_open(self, whole: Whole, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a file that nothing in its project uses may yet be for somebody: it is new, or is
         started by hand, or others install it. A module of a program's package is none of these."""
         if os.path.join(os.path.dirname(path), "__init__.py") not in whole.modules:
             return True, whole.folders
-        for_others, told = self._published.is_for_others(whole)
+        for_others, told = self._published.includes(whole, path)
         return for_others, told or whole.files
 
     def takes(self, path: str, name: str) -> tuple[bool, tuple[str, ...]]:
@@ -156,24 +167,32 @@ class Mentions:
                 return True, (other,)
             if word.search(data) or b"*" in data:
                 context = self._modules.context(other, self._elsewhere)
-                if context is None or self._takes_variable(context, path, name):
+                if context is None:
                     return True, (other,)
+                if self._takes_variable(context, path, name):
+                    return True, (other, *self._live.rests_on(context, _STEPS))
         return False, whole.files
 
     def _takes_variable(self, context: Context, path: str, name: str) -> bool:
         """Whether a file imports a variable by its name or by a star, or has the module and looks
-        at an attribute of that name."""
+        at an attribute of that name; and somebody comes to where it does something with that."""
         here = context.source.path
+        found: list[ast.expr] = []
         for node in context.index.of(ast.ImportFrom):
             module = "." * node.level + (node.module or "")
-            taken = {alias.name for alias in node.names}
-            if not taken.isdisjoint((name, "*")) and self._may_be(here, module, path):
-                return True
-        return any(
-            (qualified := context.resolve(use.value)) is not None
-            and self._may_be(here, qualified, path)
+            for alias in node.names:
+                if alias.name in (name, "*") and self._may_be(here, module, path):
+                    read = _read(context, alias.asname or alias.name)
+                    if alias.name == "*" or not read:
+                        return True  # It may be there for others.
+                    found += read
+        found += [
+            use
             for use in context.index.attributes.get(name, ())
-        )
+            if (qualified := context.resolve(use.value)) is not None
+            and self._may_be(here, qualified, path)
+        ]
+        return bool(found) and self._live.any_of(context, found, _STEPS)
 
     def gives(self, path: str, given: Given) -> tuple[bool, tuple[str, ...]]:
         """Whether somebody in the project calls what is asked about, and all who do give the
@@ -263,20 +282,26 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return None, files
         for other in users:
+            if other != path and self.unreached.includes(other)[0]:
+                continue
             if other != path and self._taken.takes(other, path, given.name):
                 return None, (other,)
             context = self._modules.context(other, elsewhere)
-            is_other = self._other_owner(whole, path, given.name)
-            if context is None or has_text(context, given.name, is_other):
+            is_other = self._texts.other_owner(whole, path, given.name)
+            is_held = None if given.method else partial(self._taken.is_held, whole.modules, path)
+            if context is None or has_text(context, given.name, is_other, is_held=is_held):
                 return None, (other,)
             for use in self._uses(context, path, given):
+                if not self._live.any_of(context, [use], _STEPS):
+                    files = (*files, *self._live.rests_on(context, _STEPS))
+                    continue
                 call = context.index.parents.get(use)
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
                 elif not only_asks(context.index, use):
-                    return None, (other,)
+                    return None, (other, *self._live.rests_on(context, _STEPS))
         for other in whole.others:
-            if self._is_told_in(whole, other, path, given.name):
+            if self._texts.tell(whole, other, path, given.name):
                 return None, (other,)
         return found, files
 
@@ -296,7 +321,7 @@ class Mentions:
             return False, whole.files
         asked = Given(name, "", None, method=False)
         derived: list[str] = []
-        is_other = self._other_owner(whole, path, name)
+        is_other = self._texts.other_owner(whole, path, name)
         for other in users:
             context = self._modules.context(other, self._elsewhere)
             if context is None or (is_made and has_text(context, name, is_other)):
@@ -311,7 +336,7 @@ class Mentions:
                     return False, (other,)  # `Base.__init__(self)`
                 elif is_made and not only_asks(context.index, use):
                     return False, (other,)
-        if is_made and any(self._is_told_in(whole, one, path, name) for one in whole.others):
+        if is_made and any(self._texts.tell(whole, one, path, name) for one in whole.others):
             return False, whole.files
         skips = rb"\bsuper\(\s*(?:%s)\s*," % b"|".join(re.escape(_bytes(one)) for one in derived)
         if any(re.search(skips, self._modules.text(one) or b"") for one in whole.modules):
@@ -346,7 +371,7 @@ class Mentions:
         self, whole: Whole, context: Context, path: str, name: str
     ) -> list[ast.expr] | None:
         """Where a file may have a method of another; None: somebody may look it up by a text."""
-        if has_text(context, name, self._other_owner(whole, path, name)):
+        if has_text(context, name, self._texts.other_owner(whole, path, name)):
             return None
         return [
             use
@@ -362,8 +387,14 @@ class Mentions:
         file; but others may, who install that."""
         here = context.source.path
         hands_on = os.path.basename(here) == "__init__.py"
-        is_other = self._other_owner(whole, path, name)
-        if has_text(context, name, is_other, listed=installed or not hands_on):
+        is_other = self._texts.other_owner(whole, path, name)
+        if has_text(
+            context,
+            name,
+            is_other,
+            listed=installed or not hands_on,
+            is_held=lambda: installed or self._taken.is_held(whole.modules, path),
+        ):
             return None
         found: list[ast.expr] = [
             use
@@ -383,36 +414,10 @@ class Mentions:
             found += [
                 use
                 for use in _read(context, name)
-                if (known := context.resolve(use)) is None or self._is_from(here, known, path)
+                if context.names.owner(name, use) is None
+                and ((known := context.resolve(use)) is None or self._is_from(here, known, path))
             ]
         return [use for use in found if not only_asks(context.index, use)]
-
-    def _other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
-        """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
-        another module of the project, which defines what has the same name."""
-        own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
-        defines = re.compile(rb"^(?:class|def)[ \t]+%s\b" % re.escape(_bytes(name)), re.M)
-
-        def is_other(owner: str) -> bool:
-            stem = re.split(r"[./:]", owner.strip("./:"))[-1]
-            return stem not in own and any(
-                os.path.basename(other) == f"{stem}.py"
-                and defines.search(self._modules.text(other) or b"") is not None
-                for other in whole.modules
-            )
-
-        return is_other
-
-    def _is_told_in(self, whole: Whole, other: str, path: str, name: str) -> bool:
-        """Whether a text that is no module names something."""
-        data, word = self._modules.text(other) or b"", _bytes(name)
-        if not names_in(data, word, prose=other.endswith(PROSE)):
-            return False
-        is_other = self._other_owner(whole, path, name)
-        return not all(
-            match[1] is not None and is_other(match[1].decode("utf-8", "replace"))
-            for match in re.finditer(rb"(?:([\w./-]+)[.:])?(?<!\w)%s\b" % re.escape(word), data)
-        )
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
         """Whether `x.name` may be what is looked for: of a module its function, of an object its

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import ast
+import os
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.defined import is_handed_on
+from mpslint.whole import PROSE, SETTINGS
+
 if TYPE_CHECKING:
+    import ast
+
+    from mpslint.modules import Modules
     from mpslint.semantics.context import Context
+    from mpslint.taken_by_text import TakenByText
+    from mpslint.whole import Whole
 
 
 def names_in(data: bytes, word: bytes, *, prose: bool) -> bool:
@@ -21,14 +29,20 @@ def names_in(data: bytes, word: bytes, *, prose: bool) -> bool:
 
 
 def has_text(
-    context: Context, name: str, is_other: Callable[[str], bool], *, listed: bool = True
+    context: Context,
+    name: str,
+    is_other: Callable[[str], bool],
+    *,
+    listed: bool = True,
+    is_held: Callable[[], bool] | None = None,
 ) -> bool:
     """Whether a string of a file ends in a name, by which somebody may look that up; one in the
-    list of what the module hands on where that is `listed` for somebody."""
+    list of what the module hands on where that is `listed` for somebody. What is nothing but the
+    name says nothing where nobody has the module to look in (`is_held`)."""
     return any(
         isinstance(text.value, str)
         and (
-            (text.value == name and (listed or not _is_handed_on(context, text)))
+            (text.value == name and _may_be_looked_up(context, text, listed, is_held))
             or (
                 text.value.endswith((f".{name}", f":{name}"))
                 and not is_other(text.value[: -len(name) - 1])
@@ -38,10 +52,60 @@ def has_text(
     )
 
 
-def _is_handed_on(context: Context, text: ast.Constant) -> bool:
-    """`__all__ = ["to_gpu"]`"""
-    statement = context.index.statement(text)
-    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)
+def _may_be_looked_up(
+    context: Context, text: ast.Constant, listed: bool, is_held: Callable[[], bool] | None
+) -> bool:
+    if is_handed_on(context, text):
+        return listed
+    return is_held is None or is_held()
+
+
+class Texts:
+    """The texts of projects, as they name what a module defines."""
+
+    def __init__(self, modules: Modules, taken: TakenByText) -> None:
+        self._modules = modules
+        self._taken = taken
+
+    def other_owner(self, whole: Whole, path: str, name: str) -> Callable[[str], bool]:
+        """Asks of what stands before a name in a text (`main`, of `"main.Net"`) whether that is
+        another module of the project, which defines what has the same name."""
+        own = path.removeprefix(whole.head).removesuffix(".py").split(os.sep)
+        defines = re.compile(rb"^(?:class|def)[ \t]+%s\b" % re.escape(_bytes(name)), re.M)
+
+        def is_other(owner: str) -> bool:
+            stem = re.split(r"[./:]", owner.strip("./:"))[-1]
+            return stem not in own and any(
+                os.path.basename(other) == f"{stem}.py"
+                and defines.search(self._modules.text(other) or b"") is not None
+                for other in whole.modules
+            )
+
+        return is_other
+
+    def tell(self, whole: Whole, other: str, path: str, name: str) -> bool:
+        """Whether a text that is no module names something."""
+        data, word = self._modules.text(other) or b"", _bytes(name)
+        if not names_in(data, word, prose=other.endswith(PROSE)):
+            return False
+        is_other = self.other_owner(whole, path, name)
+        # A line of a script or of a cell may import it, which settings do not.
+        is_free = other.endswith(SETTINGS) and not self._taken.is_held(whole.modules, path)
+        return not all(
+            is_free if match[1] is None else is_other(match[1].decode("utf-8", "replace"))
+            for match in re.finditer(rb"(?:([\w./-]+)[.:])?(?<!\w)%s\b" % re.escape(word), data)
+        )
+
+    def is_quoted(self, whole: Whole, other: str, path: str, name: str, *, is_open: bool) -> bool:
+        """Whether a module that imports nothing names something in a text of its own. What is
+        nothing but the name counts where somebody may have the module to look in (`is_open`)."""
+        said = re.findall(
+            rb"([\"'.:])%s[\"']" % re.escape(_bytes(name)), self._modules.text(other) or b""
+        )
+        return bool(said) and (
+            is_open or b"." in said or b":" in said or self._taken.is_held(whole.modules, path)
+        )
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "replace")

@@ -11,6 +11,9 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.installed import is_left_out
+from mpslint.installed_commands import is_for_its_commands
+from mpslint.semantics.paths import is_test
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
@@ -30,12 +33,19 @@ _INSTALLS = (
 """A command that installs something by its name or from its repository, or a link to an index."""
 _IMPORTS = rb"^[ \t>]*(?:from|import)[ \t]+%s\b"
 """A line of an example that is shown to others."""
+_BUILDING = re.compile(
+    rb"^[ \t]*\[(?:build-system|project|metadata|options"
+    rb"|tool\.(?:poetry|flit|pdm|hatch|setuptools))\b",
+    re.M,
+)
+"""A table for who builds a distribution. Other tools have their settings in the same files."""
 
 
 class Published:
     def __init__(self, modules: Modules) -> None:
         self._modules = modules
         self._known: dict[Whole, tuple[bool, tuple[str, ...]]] = {}
+        self._left_out: dict[str, bool] = {}
 
     def is_for_others(self, whole: Whole) -> tuple[bool, tuple[str, ...]]:
         """Whether others install a project, as far as it can be told: one without a name, or
@@ -46,20 +56,49 @@ class Published:
             self._known[whole] = self._asked(whole)
         return self._known[whole]
 
+    def includes(self, whole: Whole, path: str) -> tuple[bool, tuple[str, ...]]:
+        """The same of one module of a project, which may not be among what is installed."""
+        if not whole.is_built or self.leaves_out(whole, path):
+            return False, whole.folders
+        return self.is_for_others(whole)
+
+    def leaves_out(self, whole: Whole, path: str) -> bool:
+        """Whether a module is certainly not among what is installed, or is there for who tests."""
+        if is_test(path):
+            return True
+        folder = os.path.dirname(path)
+        if folder not in self._left_out:
+            self._left_out[folder] = is_left_out(whole.head, path)
+        return self._left_out[folder]
+
     def _asked(self, whole: Whole) -> tuple[bool, tuple[str, ...]]:
         names, built = self._names(whole.head)
+        if not self._builds(built):
+            return False, ()
         prose = [path for path in whole.others if path.endswith(PROSE)]
         if not names or not prose:
             return True, ()
         spelled = b"|".join(rb"[-_.]+".join(map(re.escape, parts)) for parts in names)
         command = re.compile(_INSTALLS % (rb"(?:%s)" % spelled), re.I)
-        packages = b"|".join(re.escape(name) for name in _packages(whole))
+        folders = _packages(whole)
+        packages = b"|".join(re.escape(os.path.basename(one).encode()) for one in folders)
         example = re.compile(_IMPORTS % (rb"(?:%s)" % packages), re.M) if packages else None
+        if is_for_its_commands(self._modules, whole, built, folders):
+            return False, ()
         for path in prose:
             text = self._modules.text(path) or b""
             if command.search(text) or (example is not None and example.search(text)):
                 return True, (*whole.folders, *built, path)
         return False, ()
+
+    def _builds(self, built: tuple[str, ...]) -> bool:
+        """Whether one of the files that may say how a project is built does: a `pyproject.toml`
+        with the settings of a formatter makes no distribution."""
+        texts = {path: self._modules.text(path) or b"" for path in built}
+        return any(
+            bool(text) if path.endswith(".py") else _BUILDING.search(text) is not None
+            for path, text in texts.items()
+        )
 
     def _names(self, head: str) -> tuple[frozenset[tuple[bytes, ...]], tuple[str, ...]]:
         """What a project is called where it is installed; and the files that say so."""
@@ -76,15 +115,11 @@ class Published:
         return frozenset(parts), tuple(files)
 
 
-def _packages(whole: Whole) -> list[bytes]:
-    """The packages at the head of a project, or in its `src`."""
+def _packages(whole: Whole) -> list[str]:
+    """The folders of the packages at the head of a project, or in its `src`."""
     above = {whole.head, os.path.join(whole.head, "src")}
     folders = (os.path.dirname(path) for path in whole.modules if path.endswith("__init__.py"))
-    return sorted(
-        os.path.basename(folder).encode("utf-8", "replace")
-        for folder in folders
-        if os.path.dirname(folder) in above
-    )
+    return sorted(folder for folder in folders if os.path.dirname(folder) in above)
 
 
 def _given_name(tree: ast.Module) -> str | None:

@@ -14,6 +14,7 @@ from mpslint.semantics.index import statements, walk
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
+    from mpslint.semantics.context import Context
 
 _LOOKED_UP = re.compile(
     rb"\bgetattr\((?!self\b|[\w.]+,\s*(?:'\w+'|\"\w+\")\s*[,)])"
@@ -29,7 +30,24 @@ _LOOKING_UP = (b"getattr(", b"__dict__", b"globals(", b"eval(")
 _IMPORTED_BY_TEXT = re.compile(rb"\b(?:import_module|__import__)\(")
 _IMPORTING = (b"import_module(", b"__import__(")
 _IMPORTERS = ("import_module", "__import__")
+_LISTING = frozenset(
+    {
+        "iter_modules",
+        "walk_packages",
+        "listdir",
+        "scandir",
+        "iterdir",
+        "glob",
+        "iglob",
+        "rglob",
+        "walk",
+    }
+)
+"""Ways of Python's to look through a folder."""
+_LISTED = re.compile(rb"\b(?:%s)\(" % "|".join(sorted(_LISTING)).encode())
 _INIT = "__init__.py"
+_NO_NAME = ""
+"""No function has it."""
 _OPEN = "*"
 """What stands for the rest of a text of which only the beginning is written out."""
 
@@ -54,6 +72,16 @@ class _Texts(NamedTuple):
     """What such a one may be made of."""
 
 
+def takers(context: Context) -> list[ast.expr]:
+    """Where a file takes names from texts, or imports by them."""
+    index = context.index
+    called = ("getattr", "globals", "eval", *_IMPORTERS)
+    return [
+        *(call for name in called for call in index.calls.get(name, ())),
+        *index.attributes.get("__dict__", ()),
+    ]
+
+
 class TakenByText:
     """Asked of the same modules for each function of a project: what their texts say is found out
     once."""
@@ -62,6 +90,8 @@ class TakenByText:
         self._modules = modules
         self._lookups: dict[str, _Lookups | bool] = {}
         self._imported: dict[str, _Texts | bool] = {}
+        self._whole: dict[str, _Lookups | None] = {}
+        self._held: dict[str, bool] = {}
 
     def take_over(self, known: TakenByText, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
@@ -83,6 +113,32 @@ class TakenByText:
             self._lookups[other] = _lookups_of(self._modules, other)
         known = self._lookups[other]
         return known if isinstance(known, bool) else self._looks_up(known, other, path, name)
+
+    def is_held(self, others: tuple[str, ...], path: str) -> bool:
+        """Whether one of the modules `others` does more with the module at `path`, or with a
+        package that hands it on, than to take from it what is written out: then a name that stands
+        somewhere as a text may come to be looked for in it."""
+        if path not in self._held:
+            words = {_stem(path).encode(), _stem(_package(path)).encode()}
+            self._held[path] = any(
+                other != path
+                and any(word in (self._modules.text(other) or b"") for word in words)
+                and self._holds(other, path)
+                for other in others
+            )
+        return self._held[path]
+
+    def _holds(self, other: str, path: str) -> bool:
+        if other not in self._whole:
+            tree = self._modules.tree(other)
+            self._whole[other] = None
+            if tree is not None:
+                imports = [
+                    x for x in statements(tree) if isinstance(x, ast.Import | ast.ImportFrom)
+                ]
+                self._whole[other] = _held(imports, _whole_names(tree), in_scope=False)
+        known = self._whole[other]
+        return known is None or self._looks_up(known, other, path, _NO_NAME)
 
     def _looks_up(self, known: _Lookups, other: str, path: str, name: str) -> bool:
         modules = self._modules
@@ -149,25 +205,57 @@ def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
     tree = modules.tree(other)
     if tree is None:
         return True
+    owners = {match["owner"] for match in _LOOKED_UP.finditer(data)}
+    imports = _imports_of(tree)
+    for item in imports:
+        names = {(alias.asname or alias.name).partition(".")[0] for alias in item.names}
+        if "*" in names or not owners.isdisjoint(map(str.encode, names)):
+            owners.add(None)
+    if None not in owners:
+        return False  # `args.__dict__`: the attributes of what is no module.
+    in_scope = _IN_OWN_SCOPE.search(data) is not None
+    return _held(imports, None if in_scope else _whole_names(tree), in_scope=in_scope)
+
+
+def _imports_of(tree: ast.Module) -> list[ast.Import | ast.ImportFrom]:
+    return [item for item in statements(tree) if isinstance(item, ast.Import | ast.ImportFrom)]
+
+
+def _held(
+    imports: list[ast.Import | ast.ImportFrom], whole: frozenset[str] | None, *, in_scope: bool
+) -> _Lookups:
+    """What is imported and has one of the names `whole`; None: one of any name."""
     plain: list[str] = []
     parts: list[tuple[str, str, tuple[str, ...]]] = []
-    owners = {match["owner"] for match in _LOOKED_UP.finditer(data)}
-    has_stars = False
-    for item in statements(tree):
-        if isinstance(item, ast.Import | ast.ImportFrom):
-            names = {(alias.asname or alias.name).partition(".")[0] for alias in item.names}
-            has_stars = has_stars or "*" in names
-            if not owners.isdisjoint(map(str.encode, names)):
-                owners.add(None)
+    for item in imports:
+        names = tuple(alias.name for alias in item.names if _may_be_asked(alias, whole))
         if isinstance(item, ast.Import):
-            plain += [alias.name for alias in item.names]
-        elif isinstance(item, ast.ImportFrom):
+            plain += names
+        else:
             module = "." * item.level + (item.module or "")
-            dot = "" if module.endswith(".") else "."
-            parts.append((module, dot, tuple(alias.name for alias in item.names)))
-    if None not in owners and not has_stars:
-        return False  # `args.__dict__`: the attributes of what is no module.
-    return _Lookups(_IN_OWN_SCOPE.search(data) is not None, tuple(plain), tuple(parts))
+            parts.append((module, "" if module.endswith(".") else ".", names))
+    return _Lookups(in_scope, tuple(plain), tuple(parts))
+
+
+def _whole_names(tree: ast.Module) -> frozenset[str]:
+    """The names that a module does more with than to take an attribute of them that is written out:
+    it asks such a one for another, or gives it to who does."""
+    names: set[str] = set()
+    owners: set[ast.AST] = set()
+    for node in walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr != "__dict__":
+            owners.add(node.value)
+    for node in walk(tree):
+        if isinstance(node, ast.Name) and node not in owners:
+            names.add(node.id)
+    return frozenset(names)
+
+
+def _may_be_asked(alias: ast.alias, whole: frozenset[str] | None) -> bool:
+    """Whether what is imported may be asked for an attribute by a text; None: by any name."""
+    if whole is None or alias.name == "*" or (alias.asname is None and "." in alias.name):
+        return True
+    return (alias.asname or alias.name) in whole
 
 
 def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
@@ -180,16 +268,47 @@ def _importing_texts(modules: Modules, other: str) -> _Texts | bool:
         return True
     imported: list[str | None] = []
     spoken: list[str] = []
+    said: set[ast.AST] = set()
+    """Texts that nobody does anything with, as those at the heads of functions are."""
     for node in walk(tree):
+        if isinstance(node, ast.Expr):
+            said.add(node.value)
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(_IMPORTERS):
             imported.append(_written_out(node.args[0] if node.args else None))
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in said:
             spoken.append(node.value)
     if None not in imported:
         return _Texts(tuple(imported), b"")
+    if _LISTED.search(data) and _imports_what_lies_there(tree):
+        return True  # Others may name the folder.
     # Who looks through a package has it by its name.
     by_name = b"__path__" in data
     return _Texts(tuple(imported), data if by_name else "\n".join(spoken).encode(errors="replace"))
+
+
+def _imports_what_lies_there(tree: ast.Module) -> bool:
+    """Whether a function, a class or the module itself that looks through a folder, or calls what
+    does so here, imports by a text that is not written out."""
+    listing: set[str] = set()
+    importing: list[set[str]] = []
+    for top in tree.body:
+        calls = [node for node in walk(top) if isinstance(node, ast.Call)]
+        names = {_last(call.func) for call in calls}
+        if not names.isdisjoint(_LISTING):
+            listing.add(getattr(top, "name", ""))
+        if any(
+            _last(call.func) in _IMPORTERS
+            and _written_out(call.args[0] if call.args else None) is None
+            for call in calls
+        ):
+            importing.append(names | {getattr(top, "name", "")})
+    return any(not names.isdisjoint(listing) for names in importing)
+
+
+def _last(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _written_out(node: ast.expr | None) -> str | None:

@@ -17,6 +17,8 @@ from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mpslint.modules import Modules
     from mpslint.offered import Offered
     from mpslint.published import Published
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from mpslint.whole import Projects, Whole
 
 _INIT = "__init__.py"
-_ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py", "hubconf.py", "setup.py"})
+_AT_HEADS = frozenset({"hubconf.py", "setup.py"})
+_ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
 """Modules that Python or a tool starts by their names."""
 _TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
 _BY_FILE = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"run_path")
@@ -48,6 +51,8 @@ class Unreached:
         self._offered = offered
         self._taken = taken
         self._known: dict[str, tuple[str, ...] | None] = {}
+        self._of_use: dict[str, bool] = {}
+        self._inits: dict[Whole, frozenset[str]] = {}
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
@@ -57,7 +62,7 @@ class Unreached:
             return False, ()
         if not self._may_be(whole, path):
             return False, whole.folders
-        published, told = self._published.is_for_others(whole)
+        published, told = self._published.includes(whole, path)
         if published and not self._offered.is_shown(whole):
             return False, told
         leading = self._leading_to(whole, path)
@@ -81,56 +86,137 @@ class Unreached:
         )
 
     def _may_be(self, whole: Whole, path: str) -> bool:
+        """Whether a module runs only where something leads to it. A package does, but for the
+        outermost one, whose modules lie there for whoever comes by, unless the project itself has
+        a use for them."""
         folder, name = os.path.split(path)
-        if name in _ENTRIES or _TEST.match(name):
+        if name == _INIT:
+            outermost = _outermost(self._inits_of(whole), folder)
+            return folder != outermost and self._is_of_use(whole, outermost)
+        if _TEST.match(name) or os.path.join(folder, _INIT) not in self._inits_of(whole):
             return False
-        return os.path.join(folder, _INIT) in whole.modules
+        # What builds a project, or is taken from its head, lies in no package.
+        return name not in _ENTRIES or (name in _AT_HEADS and folder != whole.head)
+
+    def _inits_of(self, whole: Whole) -> frozenset[str]:
+        if whole not in self._inits:
+            inits = (path for path in whole.modules if os.path.basename(path) == _INIT)
+            self._inits[whole] = frozenset(inits)
+        return self._inits[whole]
+
+    def _is_of_use(self, whole: Whole, package: str) -> bool:
+        """Whether a module that lies in no such package imports something of it."""
+        if package not in self._of_use:
+            word = os.path.basename(package).encode("utf-8", "replace")
+            inside = package + os.sep
+            self._of_use[package] = any(
+                not other.startswith(inside)
+                and word in (data := self._modules.text(other) or b"")
+                and self._imports_from(other, data, inside)
+                for other in whole.modules
+            )
+        return self._of_use[package]
 
     def _leading_to(self, whole: Whole, path: str) -> tuple[str, ...] | None:
-        """Files that show that something leads to a module; None: nothing does."""
-        if path not in self._known:
-            self._known[path] = (path,)  # Modules that import each other are taken for reached.
-            tree = self._modules.tree(path)
-            does_nothing = tree is not None and not programs(tree)
-            self._known[path] = self._found(whole, path) if does_nothing else (path,)
-        return self._known[path]
+        """Files that show that something leads to a module; None: nothing does. Modules that lead
+        to each other alone are come to by nobody."""
+        if path in self._known:
+            return self._known[path]
+        seen: dict[str, str] = {path: ""}
+        todo = [path]
+        while todo:
+            one = todo.pop()
+            if self._runs_by_itself(one):
+                return self._reached(seen, one, (one,))
+            for other, is_come_to in self._leading(whole, one):
+                known = () if is_come_to else self._known.get(other, ())
+                if known is None or other in seen:
+                    continue
+                if known or is_come_to or not self._may_be(whole, other):
+                    return self._reached(seen, one, (other, *known))
+                seen[other] = one
+                todo.append(other)
+        self._known.update(dict.fromkeys(seen))
+        return None
 
-    def _found(self, whole: Whole, path: str) -> tuple[str, ...] | None:
-        stem = os.path.splitext(os.path.basename(path))[0]
+    def _reached(
+        self, seen: dict[str, str], path: str, files: tuple[str, ...]
+    ) -> tuple[str, ...] | None:
+        """Keeps that these files lead to a module, and on from there to that which was asked of."""
+        while path:
+            self._known[path] = files
+            files = (path, *files)
+            path = seen[path]
+        return files[1:]
+
+    def _runs_by_itself(self, path: str) -> bool:
+        if os.path.basename(path) == _INIT:
+            return False
+        tree = self._modules.tree(path)
+        return tree is None or bool(programs(tree))
+
+    def _leading(self, whole: Whole, path: str) -> Iterator[tuple[str, bool]]:
+        """The files that lead to a module, and whether they do so whoever comes to them: a text
+        that names its file, or what imports others by theirs."""
+        folder, own = os.path.split(path)
+        is_package = own == _INIT
+        stem = os.path.basename(folder) if is_package else os.path.splitext(own)[0]
+        holder = os.path.dirname(folder) if is_package else folder
         word = re.escape(stem.encode("utf-8", "replace"))
         spoken = re.compile(rb"\b%s\b" % word)
         as_file = re.compile(rb"[./]%s\b|\b%s\.py\b" % (word, word))
-        folder = re.escape(os.path.basename(os.path.dirname(path)).encode("utf-8", "replace"))
+        around = re.escape(os.path.basename(holder).encode("utf-8", "replace"))
         in_text = re.compile(
-            rb"[\"'](?:[\w./-]*\b%s[./]%s\b|[\w./-]*\b%s\.py\b)" % (folder, word, word)
+            rb"[\"'](?:[\w./-]*\b%s[./]%s\b|[\w./-]*\b%s\.py\b)" % (around, word, word)
         )
-        package = os.path.join(os.path.dirname(path), _INIT)
+        package = os.path.join(holder, _INIT)
+        inside = folder + os.sep
         for other in whole.modules:
             data = self._modules.text(other) or b""
-            if other == path or stem.encode("utf-8", "replace") not in data:
+            if other == path:
                 continue
-            if not spoken.search(data):
-                continue
-            if in_text.search(data) or other == package:
-                return (other,)
-            if self._imports(other, data, stem, path):
-                further = self._leading_to(whole, other) if self._may_be(whole, other) else ()
-                if further is not None:
-                    return (other, *further)
+            if stem.encode("utf-8", "replace") in data and spoken.search(data):
+                if in_text.search(data):
+                    yield other, True
+                if (
+                    other == package
+                    or self._imports(other, data, stem, path)
+                    or (is_package and self._imports_from(other, data, inside))
+                ):
+                    yield other, False
+            elif is_package and other.startswith(inside) and self._runs_by_itself(other):
+                # `from .parts import x` in a program that is started as a part of the package
+                if self._imports_from(other, data, inside):
+                    yield other, False
         for other in whole.modules:
             if other == path:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
-                further = self._leading_to(whole, other) if self._may_be(whole, other) else ()
-                if further is not None:
-                    return (other, *further)
+                yield other, False
             if any(way in (self._modules.text(other) or b"") for way in _BY_FILE):
-                return (other,)
+                yield other, True
         for other in whole.others:
             data = self._modules.text(other) or b""
             if (as_file if other.endswith(PROSE) else spoken).search(data):
-                return (other,)
-        return None
+                yield other, True
+
+    def _imports_from(self, other: str, data: bytes, inside: str) -> bool:
+        """Whether a module imports another that lies in a folder, or the package that this is."""
+        folder = inside.rstrip(os.sep)
+        name = os.path.basename(folder)
+        for module in imported_modules(data):
+            body = module.lstrip(".")
+            if name not in body.split(".") and not (body != module and other.startswith(inside)):
+                continue
+            holder = module[: len(module) - len(body)] + body.rpartition(".")[0]
+            found = self._modules.find(other, module)[0] or self._modules.find(other, holder)[0]
+            if found is not None and found.startswith(inside):
+                return True
+            # One that is not found here may be found once a program has put a folder on the path.
+            around = body.partition(name)[0] + name
+            if found is None and folder.endswith(os.sep + around.replace(".", os.sep)):
+                return True
+        return False
 
     def _imports(self, other: str, data: bytes, stem: str, path: str) -> bool:
         for module in imported_modules(data):
@@ -144,3 +230,10 @@ class Unreached:
             if found is None and path.endswith(ending):
                 return True
         return False
+
+
+def _outermost(inits: frozenset[str], folder: str) -> str:
+    """The outermost package around a package."""
+    while os.path.join(os.path.dirname(folder), _INIT) in inits:
+        folder = os.path.dirname(folder)
+    return folder

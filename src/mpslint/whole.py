@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 PROSE = (".md", ".rst", ".txt")
-_DATA = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".gin", ".sh", ".bash", ".ipynb")
+SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini")
+_DATA = (*SETTINGS, ".gin", ".sh", ".bash", ".ipynb")
 _SETUP = "setup"
 """What the names of scripts begin with that build a project: `setup.py`, `setup_cuda.py`."""
 _MOST_ENTRIES = 4_000

@@ -116,3 +116,15 @@ def test_an_attribute_that_nobody_reads_is_left_alone(tmp_path: Path) -> None:
     assert types(tmp_path, NET.replace("Net:", "Net(Unknown):")) == [7]
     assert types(tmp_path, f"{NET}\n\ndef show(net):\n    print(net.kind)\n") == [7]
     assert types(tmp_path, NET, user="from layers import make\n\nx = make(1).kind(3)\n") == [7]
+
+
+@pytest.mark.parametrize(("used", "rows"), [("print(shape(1))", []), ("print(ones(1))", [3])])
+def test_a_device_that_only_a_leftover_reads_places_nothing(
+    tmp_path: Path, used: str, rows: list[int]
+) -> None:
+    user = (
+        "import torch\nfrom layers import device\n\n\n"
+        "def ones(x):\n    return torch.ones(x, device=device)\n\n\n"
+        f"def shape(x):\n    return x\n\n\n{used}\n"
+    )
+    assert found(tmp_path, CHOICE + LAYER, user=user) == rows

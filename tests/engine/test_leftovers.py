@@ -200,7 +200,7 @@ def test_a_project_of_many_files_is_looked_through(tmp_path: Path) -> None:
     settings = {f"runs/{number}.yaml": "lr: 1\n" for number in range(500)}
     project(tmp_path, {"utils.py": UTILS, **settings})
     assert found(tmp_path / "utils.py") == []
-    project(tmp_path, {"runs/400.yaml": "move: to_gpu\n"})
+    project(tmp_path, {"runs/400.yaml": "move: utils.to_gpu\n"})
     assert found(tmp_path / "utils.py") == [5]
 
 
@@ -248,9 +248,64 @@ def test_a_file_of_no_known_project_is_taken_as_it_is(tmp_path: Path) -> None:
     assert found(tmp_path / "utils.py") == [5]
 
 
+@pytest.mark.parametrize(("place", "rows"), [("tests/test_utils.py", []), ("core/utils.py", [5])])
+def test_what_a_library_has_in_its_tests_is_for_these(
+    tmp_path: Path, place: str, rows: list[int]
+) -> None:
+    module = place.removesuffix(".py").replace("/", ".")
+    show = f"from {module} import shape\n\nprint(shape(1))\n"
+    inits = {"tests/__init__.py": "", "core/__init__.py": ""}
+    project(tmp_path, {place: UTILS, **inits, "show.py": show}, head="setup.py")
+    assert found(tmp_path / place) == rows
+
+
+def test_a_name_that_many_files_have_of_their_own_is_looked_for_in_those_that_may_have_it_from_here(
+    tmp_path: Path,
+) -> None:
+    own = "def to_gpu(x):\n    return x\n\n\nprint(to_gpu(1))\n"
+    taken = "from others.moves import to_gpu\n\nprint(to_gpu(1))\n"
+    files = {f"part_{number}.py": f"import os\n\n\n{own}" for number in range(12)}
+    files |= {f"user_{number}.py": taken for number in range(12)}
+    others = {"others/__init__.py": "", "others/moves.py": "def to_gpu(x):\n    return x\n"}
+    project(tmp_path, {"utils.py": UTILS, **files, **others})
+    assert found(tmp_path / "utils.py") == []
+    project(tmp_path, {"train.py": "from utils import to_gpu\n\nprint(to_gpu(1))\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+def test_a_package_may_hand_on_what_another_file_takes_from_it(tmp_path: Path) -> None:
+    own = "from core.moves import to_gpu\n"
+    user = "from core import to_gpu\n\nprint(to_gpu(1))\n"
+    files = {"core/__init__.py": own, "core/moves.py": "def to_gpu(x):\n    return x\n"}
+    project(tmp_path, {"core/utils.py": UTILS, **files, "train.py": user})
+    show = "from core.utils import shape\n\nprint(shape(1))\n"
+    project(tmp_path, {"show.py": show})
+    assert found(tmp_path / "core/utils.py") == []
+    project(tmp_path, {"core/__init__.py": "from core.utils import *\n"})
+    assert found(tmp_path / "core/utils.py") == [5]
+
+
 def test_a_test_is_called_by_its_runner(tmp_path: Path) -> None:
     project(tmp_path, {"test_utils.py": UTILS.replace("to_gpu", "test_gpu")})
     assert found(tmp_path / "test_utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    ("place", "head", "rows"),
+    [
+        ("core/layers.py", "", []),
+        ("core/layers.py", "import pytest\n", [6]),
+        ("core/my_tests.py", "", [5]),
+        ("tests/layers.py", "", [5]),
+    ],
+)
+def test_no_runner_looks_for_tests_in_a_file_of_layers(
+    tmp_path: Path, place: str, head: str, rows: list[int]
+) -> None:
+    project(tmp_path, {place: head + UTILS.replace("to_gpu", "test")})
+    module = place.removesuffix(".py").replace("/", ".")
+    (tmp_path / "show.py").write_text(f"from {module} import shape\n\nprint(shape(1))\n")
+    assert found(tmp_path / place) == rows
 
 
 def test_the_cache_forgets_a_leftover_that_somebody_calls_again(

@@ -177,3 +177,27 @@ def test_what_another_class_keeps_under_the_same_name_is_its_own(
     other += "    def start(self):\n        self.looped = True\n"
     (project / "other.py").write_text(other)
     assert _codes(cli, project, _CLASS.format(test="self.looped"), run="model.Layer(1)") == codes
+
+
+_USER = """
+import model
+
+
+def train():
+    return model.fit(1, 2)
+
+
+def check():
+    return model.fit(1, 2, precise=True)
+
+
+print({used})
+"""
+
+
+@pytest.mark.parametrize(("used", "codes"), [("train()", []), ("train(), check()", ["MPS401"])])
+def test_a_call_in_a_leftover_opens_nothing(
+    cli: Cli, project: Path, used: str, codes: list[str]
+) -> None:
+    (project / "user.py").write_text(_USER.format(used=used))
+    assert _codes(cli, project, _FUNCTION) == codes

@@ -110,3 +110,50 @@ def test_one_that_others_may_import_is_reached(tmp_path: Path) -> None:
 def test_one_of_no_package_may_be_new_or_started_by_hand(tmp_path: Path) -> None:
     (tmp_path / "core").mkdir()
     assert found(tmp_path, "loose/engine.py", **with_("loose/engine.py", ENGINE)) == ["MPS213"]
+
+
+NESTED = {
+    "core/parts/__init__.py": "from .engine import inference\n",
+    "core/parts/engine.py": ENGINE,
+}
+PLACE = "core/parts/engine.py"
+
+
+def test_what_a_package_that_nobody_imports_hands_on_is_handed_to_nobody(tmp_path: Path) -> None:
+    assert found(tmp_path, PLACE, **NESTED) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "from core.parts import inference\n\nprint(inference)\n"),
+        ("run.py", "import core.parts\n\nprint(core.parts.inference)\n"),
+        ("run.py", "from core.parts.other import size\n\nprint(size)\n"),
+        ("core/net.py", "from .parts import inference\n"),
+        ("core/__init__.py", "from .parts import inference\n"),
+        ("core/parts/run.py", "from .engine import inference\n\nprint(inference(1, 2))\n"),
+        ("run.yaml", "model: core.parts\n"),
+        ("train.py", "print('nothing of the package is used')\n"),
+    ],
+)
+def test_a_package_that_somebody_comes_to_hands_its_modules_on(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found(tmp_path, PLACE, **{**NESTED, place: text}) == ["MPS213"]
+
+
+def test_modules_that_only_lead_to_each_other_are_come_to_by_nobody(tmp_path: Path) -> None:
+    engine = f"{ENGINE}\n\ndef other():\n    from core.other import size\n\n    return size(1)\n"
+    other = "from core.engine import inference\n\n\ndef size(x):\n    return inference(x, x)\n"
+    files = {"core/engine.py": engine, "core/other.py": other}
+    assert found(tmp_path, **files) == []
+    user = {"run.py": "from core.other import size\n\nprint(size(1))\n"}
+    assert found(tmp_path, **files, **user) == ["MPS213"]
+
+
+@pytest.mark.parametrize(("place", "codes"), [("core/setup.py", []), ("setup.py", ["MPS213"])])
+def test_a_module_of_a_package_that_is_called_as_a_build_is_builds_nothing(
+    tmp_path: Path, place: str, codes: list[str]
+) -> None:
+    setup = "from core.engine import inference\n\n\ndef setup(x):\n    return inference(x, x)\n"
+    assert found(tmp_path, **with_(place, setup)) == codes

@@ -148,3 +148,64 @@ def test_what_makes_a_model_returns_no_tensor(call: str) -> None:
     context = context_of(f"import torch\nprobe({call})\n")
     (probe,) = context.index.calls["probe"]
     assert context.values.of(probe.args[0]).kind.name == "MODULE"
+
+
+@pytest.mark.parametrize(
+    ("given", "default", "each_step"),
+    [
+        ("x, save=False", "", False),
+        ("x, False", "", False),
+        ("x", "=False", False),
+        ("x, save=None", "=True", False),
+        ("x, save=True", "=False", True),
+        ("x", "=True", True),
+        ("x, save=wanted", "=False", True),
+        ("x, *more", "=False", True),
+        ("x, **more", "=False", True),
+        ("x", "=wanted", True),
+    ],
+)
+def test_a_loop_does_not_come_to_an_arm_that_its_call_closes(
+    given: str, default: str, each_step: bool
+) -> None:
+    context = context_of(
+        f"""
+        import torch
+        class Engine:
+            def batch(self, x, save{default}):
+                loss = self.net(x)
+                if save:
+                    if len(x) > 1:
+                        probe(loss)
+                return loss
+            def train(self):
+                for x in self.loader:
+                    loss = self.batch({given})
+                    loss.backward()
+                    self.optimizer.step()
+            def show(self):
+                for x in self.loader:
+                    self.batch(x, save=True)
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert (training(context, call) is not None) is each_step
+
+
+def test_another_call_of_the_loop_may_open_the_arm() -> None:
+    context = context_of(
+        """
+        import torch
+        def batch(x, save=False):
+            loss = net(x)
+            if save:
+                probe(loss)
+            return loss
+        for x in loader:
+            batch(x).backward()
+            batch(x, save=True)
+            optimizer.step()
+        """
+    )
+    (call,) = context.index.calls["probe"]
+    assert training(context, call) is not None

@@ -23,18 +23,26 @@ class Defined(NamedTuple):
     owner: ast.ClassDef | None
 
 
+_OF_CLASSES = {"staticmethod", "classmethod"}
+"""Decorators that leave to a call what it gives."""
+
+
 def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given | None:
     """A parameter as it is asked of who calls its function; None where calls may be unseen."""
     owner = context.index.parents[node]
     method = isinstance(owner, ast.ClassDef)
     if not (method or isinstance(owner, ast.Module)):
         return None
-    if node.decorator_list or (node.name.startswith("__") and node.name != "__init__"):
+    marks = {mark.id if isinstance(mark, ast.Name) else "" for mark in node.decorator_list}
+    if not marks <= (_OF_CLASSES if method else set()):
+        return None
+    if node.name.startswith("__") and node.name != "__init__":
         return None
     if node.name in HOOKS:
         return None
     positional = [*node.args.posonlyargs, *node.args.args]
-    place = positional.index(parameter) - method if parameter in positional else None
+    bound = method and "staticmethod" not in marks
+    place = positional.index(parameter) - bound if parameter in positional else None
     if isinstance(owner, ast.ClassDef) and node.name == "__init__":
         return Given(owner.name, parameter.arg, place, method=False)
     return Given(node.name, parameter.arg, place, method=method)
@@ -51,3 +59,12 @@ def definitions_around(context: Context, row: int) -> Iterator[Defined]:
             return
         yield Defined(found, None)
         owner = found
+
+
+def is_handed_on(context: Context, text: ast.Constant) -> bool:
+    """Whether a text stands in the list of what a module hands on: `__all__ = ["to_gpu"]`"""
+    statement = context.index.statement(text)
+    if not isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(isinstance(item, ast.Name) and item.id == "__all__" for item in targets)

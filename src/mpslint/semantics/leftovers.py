@@ -14,11 +14,12 @@ import os
 from typing import TYPE_CHECKING, Protocol
 
 from mpslint.opening import is_notebook
-from mpslint.semantics.defined import Defined, asked_for, definitions_around
+from mpslint.semantics.defined import Defined, asked_for, definitions_around, is_handed_on
 from mpslint.semantics.elsewhere import ANYTHING
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.known_bases import has_own_methods, keeps_no_list
 from mpslint.semantics.never_chosen import is_never_chosen
+from mpslint.semantics.paths import parts
 from mpslint.semantics.type_questions import only_asks
 from mpslint.semantics.unused import runs_alone
 
@@ -116,9 +117,9 @@ class Leftovers:
         path = self._context.source.path
         if os.path.basename(path) in _ENTRIES:
             return False
-        if node.name.startswith(("__", "test", "Test", "pytest_")) or not _is_plain(
-            self._context, node
-        ):
+        if node.name.startswith(("__", "pytest_")) or not _is_plain(self._context, node):
+            return False
+        if node.name.startswith(("test", "Test")) and _may_hold_tests(self._context):
             return False
         if _takes_by_text(self._context, method=owner is not None) or self._is_mentioned(defined):
             return False
@@ -170,7 +171,11 @@ class Leftovers:
         module = os.path.splitext(os.path.basename(self._context.source.path))[0]
         # A setting of this very file may name it as others do: `"train.Callback"` in `train.py`.
         spelled = (node.name, f"{module}.{node.name}")
-        if any(text.value in spelled or _ends_so(text.value, spelled[1]) for text in index.strings):
+        if any(
+            (text.value in spelled or _ends_so(text.value, spelled[1]))
+            and not is_handed_on(self._context, text)
+            for text in index.strings
+        ):
             return True
         uses: list[ast.expr] = []
         if owner is None:
@@ -227,6 +232,14 @@ def _is_plain(context: Context, node: FunctionNode | ast.ClassDef) -> bool:
         or (isinstance(item, ast.Name) and item.id in _PLAIN)
         for item in node.decorator_list
     )
+
+
+def _may_hold_tests(context: Context) -> bool:
+    """Whether a runner may collect what the file names as a test. One looks into files that are
+    called so, or lie in a folder that is, unless it is told of others, which import it."""
+    tops = {(binding.qualified or "").split(".")[0] for _, binding in context.names.every_binding()}
+    near = parts(context.source.path)[-2:]
+    return bool(tops & {"pytest", "unittest"}) or any("test" in part.lower() for part in near)
 
 
 def _takes_by_text(context: Context, *, method: bool) -> bool:

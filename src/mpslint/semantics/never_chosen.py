@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.defined import asked_for, definitions_around
-from mpslint.semantics.elsewhere import Outcome
+from mpslint.semantics.elsewhere import Given, Outcome
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -27,6 +27,27 @@ def is_never_chosen(context: Context, row: int) -> bool:
             for test, outcome in _tests(defined.node, row):
                 if _is_refused(context, defined.node, defined.owner, test, outcome):
                     return True
+    return False
+
+
+def is_closed_by(context: Context, call: ast.Call, node: ast.AST) -> bool:
+    """Whether a node stands in an arm of its function that this call of it leaves alone, for a
+    constant that it gives or by what it leaves to a default."""
+    function = context.index.function(node)
+    if function is None:
+        return False
+    for test, outcome in _tests(function, node.lineno):  # type: ignore[attr-defined]
+        test, asked_of = _compared(test, outcome)
+        asked = _parameter(context, function, test) if isinstance(test, ast.Name) else None
+        if asked is None:
+            continue
+        if asked.left_out_by(call):
+            if asked.default and asked_of.refuses(asked.default[0]):
+                return True
+        elif asked.by(call):
+            value = asked.of(call)
+            if isinstance(value, ast.Constant) and asked_of.refuses(value.value):
+                return True
     return False
 
 
@@ -111,21 +132,28 @@ def _is_answered(
     context: Context, function: FunctionNode, name: ast.Name, asked_of: Outcome, kept: str
 ) -> bool:
     """Whether what a parameter of the function is says otherwise in all calls."""
-    bindings = context.names.bindings(name.id, name)
-    if len(bindings) != 1 or bindings[0].kind != "parameter":
-        return False
-    parameter, default = bindings[0].node, bindings[0].value
-    if default is not None and not isinstance(default, ast.Constant):
-        return False
-    if context.index.function(parameter) is not function or not isinstance(parameter, ast.arg):
-        return False
-    asked = asked_for(context, function, parameter)
+    asked = _parameter(context, function, name)
     if asked is None:
         return False
-    if default is not None:
-        asked = asked._replace(default=(default.value,))
     assert context.elsewhere is not None
     return context.elsewhere.refuses(context.source.path, asked, asked_of, kept)
+
+
+def _parameter(context: Context, function: FunctionNode, name: ast.Name) -> Given | None:
+    """The parameter of the function that a name stands for, where nothing else gets that name and
+    its default, if there is one, is a constant."""
+    bindings = context.names.bindings(name.id, name)
+    if len(bindings) != 1 or bindings[0].kind != "parameter":
+        return None
+    parameter, default = bindings[0].node, bindings[0].value
+    if default is not None and not isinstance(default, ast.Constant):
+        return None
+    if context.index.function(parameter) is not function or not isinstance(parameter, ast.arg):
+        return None
+    asked = asked_for(context, function, parameter)
+    if asked is None or default is None:
+        return asked
+    return asked._replace(default=(default.value,))
 
 
 def _kept(context: Context, owner: ast.ClassDef, attribute: ast.Attribute) -> ast.expr | None:

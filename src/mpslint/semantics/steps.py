@@ -16,12 +16,12 @@ from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
 from mpslint.semantics.moved_later import is_moved_later
+from mpslint.semantics.never_chosen import is_closed_by
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
 from mpslint.semantics.trainer_steps import STEP, has_trainer_step, is_trained, is_trainer_step
 from mpslint.semantics.value import Kind
-from mpslint.semantics.ways_in import Switches, comes_by, switches_of
 
 if TYPE_CHECKING:
     from mpslint.model import Label
@@ -264,21 +264,20 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
         return None
     if isinstance(index.block(index.statement(node))[-1], ast.Raise):
         return None  # What tells of an error that ends the training.
-    known: dict[tuple[FunctionNode, int, Switches], Turns | None]
+    known: dict[tuple[FunctionNode, int], list[tuple[ast.Call, Turns]]]
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
-    switches = switches_of(index, node)
-    key = function, calls, switches
-    if key not in known:
-        around = (
-            training(context, site, calls - 1)
+    if (function, calls) not in known:
+        known[function, calls] = [
+            (site, turns)
             for site in called_by_name(context, function)
-            if comes_by(index, function, site, switches)
-        )
-        turns = next((turns for turns in around if turns is not None), None)
-        if turns is None and parameters_given(context, function):
-            turns = function  # A step of another file calls it.
-        known[key] = turns
-    return known[key]
+            if (turns := training(context, site, calls - 1)) is not None
+        ]
+    # `step(batch, save=False)` does not come to what stands below `if save:`.
+    around = known[function, calls]
+    found = next((turns for site, turns in around if not is_closed_by(context, site, node)), None)
+    if found is None and not around and parameters_given(context, function):
+        return function  # A step of another file calls it.
+    return found
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:

@@ -1,0 +1,49 @@
+"""Modules in whose text a name stands that is another's: they define it themselves, or import it
+from elsewhere. Many projects have several classes of one name, and a look at the text is enough."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mpslint.imported_runs import imported_modules
+from mpslint.taken_by_text import is_found_from_inside
+
+if TYPE_CHECKING:
+    from mpslint.modules import Modules
+
+_STAR = re.compile(rb"\bimport[ \t(]*\*")
+
+
+_MOST_STEPS = 2
+"""So many packages hand a name on, one to the next."""
+
+
+def is_namesake(
+    modules: Modules, other: str, path: str, name: str, steps: int = _MOST_STEPS
+) -> bool:
+    """Whether the module at `other` certainly means something else by a name than the function or
+    class of the file at `path`; whoever takes an attribute of that name, or has it in a text, may
+    mean this."""
+    data, word = modules.text(other) or b"", re.escape(name.encode("utf-8", "replace"))
+    if re.search(rb"[\"'.:/]%s\b" % word, data) or _STAR.search(data):
+        return False
+    is_defined = re.search(rb"^(?:class|(?:async[ \t]+)?def)[ \t]+%s\b" % word, data, re.M)
+    is_known = is_defined is not None
+    for module in imported_modules(data):
+        body = module.lstrip(".")
+        holder, _, last = body.rpartition(".")
+        if last != name:
+            continue
+        holder = module[: len(module) - len(body)] + holder
+        found = modules.find(other, holder)[0]
+        if found is None or found == path:
+            return False
+        if found.endswith("__init__.py") and (
+            steps == 0 or found == other or not is_namesake(modules, found, path, name, steps - 1)
+        ):
+            return False
+        if is_found_from_inside(other, holder, path):
+            return False
+        is_known = True
+    return is_known

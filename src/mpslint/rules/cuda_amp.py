@@ -24,6 +24,8 @@ of both). Code behind a test for CUDA or about CUDA, what is enabled only where 
 for an old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
 `.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
 or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
+What stands under `self.use_amp` in a class that derives from transformers' `Trainer`: the versions
+that have it refuse `--fp16` and `--bf16` off CUDA.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -45,6 +47,7 @@ from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.test_files import only_holds_scaler
+from mpslint.semantics.transformers_trainers import is_trainers_amp
 from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
@@ -113,6 +116,8 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
     found: dict[ast.expr, tuple[ast.Call | None, str]] = {}
     for event in context.effects_alone:
         if event.name not in _QUALIFIED or not _is_used(context, event.node):
+            continue
+        if is_trainers_amp(context, event.node):
             continue
         last = event.name.rsplit(".", 1)[-1]
         if last == "GradScaler" and only_holds_scaler(context):

@@ -17,9 +17,10 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
+from mpslint.semantics.collectives import is_made_for_ranks
 from mpslint.semantics.cuda_packages import computes_without_mps, made_without_mps
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.nvidia_tools import is_about_nvidia
+from mpslint.semantics.nvidia_tools import is_about_nvidia, measures_cudas_memory
 from mpslint.semantics.paths import is_test_of_cuda
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.unused import is_program
@@ -40,15 +41,20 @@ _PACKAGES = (".", "..", "...")
 
 
 def is_moot(context: Context, finding: Finding) -> bool:
-    """Whether a finding stands in a test of CUDA, or in a tool for NVIDIA's GPUs; or in what is
-    used with CUDA alone; or is of what only happens on MPS, in a module that cannot do without data
-    that have no way there, or in what such a module does off the CPU. Whoever names MPS means MPS
-    as well, in such tests and with such data."""
+    """Whether a finding stands in a test of CUDA, in a tool for NVIDIA's GPUs, or in a line that
+    makes a tensor for other processes; or in what is used with CUDA alone; or is of what only
+    happens on MPS, in a module that cannot do without data that have no way there, or in what such
+    a module does off the CPU. Whoever names MPS means MPS as well, in such tests and with such
+    data."""
     names_mps = b"mps" in context.source.data and speaks_of_mps(context)
     if not names_mps and (is_test_of_cuda(context.source.path) or is_about_nvidia(context)):
         return True
     if finding.code.startswith(_ON_ANY_DEVICE):
         return False
+    if not names_mps and measures_cudas_memory(context, finding.row):
+        return True
+    if not names_mps and is_made_for_ranks(context, finding.row):
+        return True
     if not names_mps and _only_happens_on_mps(finding):
         if _data_stay_off_mps(context) or _is_of_object_off_mps(context, finding.row):
             return True

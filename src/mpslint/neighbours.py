@@ -94,7 +94,7 @@ class Neighbours:
         near = Near(self)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
-        self._driven = Driven(projects, self.modules)
+        self._driven = Driven(projects, self.modules, self._mentions, self.context)
         self._always = Always(self._mentions, self._distant)
         self._given_around = GivenAround(self._mentions, near)
         called = CalledAround(self.modules, self._distant)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
 from mpslint.settings import Settings
@@ -31,7 +33,7 @@ class Model({base}):
     def __init__(self):
         self.layer = Layer()
 """
-_OF_MPS = ("MPS310", "MPS401", "MPS102")
+_OF_MPS = ("MPS310", "MPS401", "MPS102", "MPS208")
 
 
 def _codes(
@@ -89,6 +91,85 @@ def test_what_raises_for_want_of_cuda_is_told(tmp_path: Path) -> None:
 def test_who_names_mps_means_it(tmp_path: Path) -> None:
     more = "\n\nDEVICE = 'mps' if torch.backends.mps.is_available() else 'cpu'\n"
     assert _codes(tmp_path, more) == ["MPS310", "MPS401"]
+
+
+_BLOCK = """
+
+class Block(torch.nn.Module):
+    def forward(self, x):
+        with torch.amp.autocast("cuda", dtype=torch.bfloat16):
+            return x * 2
+"""
+_JOINS = """
+import torch
+import torch.distributed as dist
+from .layer import Block
+from .steps import fit
+
+
+def run(rank, size):
+    try:
+        {when}join(rank, size)
+        fit(Block().to(rank))
+    finally:
+        dist.destroy_process_group()
+
+
+def join(rank, size):
+    dist.init_process_group({backend}, rank=rank, world_size=size)
+"""
+_STEPS = "def fit(model):\n    print(model)\n"
+_LAUNCH = """
+import torch.multiprocessing as mp
+from .train import run
+from .layer import Block
+
+if __name__ == "__main__":
+    mp.spawn(run, args=(8,), nprocs=8)
+"""
+_ALONE = "from .train import run\n\nif __name__ == '__main__':\n    run(0, 1)\n"
+
+
+def _joining(when: str = "", backend: str = '"nccl"') -> str:
+    return _JOINS.format(when=when, backend=backend)
+
+
+def _of_block(
+    folder: Path, train: str, more: str = _BLOCK, launch: str = _LAUNCH, **others: str
+) -> list[str]:
+    return _codes(folder, more, model="", steps=_STEPS, train=train, launch=launch, **others)
+
+
+def test_what_programs_on_nccl_alone_use_is_on_no_mac_s_gpu(tmp_path: Path) -> None:
+    assert _of_block(tmp_path, _joining()) == []
+
+
+def test_who_calls_such_a_program_ends_in_it(tmp_path: Path) -> None:
+    assert _of_block(tmp_path, _joining(), launch=_ALONE) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "backend"), [("", "backend_of(size)"), ("if size > 1: ", '"nccl"'), ("", '"gloo"')]
+)
+def test_a_program_that_need_not_join_nccl_runs_elsewhere(
+    tmp_path: Path, when: str, backend: str
+) -> None:
+    assert _of_block(tmp_path, _joining(when, backend)) == ["MPS208"]
+
+
+def test_what_another_program_uses_as_well_may_be_on_a_mac(tmp_path: Path) -> None:
+    demo = "from .layer import Block\n\nif __name__ == '__main__':\n    print(Block())\n"
+    assert _of_block(tmp_path, _joining(), demo=demo) == ["MPS208"]
+
+
+def test_what_a_text_for_people_imports_may_be_on_a_mac(tmp_path: Path) -> None:
+    (tmp_path / "guide.md").write_text("Try it: `from package.layer import Block`.\n")
+    assert _of_block(tmp_path, _joining()) == ["MPS208"]
+
+
+def test_what_raises_for_want_of_cuda_is_told_of_those_as_well(tmp_path: Path) -> None:
+    scale = "\n\nSCALE = torch.ones(3).cuda()\n"
+    assert _of_block(tmp_path, _joining(), _BLOCK + scale) == ["MPS102"]
 
 
 def test_the_framework_itself_is_checked(tmp_path: Path) -> None:

@@ -197,3 +197,61 @@ def test_an_object_made_of_operators_for_cuda_and_the_cpu_is_on_no_mac_s_gpu() -
 )
 def test_one_that_can_be_made_without_them_may_be(above: str, within: str) -> None:
     assert len(found(_LAYER.format(above=above, within=within), "MPS306")) == 1
+
+
+_REDUCED = """
+import torch
+import torch.distributed as dist
+
+
+def gather(scores, args):
+    if args.apex:
+        totals = torch.cuda.FloatTensor(scores)
+        {then}
+        return totals.cpu()
+    return scores
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "told"),
+    [
+        ("dist.all_reduce(totals)", False),
+        ("dist.all_reduce(totals, op=dist.ReduceOp.SUM)", False),
+        ("if args.ranks > 1: dist.all_reduce(totals)", True),
+        ("dist.all_reduce(torch.tensor(scores))", True),
+        ("dist.barrier()", True),
+    ],
+)
+def test_a_tensor_that_is_made_for_other_processes_is_on_no_mac(then: str, told: bool) -> None:
+    assert bool(found(_REDUCED.format(then=then), "MPS111")) is told
+
+
+_MEASURED = """
+import torch
+
+
+def measure(model, sizes):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    {leave}
+    model = model.to(device)
+    used = []
+    for size in sizes:
+        {reset}
+        model(torch.rand(size, device=device))
+        used.append(torch.cuda.max_memory_allocated())
+        torch.cuda.empty_cache()
+    return used
+"""
+_RETURNS = "if not torch.cuda.is_available(): return None"
+_RESETS = "torch.cuda.reset_peak_memory_stats()"
+
+
+@pytest.mark.parametrize(
+    ("leave", "reset", "told"),
+    [(_RETURNS, _RESETS, False), (_RETURNS, "pass", True), ("pass", _RESETS, True)],
+)
+def test_who_returns_without_cuda_to_measure_its_memory_has_nothing_to_do_on_a_mac(
+    leave: str, reset: str, told: bool
+) -> None:
+    assert bool(found(_MEASURED.format(leave=leave, reset=reset), "MPS202")) is told

@@ -96,3 +96,12 @@ def test_a_copy_on_every_device_but_the_cpu_is_no_cuda_only_copy() -> None:
 def test_a_file_uses_devices_when_it_moves_something_to_one(program: str, expected: bool) -> None:
     context, _ = context_of(program)
     assert context.placement.file_uses_devices is expected
+
+
+@pytest.mark.parametrize(
+    ("given", "uses"),
+    [("use_cuda=False", False), ("use_cuda=True", True), ("verbose=False", True), ("", True)],
+)
+def test_who_refuses_a_gpu_copies_to_the_host_for_others(given: str, uses: bool) -> None:
+    context, _ = context_of(f"model = Clap({given})\nprobe(model(x).cpu())\n")
+    assert context.placement.program_uses_devices is uses

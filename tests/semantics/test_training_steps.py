@@ -47,6 +47,7 @@ def test_a_loop_is_known_by_what_its_own_body_runs(body: str, kind: LoopKind) ->
         ("if verbose: probe()", False),
         ("if step % 10 == 0 and probe(): pass", False),
         ("if rank == 0: probe()", False),
+        ("for i, y in enumerate(x):\n        loss.backward()\n        if i == 0: probe()", False),
         ("if bad:\n        probe()\n        break", False),
     ],
 )
@@ -75,6 +76,69 @@ def test_what_a_turn_counts_up_is_its_number(count: str, each_step: bool) -> Non
     )
     (call,) = context.index.calls["probe"]
     assert (training(context, call) is not None) is each_step
+
+
+@pytest.mark.parametrize(
+    ("turns", "test", "first", "second"),
+    [
+        ("range(n)", "i == 0", False, True),
+        ("range(n)", "i == n - 1", False, True),
+        ("range(n)", "i > 0", True, False),
+        ("range(n)", "i != 0", True, False),
+        ("range(n)", "kinds == i", True, True),
+        ("range(n)", "i == wanted", True, True),
+        ("range(2)", "i == 0", True, True),
+    ],
+)
+def test_one_turn_alone_comes_to_one_arm_and_all_others_to_the_other(
+    turns: str, test: str, first: bool, second: bool
+) -> None:
+    context = context_of(
+        f"""
+        import torch
+        for i in {turns}:
+            loss.backward()
+            if {test}:
+                probe()
+            else:
+                other()
+        """
+    )
+    (probe,), (other,) = context.index.calls["probe"], context.index.calls["other"]
+    found = (training(context, probe) is not None, training(context, other) is not None)
+    assert found == (first, second)
+
+
+GRADIENTS = """
+import torch
+for x in xs:
+    x.requires_grad_()
+    model(x).sum().backward()
+    {used}
+"""
+
+
+@pytest.mark.parametrize(
+    ("used", "kind"),
+    [
+        ("kept.append(x.grad.cpu())", LoopKind.DEVICE),
+        ("total += mask.grad.abs()", LoopKind.DEVICE),
+        ("self.seen = None; kept.append(self.seen.grad)", LoopKind.DEVICE),
+        ("x.grad.zero_()", LoopKind.TRAIN),
+        ("x.data = x + rate * x.grad.sign()", LoopKind.TRAIN),
+        ("g = x.grad.sign()\n    x = (x + g).detach()", LoopKind.TRAIN),
+        ("g = x.grad\n    y = x + g\n    x = y.clamp(0, 1)", LoopKind.TRAIN),
+        ("x.data.sub_(rate * x.grad)", LoopKind.TRAIN),
+        ("for p in model.parameters(): total += p.grad.norm()", LoopKind.TRAIN),
+        ("kept.append(x.grad)\n    optimizer.step()", LoopKind.TRAIN),
+    ],
+)
+def test_a_loop_that_only_keeps_gradients_of_what_it_gives_trains_nothing(
+    used: str, kind: LoopKind
+) -> None:
+    context = context_of(GRADIENTS.format(used=used))
+    loop = next(loop for loop in context.index.of(ast.For) if loop.lineno == 3)
+    assert context.loops.kind(loop) is kind
 
 
 def test_a_bar_of_progress_counts_the_turns() -> None:

@@ -26,6 +26,8 @@ for an old torch beside one that uses `torch.amp`. Functions that move to CUDA w
 or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
 What a function of the project enables that says no for a device which is not CUDA's
 (`check_amp(model)`, with `if device.type in ("cpu", "mps"): return False`).
+What stands under `self.use_amp` in a class that derives from transformers' `Trainer`: the versions
+that have it refuse `--fp16` and `--bf16` off CUDA.
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -48,6 +50,7 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.off_by_choice import is_off_by_choice
 from mpslint.semantics.test_files import only_holds_scaler
+from mpslint.semantics.transformers_trainers import is_trainers_amp
 from mpslint.semantics.worlds.machines import MACS
 
 _NAMES = ("autocast", "GradScaler", "custom_fwd", "custom_bwd")
@@ -116,6 +119,8 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
     found: dict[ast.expr, tuple[ast.Call | None, str]] = {}
     for event in context.effects_alone:
         if event.name not in _QUALIFIED or not _is_used(context, event.node):
+            continue
+        if is_trainers_amp(context, event.node):
             continue
         last = event.name.rsplit(".", 1)[-1]
         if last == "GradScaler" and only_holds_scaler(context):

@@ -52,15 +52,17 @@ or read only every so many steps: `if step % 50 == 0: print(loss.item())`.
 ## What is not flagged
 Reads under a test of the step (`if step % 50 == 0`, `if step == last`, by a name for such a test as
 well), of the rank or of a verbosity switch, in an error path, behind `if step % n: continue`; after
-the loop; once per epoch, also where an epoch is one step and what is read is printed; in evaluation
-loops what the turn itself needs, or prints alone, and what is read beside a copy that it needs
-anyway (but for reads element by element); tensors known to be on the CPU and programs that never
-use another device (a file that trains what its callers hand it says nothing of that); values that
-are no tensors of torch (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on
-purpose at every step (`synchronize`, or a helper of the file that does so); functions that hand to
-NumPy as it is what comes from out of sight, since that is on the CPU then; in a forward pass, a
-read outside loops (a length that a shape needs), arms for predictions alone (`if not
-self.training`), what is known to lie on the CPU.
+the loop; in the arm that one turn alone comes to (`if i == 0`); beside a test that the turn makes
+of the same tensor to go on (`if loss < best: best = loss`), which waits anyway; once per epoch,
+also where an epoch is one step and what is read is printed; in evaluation loops what the turn
+itself needs, or prints alone, and what is read beside a copy that it needs anyway (but for reads
+element by element); tensors known to be on the CPU and programs that never use another device (a
+file that trains what its callers hand it says nothing of that); values that are no tensors of torch
+(NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step
+(`synchronize`, or a helper of the file that does so); functions that hand to NumPy as it is what
+comes from out of sight, since that is on the CPU then; in a forward pass, a read outside loops (a
+length that a shape needs), arms for predictions alone (`if not self.training`), what is known to
+lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -79,6 +81,7 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Label, Severity
 from mpslint.patterns.kept_sum import accumulates, keep_on_device
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.asked_anyway import is_asked_anyway
 from mpslint.semantics.batch_outputs import is_evaluation
 from mpslint.semantics.context import Context
 from mpslint.semantics.element_reads import ElementRead, element_reads
@@ -172,6 +175,8 @@ def _at_steps(context: Context, rule: Rule) -> Iterator[Finding]:
     if not trains_on_device(context):
         return
     for run in first_of_runs(context, list(reads_at_steps(context))):
+        if any(is_asked_anyway(context, read) for read in run):
+            continue
         reads = [*reads_ahead(context, run[0]), *run]
         count = most_in_one_turn(context, reads)
         more = f" (the first of {count} reads)" if count > 1 else ""

@@ -26,7 +26,9 @@ same place earlier in the same function, or by a helper of the project that this
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
 of a loop where an error is repaired, or that saves each turn's own file by the same function
 (`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it,
-saves after `.cpu()`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or
+saves after `.cpu()`, or makes of numbers and NumPy arrays alone; what is seen to go to random
+generators (`set_rng_state`), to a learning rate's schedule or a gradient scaler, or to
+`torch.from_numpy`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or
 is named as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
 What stands in an arm for CUDA (of a test by which
 `.cuda()` is called) where the other arm loads the same file to the CPU.
@@ -78,6 +80,7 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
+from mpslint.semantics.kept_numbers import holds_no_tensors
 from mpslint.semantics.lightning_checkpoints import has_them_kept, reads_one
 from mpslint.semantics.test_files import is_test_file
 from mpslint.semantics.unused import never_runs
@@ -191,6 +194,7 @@ def _may_come_from_cuda(context: Context, call: ast.Call) -> bool:
         is_sharded(context, call)
         or is_of_torchvision(context, call)
         or has_arm_for_the_cpu(context, call)
+        or holds_no_tensors(context, call)
         or saved_by_this_run(context, call)
         or saved_from_cpu(context, call)
     )

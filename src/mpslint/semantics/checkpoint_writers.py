@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.index import LOOPS
+from mpslint.semantics.kept_numbers import is_of_host
 from mpslint.semantics.numbered_files import numbered_place
 from mpslint.semantics.order import precedes
 from mpslint.semantics.unpacked import given_to
@@ -153,16 +154,18 @@ def saved_here(context: Context, call: ast.Call) -> bool:
 def saved_from_cpu(context: Context, call: ast.Call) -> bool:
     """Whether what this file saves to the same place goes to the CPU first (`net.cpu()`).
 
-    Where nothing is saved to that place, every model that the file saves counts; where it saves
-    none, what the files beside it save under the same file name.
+    Where nothing is saved to that place, what the files beside it save under the same file name
+    counts, or else every model that the file saves. Numbers and arrays are on the CPU anyway.
     """
-    savers = list(_savers(context, call)) or _of_same_name(context, call) or _of_models(context)
+    savers = list(_savers(context, call)) or _of_same_name(context, call)
     source = source_of(call)
     if not savers and context.elsewhere is not None and source is not None:
         names = _file_names(context, source)
-        return bool(names) and all(
+        if names and all(
             context.elsewhere.saves_from_cpu(context.source.path, name) for name in names
-        )
+        ):
+            return True
+    savers = savers or _of_models(context)
     return bool(savers) and all(_copies_first(context, saved) for saved in savers)
 
 
@@ -384,7 +387,7 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
     """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
     `state[key] = value.cpu()` before `torch.save(state, ...)`."""
     kept = _argument(saved, 0, "obj")
-    return kept is not None and _copied_first(context, saved, kept)
+    return kept is not None and (_copied_first(context, saved, kept) or is_of_host(context, kept))
 
 
 def _copied_first(context: Context, saved: ast.Call, kept: ast.expr) -> bool:

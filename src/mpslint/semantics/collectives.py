@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS
@@ -23,6 +24,7 @@ _COLLECTIVES = (
     "torch.distributed.all_to_all",
 )
 """None of them takes a tensor of MPS: no backend of torch.distributed does."""
+_FOR_RANKS = "rows for other processes"
 WRAPPERS = (
     "torch.nn.parallel.DistributedDataParallel",
     "torch.nn.parallel.distributed.DistributedDataParallel",
@@ -37,6 +39,32 @@ def talks_to_ranks(context: Context, node: ast.AST) -> bool:
     return function is not None and any(
         context.index.function(call) is function for call in context.calls_of(*_COLLECTIVES)
     )
+
+
+def is_made_for_ranks(context: Context, row: int) -> bool:
+    """Whether what stands in a line makes the tensor that the same block then hands to the other
+    processes, whatever comes: `t = torch.cuda.FloatTensor(x)`, `torch.distributed.all_reduce(t)`.
+    Who is alone has no processes to hand it to."""
+    known = context.memo.get(_FOR_RANKS)
+    if known is None:
+        known = context.memo[_FOR_RANKS] = set(_rows_for_ranks(context))
+    assert isinstance(known, set)
+    return row in known
+
+
+def _rows_for_ranks(context: Context) -> Iterator[int]:
+    for call in context.calls_of(*_COLLECTIVES):
+        statement = context.index.statement(call)
+        if not isinstance(statement, ast.Expr | ast.Assign) or statement.value is not call:
+            continue  # Under a test of its own.
+        block = context.index.block(statement)
+        given = {item.id for item in call.args if isinstance(item, ast.Name)}
+        for made in (*block[: block.index(statement)], statement):
+            if made is statement or (
+                isinstance(made, ast.Assign)
+                and any(isinstance(item, ast.Name) and item.id in given for item in made.targets)
+            ):
+                yield from range(made.lineno, (made.end_lineno or made.lineno) + 1)
 
 
 def wrapped_for_ranks(context: Context, node: ast.AST) -> bool:
@@ -54,6 +82,8 @@ def is_optional(context: Context, call: ast.expr) -> bool:
     for parent in context.index.ancestors(call):
         if isinstance(parent, FUNCTIONS):
             return False
+        if isinstance(parent, ast.Try) and not parent.handlers:
+            continue  # `try: join(); work()`, `finally: leave()` tries nothing.
         if isinstance(parent, ast.If | ast.IfExp | ast.Try | ast.BoolOp):
             if not (isinstance(parent, ast.If) and is_main_test(parent.test)):
                 return True

@@ -22,6 +22,19 @@ def holds_each_turn(index: Index, remainder: ast.BinOp) -> bool:
     return numbers(index, remainder.right) == {1}
 
 
+def turns_few_times(loop: ast.AST) -> bool:
+    """`for part in range(2):`, whose first turn is a good part of them all."""
+    return (
+        isinstance(loop, ast.For)
+        and isinstance(loop.iter, ast.Call)
+        and isinstance(loop.iter.func, ast.Name)
+        and loop.iter.func.id == "range"
+        and isinstance(loop.iter.args[-1], ast.Constant)
+        and isinstance(loop.iter.args[-1].value, int)
+        and loop.iter.args[-1].value <= _MOST_TURNS
+    )
+
+
 def is_part_of_training(index: Index, test: ast.expr) -> bool:
     """Whether a test of the number of the turn holds often enough for what it guards, where that is
     a step of training itself, to be one at each time."""

@@ -180,3 +180,21 @@ def at_first(test: ast.expr, counters: Container[str]) -> bool:
     return (isinstance(left, ast.Name) and left.id in counters) or (
         isinstance(left, ast.Attribute) and left.attr in _LIGHTNING_COUNTS
     )
+
+
+def arm_of_one_turn(test: ast.expr, counters: Container[str]) -> bool | None:
+    """Which arm of a test one turn alone comes to: the first (True) of `if i == 0:` and of
+    `if i == len(xs) - 1:`, the second (False) of `if i > 0:` and `if i != 0:`; None of others."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    left, op, right = test.left, test.ops[0], test.comparators[0]
+    if not isinstance(left, ast.Name) or left.id not in counters:
+        return None
+    first = isinstance(right, ast.Constant) and right.value == 0
+    if isinstance(op, ast.Gt) and first:
+        return False
+    one = isinstance(right, ast.Constant) and isinstance(right.value, int)
+    last = isinstance(right, ast.BinOp) and isinstance(right.op, ast.Sub)
+    if not one and not (last and ast.unparse(right.right) == "1"):  # type: ignore[attr-defined]
+        return None
+    return isinstance(op, ast.Eq) if isinstance(op, ast.Eq | ast.NotEq) else None

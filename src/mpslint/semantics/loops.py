@@ -12,6 +12,7 @@ import enum
 from collections.abc import Iterator
 
 from mpslint.facts.priors import matches
+from mpslint.semantics.asked_gradients import only_asks_gradients
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training
@@ -121,7 +122,7 @@ class Loops:
             if self._rare.holds(parent.test) or warms_up(parent.test):
                 if not self._decides_training(parent, child):
                     return True
-            if self._in_another_mode(parent, child, loop):
+            if self._rare.of_one_turn(parent, child) or self._in_another_mode(parent, child, loop):
                 return True
             body = parent.body if isinstance(parent.body, list) else []
             if child in body and holds_once(parent.test, body):
@@ -260,7 +261,8 @@ class Loops:
             return LoopKind.NONE  # It turns at most once.
         calls = self._own_calls(loop)
         if any(self._trains(call) for call in calls):
-            return LoopKind.TRAIN
+            asks = only_asks_gradients(self._index, loop)
+            return LoopKind.DEVICE if asks else LoopKind.TRAIN
         works = any(self._is_model_call(call) for call in calls)
         if not works and isinstance(loop, ast.For | ast.AsyncFor) and self.draws_batches(loop):
             works = self._touches_device(loop)

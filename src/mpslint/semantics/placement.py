@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from mpslint.facts.priors import names_device
+from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.facts_known import Facts
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.guards import Guards
@@ -107,6 +107,8 @@ class Placement:
                 yield parent
 
     def _leaves_it_to_others(self) -> bool:
+        if any(map(_refuses_a_gpu, self._index.of(ast.keyword))):
+            return bool(self._handed_on())
         for call in self._index.calls.get("cpu", ()):
             if isinstance(call.func, ast.Attribute) and not call.args:
                 if not self._values.of(call.func.value).on_cpu:
@@ -316,6 +318,12 @@ def _is_cpu(node: ast.expr) -> bool:
     if isinstance(node, ast.Call) and node.args:
         node = node.args[0]
     return isinstance(node, ast.Constant) and node.value == "cpu"
+
+
+def _refuses_a_gpu(given: ast.keyword) -> bool:
+    """`CLAP(use_cuda=False)`: whose copies to the host are there for who wants one."""
+    refused = isinstance(given.value, ast.Constant) and given.value.value is False
+    return refused and given.arg is not None and matches("requests", given.arg)
 
 
 def _names_cpu(node: ast.expr) -> bool:

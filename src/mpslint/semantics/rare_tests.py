@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.semantics.index import LOOPS
-from mpslint.semantics.intervals import holds_each_turn
-from mpslint.semantics.loop_tests import answers, at_first, counted_by, deciding_names
+from mpslint.semantics.intervals import holds_each_turn, turns_few_times
+from mpslint.semantics.loop_tests import (
+    answers,
+    arm_of_one_turn,
+    at_first,
+    counted_by,
+    deciding_names,
+)
 
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
@@ -64,12 +70,25 @@ class RareTests:
                     return True
         return False
 
-    def _counters(self, node: ast.AST) -> set[str]:
+    def of_one_turn(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
+        """Whether `child` stands in the arm of `branch` that one turn alone comes to; the other
+        arm is what all the rest do: `if i == 0: seen = x.cpu()`, `else: seen = cat(seen, x.cpu())`.
+        """
+        which = arm_of_one_turn(branch.test, self._counters(branch.test, few=False))
+        if which is None:
+            return False
+        body = branch.body if isinstance(branch.body, list) else [branch.body]
+        return (child in body) is which
+
+    def _counters(self, node: ast.AST, few: bool = True) -> set[str]:
         """Names that hold the number of the turn, in the loops around `node`: `i` of
-        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to."""
+        `for i in range(n)` and of `for i, x in enumerate(xs)`, or what each turn adds one to; of
+        those that turn a `few` times as well (`for part in range(2)`), if they are asked for."""
         found: set[str] = set()
         for parent in self._index.ancestors(node):
             if isinstance(parent, LOOPS):
+                if not few and turns_few_times(parent):
+                    continue
                 if parent not in self._counted:
                     self._counted[parent] = counted_by(parent, self._flow)
                 found |= self._counted[parent]

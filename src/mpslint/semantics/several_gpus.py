@@ -134,11 +134,14 @@ def program_needs_several(context: Context) -> bool:
     known = context.memo.get("needs-several-gpus")
     if known is None:
         known = context.memo["needs-several-gpus"] = (
-            any(_is_always_run(context, call) for call in nccl_starts(context))
-            or _always_shards(context)
-            or _always_in_company(context)
+            always_joins_nccl(context) or _always_shards(context) or _always_in_company(context)
         )
     return bool(known)
+
+
+def always_joins_nccl(context: Context) -> bool:
+    """Whether the file starts a process group on NCCL whatever it is asked for."""
+    return any(_is_always_run(context, call) for call in nccl_starts(context))
 
 
 def _is_always_run(context: Context, call: ast.Call) -> bool:

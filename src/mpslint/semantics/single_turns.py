@@ -1,5 +1,5 @@
-"""Loops that turn once unless somebody asks for more: `range(args.rounds)` of an option whose
-default is 1."""
+"""Loops that turn once: unless somebody asks for more, as `range(args.rounds)` of an option whose
+default is 1, and those that are given all that a buffer holds in one batch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 
 def turns_once(context: Context, loop: Loop) -> bool:
-    """Whether a loop counts up to an option of this program that is 1 by default."""
+    """Whether a loop counts up to an option of this program that is 1 by default, or goes through
+    all that a buffer holds at once."""
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
         return False
     counted = loop.iter
+    if _is_all_at_once(counted):
+        return True
     if last_name(counted.func) not in ("range", "trange") or len(counted.args) != 1:
         return False
     turns = counted.args[0]
@@ -32,6 +35,19 @@ def turns_once(context: Context, loop: Loop) -> bool:
     ]
     return bool(defaults) and all(
         isinstance(item, ast.Constant) and item.value == 1 for item in defaults
+    )
+
+
+def _is_all_at_once(drawn: ast.Call) -> bool:
+    """`buffer.get(batch_size=None)`. Fact: Stable-Baselines3 (`RolloutBuffer`, `common/buffers.py`)
+    makes one batch of all then, and so do the buffers that are written after it."""
+    return (
+        isinstance(drawn.func, ast.Attribute)
+        and drawn.func.attr == "get"
+        and not drawn.args
+        and [keyword.arg for keyword in drawn.keywords] == ["batch_size"]
+        and isinstance(drawn.keywords[0].value, ast.Constant)
+        and drawn.keywords[0].value.value is None
     )
 
 

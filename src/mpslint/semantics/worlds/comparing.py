@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from mpslint.facts import machines as facts
+from mpslint.facts.priors import matches
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -24,10 +26,15 @@ from mpslint.semantics.worlds.values import (
     UNKNOWN,
     AsIs,
     Atom,
+    Value,
     cases_of,
     text_of,
 )
 
+_OF_SEVERAL: dict[tuple[type[ast.cmpop], int], bool] = {
+    **dict.fromkeys(((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)), True),
+    **dict.fromkeys(((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)), False),
+}
 Answer = list[tuple[int, bool | None]]
 """Worlds, each with what a comparison says there."""
 
@@ -213,3 +220,22 @@ def _unknown_is(backend: str, worlds: int, *, device: bool = False) -> Answer:
     if backend in ("cpu", "?", "meta"):
         return [(worlds, None)]
     return [(worlds & MACS, False), (worlds & ~MACS, None)]
+
+
+def asks_for_more_than_one(
+    node: ast.Compare, operator: ast.cmpop, left: Value, right: Value
+) -> bool | None:
+    """Whether a test holds where there are several GPUs (`n_devices > 1`), or where there are not
+    (`world_size == 1`), by the name of what is compared, of which nothing else is known; None for
+    other tests."""
+    if left.__class__ is not Atom or left.kind != UNKNOWN or left.tests or len(node.ops) > 1:
+        return None
+    if right.__class__ is not Atom or right.kind != CONST or right.v.__class__ is not int:
+        return None
+    if not matches("gpu-numbers", last_name(node.left) or ""):
+        return None
+    if (operator.__class__, right.v) in ((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)):
+        return True
+    return (
+        False if (operator.__class__, right.v) in ((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)) else None
+    )

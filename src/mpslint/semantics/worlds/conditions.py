@@ -8,10 +8,16 @@ from collections.abc import Callable
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches, names_process
 from mpslint.semantics.index import walk
-from mpslint.semantics.worlds.comparing import compare, is_cuda_type, is_nccl
+from mpslint.semantics.worlds.comparing import (
+    asks_for_more_than_one,
+    compare,
+    is_cuda_type,
+    is_nccl,
+)
 from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.machines import (
     ALL,
+    GPUS,
     MACS,
     NVIDIA,
     PARTS,
@@ -291,6 +297,12 @@ class Conditions(Placing, Refining):
             if isinstance(operator, ast.NotIn):
                 absent = Atom(CONST, True, None, mine)
             return pack([(NVIDIA, there), (ALL & ~NVIDIA, absent)])
+        several = asks_for_more_than_one(node, operator, left, right)
+        if several is not None:
+            self.own_tests.add(node)
+            mine = frozenset((node,))
+            there, alone = Atom(UNKNOWN, None, None, mine), Atom(CONST, not several, None, mine)
+            return pack([(GPUS, there), (ALL & ~GPUS, alone)])
         if holds_device(left) or holds_device(right) or _lists_devices(right):
             self.looked_at(left)
             self.looked_at(right)

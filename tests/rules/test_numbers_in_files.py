@@ -1,0 +1,101 @@
+"""What a file holds that has no tensor of a device in it needs no `map_location`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.neighbours import Neighbours
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+SETTINGS = Settings(select=("MPS413",))
+TRAIN = """
+import random
+import torch
+from transformers import get_linear_schedule_with_warmup
+
+model = torch.nn.Linear(4, 2).to("cuda")
+torch.save(model.state_dict(), "weights.pth")
+
+
+def resume(optimizer, checkpoint, state_file):
+    warmup = get_linear_schedule_with_warmup(optimizer, 10, 100)
+    steps = torch.optim.lr_scheduler.StepLR(optimizer, 10)
+    scaler = torch.cuda.amp.GradScaler()
+    {read}
+"""
+
+
+def lines(text: str) -> list[int]:
+    return [found.row for found in lint(SourceFile("program.py", text.encode()), SETTINGS)]
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ("optimizer.load_state_dict(torch.load(state_file))", True),
+        ("warmup.load_state_dict(torch.load(state_file))", False),
+        ("steps.load_state_dict(torch.load(state_file))", False),
+        ("scaler.load_state_dict(torch.load(state_file))", False),
+        ("return torch.from_numpy(torch.load(checkpoint)).cuda()", False),
+        ("return torch.nn.Parameter(torch.load(checkpoint)).cuda()", True),
+        (
+            'checkpoint_rng = torch.load(checkpoint); random.setstate(checkpoint_rng["python"]);'
+            ' torch.random.set_rng_state(checkpoint_rng["cpu"]);'
+            ' torch.cuda.set_rng_state_all(checkpoint_rng["cuda"])',
+            False,
+        ),
+        (
+            'checkpoint_rng = torch.load(checkpoint); random.setstate(checkpoint_rng["python"]);'
+            ' optimizer.load_state_dict(checkpoint_rng["optimizer"])',
+            True,
+        ),
+    ],
+)
+def test_what_takes_all_that_is_read_says_that_it_is_numbers(read: str, told: bool) -> None:
+    text = TRAIN.format(read=read)
+    assert bool(lines(text)) is told
+
+
+READER = """
+import torch
+
+
+def choose(model):
+    torch.save({"net": model.cuda().state_dict()}, "model.pkl")
+    checkpoint = torch.load(f"rank_{model.name}/results.pth")
+    return [checkpoint[name] for name in model.names]
+"""
+WRITER = """
+import torch
+from ranking import Rank
+
+
+def main(loader):
+    scores = {}
+    for name in ("small", "large"):
+        scores[name] = score(name, loader)
+    torch.save(scores, f"rank_{name}/results.pth")
+
+
+def score(name, loader):
+    features = torch.hub.load("models", name).cuda()(loader)
+"""
+FIT = "    found = Rank().fit(features.cpu().numpy())\n    return found\n"
+KEEP = "    found = features.mean()\n    return found\n"
+
+
+@pytest.mark.parametrize(("returned", "told"), [(FIT, False), (KEEP, True)])
+def test_a_file_that_another_program_fills_with_numbers_loads_anywhere(
+    tmp_path: Path, returned: str, told: bool
+) -> None:
+    (tmp_path / "rank.py").write_text(WRITER + returned)
+    reader = tmp_path / "tune.py"
+    reader.write_text(READER)
+    found = lint(
+        SourceFile(str(reader), reader.read_bytes()), SETTINGS, elsewhere=Neighbours(SETTINGS)
+    )
+    assert bool(found) is told

@@ -1,0 +1,68 @@
+"""Reads that cost nothing: beside a test that the turn makes anyway, and in a loop of one turn."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+TRAIN = """
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = torch.nn.Linear(4, 2).to(device)
+optimizer = torch.optim.Adam(model.parameters())
+best = 1e9
+for epoch in bar:
+    loss = model(x.to(device)).sum()
+    bar.set_description(f"{{loss.item()}}")
+{more}
+    loss.backward()
+    optimizer.step()
+"""
+BUFFER = """
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+policy = torch.nn.Linear(4, 2).to(device)
+
+
+def train(buffer, values):
+    for data in buffer.get({size}):
+        with torch.no_grad():
+            loss = policy(data.to(device)).sum()
+        values.append(loss.item())
+"""
+
+
+def told(text: str) -> list[str]:
+    source = SourceFile("program.py", textwrap.dedent(text).encode())
+    return [found.code for found in lint(source, Settings(select=("MPS303",)))]
+
+
+@pytest.mark.parametrize(
+    ("more", "waits"),
+    [
+        ("if loss < best:\n    best = loss", False),
+        ("if loss.detach() > best:\n    break", False),
+        ("if other < best:\n    best = other", True),
+        ("if epoch % 50 == 0:\n    if loss < best:\n        best = loss", True),
+        ("y = model(x)\nif loss < best:\n    best = loss", True),
+        ("if best < 3:\n    best = 4", True),
+        ("", True),
+    ],
+)
+def test_a_read_beside_a_test_of_the_same_tensor_adds_no_wait(more: str, waits: bool) -> None:
+    text = TRAIN.format(more=textwrap.indent(more, "    "))
+    assert told(text) == ["MPS303"] * waits
+
+
+@pytest.mark.parametrize(
+    ("size", "waits"), [("batch_size=None", False), ("batch_size=64", True), ("64", True)]
+)
+def test_all_that_a_buffer_holds_is_one_turn(size: str, waits: bool) -> None:
+    assert told(BUFFER.format(size=size)) == ["MPS303"] * waits

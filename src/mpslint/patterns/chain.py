@@ -9,6 +9,7 @@ from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data
+from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.refusal import opened_refusals
@@ -81,6 +82,7 @@ def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
     parts = asked(context, chain.test, not chain.inverted)
     if parts is None:
         return None
+    parts = with_numbers(context, parts, [chain.cuda_arm])
     return joined([*parts, mps_available(context, torch)])
 
 

@@ -26,6 +26,7 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
+from mpslint.patterns.waits import waits_along
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -41,19 +42,20 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     if torch is None or not wants_mps(context):
         return None
     level = opening_level(context)
-    parting = parts_data(context, chain.test)
+    waits, unwaited = waits_along(context)
+    doubt = parts_data(context, chain.test) or unwaited
     styled = _in_style(context, chain)
     if styled is not None:
-        styled = (*styled, *casts_put_first(context))
-        return doubtful(Fix("Select the device as the project does", styled, level), parting)
+        styled = (*styled, *casts_put_first(context), *waits)
+        return doubtful(Fix("Select the device as the project does", styled, level), doubt)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    along = (*opened_refusals(context), *casts_put_first(context))
-    return doubtful(Fix(_MESSAGE, (*edits, *along), level), parting)
+    along = (*opened_refusals(context), *casts_put_first(context), *waits)
+    return doubtful(Fix(_MESSAGE, (*edits, *along), level), doubt)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:

@@ -26,6 +26,7 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
+from mpslint.patterns.told import told_on_mps
 from mpslint.patterns.waits import waits_along
 from mpslint.semantics.value import Kind
 
@@ -240,9 +241,10 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     head = source.text[source.span(arm_statement)[0] : arm_start]
     newline, indent = source.newline, source.indentation(node.lineno)
     gap = " " if behind_colon else newline + source.indentation(arm_statement.lineno)
+    said = "" if behind_colon else "".join(f"{gap}{one}" for one in told_on_mps(context, node))
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if offset == len(source.text) and not source.text.endswith(("\n", "\r")) else ""
-    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{newline}"
+    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{said}{newline}"
     return (insert(offset, text),)
 
 

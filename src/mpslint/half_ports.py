@@ -22,6 +22,7 @@ from mpslint.opening import position
 from mpslint.records import NamedTuple
 from mpslint.screening import names_torch
 from mpslint.semantics.parallel_batches import WRAPPING
+from mpslint.semantics.paths import is_test as is_test_path
 from mpslint.semantics.value_syntax import only_defines
 from mpslint.semantics.wrapped_models import moved_by_wrapper
 from mpslint.unread_steps import by_file, takes_files
@@ -435,20 +436,16 @@ class HalfPorts:
         return known
 
     def _programs_that_run(self, name: Name) -> Iterator[tuple[Name, bool]]:
-        """What is started to come there, and whether for tests: scripts first, and then the tests
-        of a file that nobody imports."""
-        tests: list[Name] = []
-        for path in self._starting:
+        """What is started to come there, and whether by a runner of tests: scripts, and the tests
+        of a file that nobody imports; those in files of tests come last."""
+        for path in sorted(self._starting, key=is_test_path):
             if path == name[0] or name[0] in self._led(path):
-                found = [
-                    (path, one.owner, one.name) for one in filter(is_test, self._parts_of(path))
-                ]
-                start = [(path, "", "")] if self._programs_of(path) else []
-                if found:
-                    tests += [*start, *found]
-                elif start and self._leads(start[0], name):
-                    yield start[0], False
-        yield from ((start, True) for start in tests if self._leads(start, name))
+                starts = [(path, "", "")] if self._programs_of(path) else []
+                tests = filter(is_test, self._parts_of(path))
+                starts += [(path, one.owner, one.name) for one in tests]
+                for start in starts:
+                    if self._leads(start, name):
+                        yield start, is_test_path(path)
 
     def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:

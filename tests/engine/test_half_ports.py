@@ -137,6 +137,12 @@ def test_a_test_and_a_program_come_to_mps_together(folder: Path) -> None:
     assert changed(folder, loop=STEP, start=start) == {"net", "program", "loop", "start"}
 
 
+def test_a_script_with_a_function_called_test_is_a_program(folder: Path) -> None:
+    trial = "def test():\n    print(train(lambda x: x, torch.ones(1)))\n\n\ntest()\n"
+    texts = {"start": START.format(move=CHOICE), "trial": TEST.split("\n\n")[0] + "\n\n" + trial}
+    assert "loop" in changed(folder, loop=STEP, **texts)
+
+
 def test_what_tests_alone_come_to_is_ported_for_these(folder: Path) -> None:
     (folder / "test_loop.py").write_text(TEST)
     assert "loop" in changed(folder, loop=STEP)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.left_behind import Part, parts, programs
 from mpslint.records import NamedTuple
+from mpslint.semantics.index import FUNCTIONS, statements, walk
 
 if TYPE_CHECKING:
-    import ast
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mpslint.ways import Name
 
@@ -42,3 +44,17 @@ def is_test(part: Part) -> bool:
 
 def is_same(one: Part, name: Name) -> bool:
     return (one.owner, one.name) == name[1:] or bool(one.owner and one.owner == name[1])
+
+
+def moves_by_name(tree: ast.Module, *, every: bool) -> Iterator[ast.Call]:
+    """The moves to CUDA in functions and classes that are CUDA's own by their name; or `every`."""
+    own = [] if every else [one for one in statements(tree) if _is_for_cuda(one)]
+    for part in (tree,) if every else own:
+        for node in walk(part):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr == "cuda":
+                    yield node
+
+
+def _is_for_cuda(part: ast.AST) -> bool:
+    return isinstance(part, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", part.name)

@@ -13,8 +13,7 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.bringing import DTYPES, OPENING, is_aid, ran, silences
-from mpslint.facts.priors import matches
-from mpslint.file_parts import Parts, is_same, is_test, name_at
+from mpslint.file_parts import Parts, is_same, is_test, moves_by_name, name_at
 from mpslint.files import spoken_path
 from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import Part, lacks_kernel, parts
@@ -22,8 +21,8 @@ from mpslint.model import Confidence, Severity
 from mpslint.opening import position
 from mpslint.records import NamedTuple
 from mpslint.screening import names_torch
-from mpslint.semantics.index import FUNCTIONS, statements, walk
 from mpslint.semantics.parallel_batches import WRAPPING
+from mpslint.semantics.paths import is_test as is_test_path
 from mpslint.semantics.value_syntax import only_defines
 from mpslint.semantics.wrapped_models import moved_by_wrapper
 from mpslint.unread_steps import by_file, takes_files
@@ -358,12 +357,11 @@ class HalfPorts:
         moves which never names torch: no rule speaks of these."""
         text = self._text_of(path)
         tree = self._tree(path) if _MOVE in text else None
-        if tree is not None and not names_torch(text):
-            yield from _moves_in(tree, path, _UNREAD)
-            return
-        for own in statements(tree) if tree is not None else ():
-            if isinstance(own, (*FUNCTIONS, ast.ClassDef)) and matches("definitions", own.name):
-                yield from _moves_in(own, path, _OWN)
+        unread = not names_torch(text)
+        for call in moves_by_name(tree, every=unread) if tree is not None else ():
+            told = f"{ast.unparse(call)[:_MAX_TEXT]} {_UNREAD if unread else _OWN}"
+            # Who goes on without CUDA may never call what has its name.
+            yield Left(call.lineno, path, f"line {call.lineno}", told, raises=unread)
 
     def _on_the_way(self, name: Name, one: Opened) -> Left | None:
         """What is left where a fix would bring tensors, or where programs that come to it are."""
@@ -374,7 +372,11 @@ class HalfPorts:
         beside = self._callers(name) if one.ran and one.brings else frozenset()
         may_end = one.ran and one.brings and self._may_end
         found: list[Left | None] = []
-        for program in self._programs_that_run(name):
+        scripts = False
+        for program, is_tests in self._programs_that_run(name):
+            if is_tests and scripts and not beside and not may_end:
+                break  # That a test comes there is worth nothing where no program does.
+            scripts = scripts or not is_tests
             way = self._way_from(program)
             if not beside.isdisjoint(way):
                 return self._left_on((other for other in way if other in beside), one)
@@ -384,7 +386,8 @@ class HalfPorts:
             left = self._left_on(way, one)
             if left is None and not beside and not may_end:
                 return None
-            found.append(left)
+            if not (is_tests and scripts):
+                found.append(left)
         return found[0] if found and None not in found else None
 
     @property
@@ -432,14 +435,17 @@ class HalfPorts:
             self._used[name] = known
         return known
 
-    def _programs_that_run(self, name: Name) -> Iterator[Name]:
-        """What is started to come there: scripts, and the tests of a file that nobody imports."""
-        for path in self._starting:
+    def _programs_that_run(self, name: Name) -> Iterator[tuple[Name, bool]]:
+        """What is started to come there, and whether by a runner of tests: scripts, and the tests
+        of a file that nobody imports; those in files of tests come last."""
+        for path in sorted(self._starting, key=is_test_path):
             if path == name[0] or name[0] in self._led(path):
                 starts = [(path, "", "")] if self._programs_of(path) else []
                 tests = filter(is_test, self._parts_of(path))
                 starts += [(path, one.owner, one.name) for one in tests]
-                yield from (start for start in starts if self._leads(start, name))
+                for start in starts:
+                    if self._leads(start, name):
+                        yield start, is_test_path(path)
 
     def _led(self, path: str) -> dict[str, None]:
         if path not in self._leading:
@@ -484,15 +490,6 @@ class HalfPorts:
         name = name_at(path, row, known)
         # A constant that chooses by now (`DEVICE = "cuda"`) is what the module does.
         return name if any(is_same(one, name) for one in self._of(path).all) else (path, "", "")
-
-
-def _moves_in(own: ast.AST, path: str, why: str) -> Iterator[Left]:
-    for node in walk(own):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "cuda":
-                text = f"{ast.unparse(node)[:_MAX_TEXT]} {why}"
-                # Who goes on without CUDA may never call what has its name.
-                yield Left(node.lineno, path, f"line {node.lineno}", text, raises=why is _UNREAD)
 
 
 def _sentence(left: Left, path: str) -> str:

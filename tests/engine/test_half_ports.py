@@ -95,6 +95,59 @@ def test_a_fix_on_the_way_of_another_program_is_made_for_that(folder: Path) -> N
     assert found == {"net", "program"}
 
 
+STEP = """\
+import torch
+
+
+def train(model, batch):
+    return model(batch.to("cuda:0"))
+"""
+START = """\
+import torch
+from loop import train
+
+model = torch.nn.Linear(2, 2)
+{move}
+print(train(model, torch.ones(1, 2)))
+"""
+CHOICE = """\
+if torch.xpu.is_available():
+    model.to("xpu:0")
+elif torch.cuda.is_available():
+    model.to("cuda")
+"""
+TEST = """\
+import torch
+from loop import train
+
+
+def test_train():
+    assert train(lambda x: x, torch.ones(1)) is not None
+"""
+
+
+def test_that_a_test_comes_to_mps_is_worth_nothing_where_no_program_does(folder: Path) -> None:
+    (folder / "test_loop.py").write_text(TEST)
+    assert changed(folder, loop=STEP, start=START.format(move=CHOICE)) == {"net", "program"}
+
+
+def test_a_test_and_a_program_come_to_mps_together(folder: Path) -> None:
+    (folder / "test_loop.py").write_text(TEST)
+    start = START.format(move="model.cuda()")
+    assert changed(folder, loop=STEP, start=start) == {"net", "program", "loop", "start"}
+
+
+def test_a_script_with_a_function_called_test_is_a_program(folder: Path) -> None:
+    trial = "def test():\n    print(train(lambda x: x, torch.ones(1)))\n\n\ntest()\n"
+    texts = {"start": START.format(move=CHOICE), "trial": TEST.split("\n\n")[0] + "\n\n" + trial}
+    assert "loop" in changed(folder, loop=STEP, **texts)
+
+
+def test_what_tests_alone_come_to_is_ported_for_these(folder: Path) -> None:
+    (folder / "test_loop.py").write_text(TEST)
+    assert "loop" in changed(folder, loop=STEP)
+
+
 def test_what_raises_in_a_callee_keeps_its_callers_from_mps(folder: Path) -> None:
     callee = NET + "\n\ndef which():\n    return torch.cuda.current_device()\n"
     caller = PROGRAM.replace("import Net", "import Net, which") + "print(which())\n"

@@ -61,10 +61,10 @@ def test_a_part_that_is_read_is(cli: Cli, project: Path) -> None:
     assert 'map_location="cpu"' not in text
 
 
-def _fixed(cli: Cli, project: Path, text: str) -> str:
+def _fixed(cli: Cli, project: Path, text: str, *options: str, model: str = _MODEL) -> str:
     script = project / "run.py"
-    script.write_text(_MODEL + text)
-    ran = cli("fix", "--no-verify", "--no-cache", "run.py")
+    script.write_text(model + text)
+    ran = cli("fix", "--no-verify", "--no-cache", *options, "run.py")
     assert ran.code in (0, 1), ran.err
     return script.read_text()
 
@@ -80,3 +80,67 @@ def test_a_long_line_is_broken_in_the_call_that_is_given_the_checkpoint(
     )
     assert max(map(len, text.splitlines())) <= 120
     assert "\n).to(device)\n" in text
+
+
+def test_what_a_program_loads_that_knows_of_no_device_goes_to_the_cpu(
+    cli: Cli, project: Path
+) -> None:
+    text = """import torch
+
+kept = {}
+state_dict = torch.load("model.pth")
+for name, weight in state_dict.items():
+    kept[name] = weight * (weight > 0)
+torch.save({"state_dict": kept}, "pruned.pth")
+"""
+
+    fixed = _fixed(cli, project, text, "--extend-select=MPS413", model="")
+
+    assert 'torch.load("model.pth", map_location="cpu")' in fixed
+
+
+_KEPT = """import torch
+
+
+class Trainer:
+    def __init__(self, device):
+        self.device = device{made}
+
+    def resume(self, path, model):
+        state = torch.load(path)
+        model.load_state_dict(state["model"])
+        self.counts = state["counts"]
+        model(torch.ones(2, device=self.device))
+
+    def save(self, path, model):
+        torch.save({{"model": model.state_dict(), "counts": self.counts}}, path)
+"""
+
+
+def test_what_an_object_keeps_goes_where_its_class_makes_it(cli: Cli, project: Path) -> None:
+    made = "\n        self.counts = torch.zeros(2, device=device)"
+
+    text = _fixed(cli, project, _KEPT.format(made=made), model="")
+
+    assert "torch.load(path, map_location=self.device)" in text
+
+
+def test_what_an_object_keeps_of_somewhere_is_loaded_by_no_safe_fix_where_mps_may_be(
+    cli: Cli, project: Path
+) -> None:
+    text = _KEPT.format(made="")
+
+    assert _fixed(cli, project, text, model="") == text
+    assert "None if torch.cuda" in _fixed(cli, project, text, "--unsafe-fixes", model="")
+
+
+def test_a_module_is_loaded_to_where_its_inputs_go_on_every_machine(
+    cli: Cli, project: Path
+) -> None:
+    text = _fixed(
+        cli,
+        project,
+        'model = torch.load("model.pth")\nmodel.eval()\nmodel(torch.ones(2, 2).to(device))\n',
+    )
+
+    assert 'torch.load("model.pth", map_location=device)' in text

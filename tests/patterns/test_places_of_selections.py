@@ -94,3 +94,11 @@ def test_one_that_does_so_behind_its_first_need_does_not(cli: Cli, project: Path
     text = _fixed(cli, project, _TRIAL.format(first="print(Net)", then="import torch"))
 
     assert text.index("is_available()") < text.index("if __name__")
+
+
+def test_it_stands_above_the_comment_of_what_needs_it(cli: Cli, project: Path) -> None:
+    first = "import torch\n    print(Net)\n    # A net of two layers."
+
+    text = _fixed(cli, project, _TRIAL.format(first=first, then="print(net)"))
+
+    assert "    # A net of two layers.\n    net = Net(2, 2).to(device)\n" in text

@@ -18,6 +18,7 @@ from mpslint.patterns.availability import (
     wants_mps,
 )
 from mpslint.patterns.calls import overrides_cuda, rewrite_call
+from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.legacy import find_aliases
 from mpslint.patterns.selection import Reference, torch_name
 from mpslint.patterns.statements import row_of_last_comment
@@ -32,6 +33,8 @@ from mpslint.patterns.text import (
     replace_span,
 )
 from mpslint.records import NamedTuple
+from mpslint.semantics.arm_tests import tests_around
+from mpslint.semantics.cuda_machine import outcome as on_cuda
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.flag_uses import PARTING, foreign_mover, parting_use
 
@@ -157,7 +160,9 @@ def _beside(context: Context, gate: ast.If, calls: list[ast.Call]) -> list[Edit]
     lines = _arm(context, arm, calls, indent + unit)
     if lines is None:
         return None
-    parts, newline = [*switches, mps_available(context, torch)], source.newline
+    given = [value for call in calls for value in (*call.args, *call.keywords)]
+    parts = [*with_numbers(context, switches, given), mps_available(context, torch)]
+    newline = source.newline
     if inverted:
         header = _header(context, "if", parts, indent)
         return [insert(start, newline.join([header, *lines]) + f"{newline}{indent}el")]
@@ -340,7 +345,9 @@ def _dispatched(context: Context, call: ast.Call) -> list[Edit] | None:
     gate = context.index.parents[statement]
     if isinstance(gate, ast.If) and gate.body == [statement] and not gate.orelse:
         if _asks_for_index(gate.test, call):
-            return _in_front_of(context, gate, statement, torch)
+            if _goes_without(context, gate.test):
+                return _in_front_of(context, gate, statement, torch)
+            return _kept_question(context, statement, torch)
     return _told_apart(context, statement, call, torch)
 
 
@@ -352,6 +359,60 @@ def _asks_for_index(test: ast.expr, call: ast.Call) -> bool:
         and bool(call.args)
         and ast.unparse(test.left) == ast.unparse(call.args[0])
     )
+
+
+def _goes_without(context: Context, asked_for: ast.expr) -> bool:
+    """Whether things go to CUDA as well where the number is None, which there stands for all GPUs,
+    or the first: `loss.cuda(args.gpu)` behind no such question, and `DataParallel(model).cuda()` in
+    the other arm of one. Else who gives no number keeps everything on the CPU."""
+    assert isinstance(asked_for, ast.Compare)
+    number = asked_for.left
+    for call in context.index.calls.get("cuda", ()):
+        if not isinstance(call.func, ast.Attribute) or context.resolve(call.func):
+            continue
+        around = [(test, outcome) for test, outcome, _ in tests_around(context, call)]
+        if any(_is_without(context, test, outcome, number) for test, outcome in around):
+            return True
+        given = call.args[0] if call.args else None
+        if given is not None and _is_one(context, given, number):
+            if all(on_cuda(context, test) is outcome for test, outcome in around):
+                return True
+    return False
+
+
+def _is_without(context: Context, test: ast.expr, outcome: bool, number: ast.expr) -> bool:
+    """Whether a test that comes out so says that there is no number."""
+    if not isinstance(test, ast.Compare) or not _is_one(context, test.left, number):
+        return False
+    other = test.comparators[0]
+    if not isinstance(other, ast.Constant) or other.value is not None:
+        return False
+    return isinstance(test.ops[0], ast.Is if outcome else ast.IsNot)
+
+
+def _is_one(context: Context, one: ast.expr, number: ast.expr) -> bool:
+    """Whether two expressions are spelled alike and of one variable."""
+    if ast.unparse(one) != ast.unparse(number):
+        return False
+    if not isinstance(one, ast.Name):
+        return True
+    return context.names.owner(one.id, one) is context.names.owner(one.id, number)
+
+
+def _kept_question(context: Context, statement: ast.stmt, torch: str) -> list[Edit] | None:
+    """Both arms below the question whether there is a number."""
+    source, text = context.source, _moved(context, statement)
+    start, end = source.span(statement)
+    if text is None or not alone_on_lines(source, statement) or "\n" in source.text[start:end]:
+        return None
+    unit, indent = indent_unit(source), source.indentation(statement.lineno)
+    lines = [
+        f"if {mps_available(context, torch)}:",
+        f"{unit}{text}",
+        "else:",
+        f"{unit}{source.text[start:end]}",
+    ]
+    return [replace_span(source, start, end, f"{source.newline}{indent}".join(lines))]
 
 
 def _in_front_of(

@@ -31,27 +31,52 @@ def mps_test(context: Context, test: ast.expr) -> str | None:
 
 
 def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | None:
-    """Give `if CUDA:` an `elif MPS:` that does with `torch.mps` what the body does on CUDA.
+    """Give `if CUDA:` an `elif MPS:` that does with `torch.mps` what a statement does on CUDA.
 
-    Only where the body is the one statement that holds `cuda`.
+    Only where the body is the one statement that holds `cuda`, or calls CUDA besides.
     """
-    if not wants_mps(context) or len(branch.body) != 1:
+    if not wants_mps(context):
         return None
-    if not alone_on_lines(context.source, branch.body[0]):
+    source, last = context.source, branch.body[-1]
+    if not _is_alone(context, branch):
         return None
-    arm = _mps_text(context, cuda, branch.body[0])
+    statement = context.index.statement(cuda)
+    arm = _mps_text(context, cuda, statement)
     test = mps_test(context, branch.test)
     if arm is None or test is None or "\n" in test:
         return None
-    source = context.source
     newline, unit = source.newline, indent_unit(source)
     indent = source.indentation(branch.lineno)
-    row = branch.body[0].end_lineno or branch.body[0].lineno
+    row = last.end_lineno or last.lineno
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
-    text = f"{indent}elif {test}:{newline}{indent}{unit}{arm}{newline}"
+    gap = " " if last.lineno == branch.lineno else f"{newline}{indent}{unit}"
+    text = f"{indent}elif {test}:{gap}{arm}{newline}"
     if not source.text[:offset].endswith(("\n", "\r")):
         text = newline + text.removesuffix(newline)
     return insert(offset, text)
+
+
+def _is_alone(context: Context, branch: ast.If) -> bool:
+    """Whether an arm may stand behind that for CUDA: nothing else is in its rows, and what it does
+    besides is for CUDA."""
+    source, last = context.source, branch.body[-1]
+    if branch.lineno == last.lineno:
+        start, end = source.span(branch.body[0])[0], source.span(last)[1]
+        rest = source.text[end:].split("\n", 1)[0].strip()
+        before = source.text[source.starts[branch.lineno - 1] : source.span(branch)[0]].strip()
+        is_first = before in ("", "el") and source.text[start - 1] in " :"
+        return len(branch.body) == 1 and is_first and (not rest or rest.startswith("#"))
+    if not alone_on_lines(source, last):
+        return False
+    return len(branch.body) == 1 or (
+        not branch.orelse
+        and all(
+            isinstance(item, ast.Expr)
+            and isinstance(item.value, ast.Call)
+            and (context.resolve(item.value.func) or "").startswith("torch.cuda.")
+            for item in branch.body
+        )
+    )
 
 
 def mps_choice(context: Context, branch: ast.IfExp, cuda: ast.Attribute) -> Edit | None:
@@ -105,12 +130,12 @@ def _names_cuda_once(test: ast.expr) -> bool:
 
 
 def serve_mps(context: Context, call: ast.Call, message: str) -> Fix | None:
-    """An arm for MPS beside the `if CUDA:` whose one statement is `call`."""
+    """An arm for MPS beside the `if CUDA:` of which `call` is a statement."""
     statement = context.index.parents[call]
     branch = context.index.parents.get(statement)
     if not isinstance(branch, ast.If) or not isinstance(call.func, ast.Attribute):
         return None
-    if branch.body != [statement]:
+    if statement not in branch.body:
         return None
     edit = mps_arm(context, branch, call.func)
     return Fix(message, (edit,), Applicability.SAFE) if edit is not None else None

@@ -9,6 +9,7 @@ from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.flat import flat
 from mpslint.patterns.gates import parts_data
+from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
 from mpslint.patterns.refusal import opened_refusals
@@ -25,6 +26,8 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
+from mpslint.patterns.told import told_on_mps
+from mpslint.patterns.waits import waits_along
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -40,19 +43,20 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     if torch is None or not wants_mps(context):
         return None
     level = opening_level(context)
-    parting = parts_data(context, chain.test)
+    waits, unwaited = waits_along(context)
+    doubt = parts_data(context, chain.test) or unwaited
     styled = _in_style(context, chain)
     if styled is not None:
-        styled = (*styled, *casts_put_first(context))
-        return doubtful(Fix("Select the device as the project does", styled, level), parting)
+        styled = (*styled, *casts_put_first(context), *waits)
+        return doubtful(Fix("Select the device as the project does", styled, level), doubt)
     if isinstance(chain.node, ast.IfExp):
         edits = _expression(context, chain, chain.node, torch)
     else:
         edits = _statement(context, chain, chain.node, torch)
     if not edits:
         return None
-    along = (*opened_refusals(context), *casts_put_first(context))
-    return doubtful(Fix(_MESSAGE, (*edits, *along), level), parting)
+    along = (*opened_refusals(context), *casts_put_first(context), *waits)
+    return doubtful(Fix(_MESSAGE, (*edits, *along), level), doubt)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:
@@ -81,6 +85,7 @@ def mps_test(context: Context, chain: Chain, torch: str) -> str | None:
     parts = asked(context, chain.test, not chain.inverted)
     if parts is None:
         return None
+    parts = with_numbers(context, parts, [chain.cuda_arm])
     return joined([*parts, mps_available(context, torch)])
 
 
@@ -236,9 +241,10 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     head = source.text[source.span(arm_statement)[0] : arm_start]
     newline, indent = source.newline, source.indentation(node.lineno)
     gap = " " if behind_colon else newline + source.indentation(arm_statement.lineno)
+    said = "" if behind_colon else "".join(f"{gap}{one}" for one in told_on_mps(context, node))
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if offset == len(source.text) and not source.text.endswith(("\n", "\r")) else ""
-    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{newline}"
+    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{said}{newline}"
     return (insert(offset, text),)
 
 

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mpslint.semantics.context import Context
+    from mpslint.source import SourceFile
 
+_FOR_TOOLS = (
+    "noqa",
+    "type:",
+    "pragma:",
+    "pylint:",
+    "pyright:",
+    "mypy:",
+    "ruff:",
+    "fmt:",
+    "mpslint:",
+)
+"""How comments begin that tools read on the row that they are about."""
 _ON_ACCELERATORS = ("synchronize", "empty_cache")
 """Calls that `torch.accelerator` makes for every backend (style `accelerator`, torch 2.13)."""
 
@@ -59,12 +72,12 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | Non
         return None
     newline, unit = source.newline, indent_unit(source)
     indent = source.indentation(statement.lineno)
-    lead = ""
+    lead, comment = "", _comment_behind(source, end)
     if not alone_on_lines(source, statement):
         header = _one_line_header(context, statement)
         if header is None:
             return None
-        start, indent = header, indent + unit
+        start, indent, comment = header, indent + unit, None
         lead = newline + indent
     last = body.removesuffix("()").rpartition(".")[2] if not call.args else ""
     if context.settings.style == "accelerator" and last in _ON_ACCELERATORS and not call.keywords:
@@ -81,7 +94,20 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | Non
         lines = [f"if {on_cuda}:", f"{indent}{unit}{body}"]
         if wants_mps(context):
             lines += [f"{indent}elif {on_mps}:", f"{indent}{unit}{mps_call.format(torch=torch)}"]
+    if comment is not None:
+        # What was said of the one call is said of both.
+        end, lead = comment[1], f"{comment[0]}{newline}{indent}"
     return replace_span(source, start, end, lead + newline.join(lines))
+
+
+def _comment_behind(source: SourceFile, at: int) -> tuple[str, int] | None:
+    """The comment behind a statement that ends there, and where it ends; None: it is for a tool,
+    and has to stay on its row."""
+    rest = source.text[at:].split("\n", 1)[0].rstrip()
+    text = rest.lstrip()
+    if not text.startswith("#") or text.lstrip("# ").lower().startswith(_FOR_TOOLS):
+        return None
+    return text, at + len(rest)
 
 
 def given_device(context: Context, call: ast.Call) -> str | None:

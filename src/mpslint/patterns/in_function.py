@@ -163,7 +163,7 @@ def _bound_in(
     source = context.source
     indent = source.indentation(first.lineno)
     lines = _lines(context, f"{name} = ", function, value, indent)
-    edit = insert_before(context, first, lines)
+    edit = insert_before(context, first, lines, above_comments=True)
     return Own(name, edit, is_string) if edit is not None else None
 
 

@@ -13,13 +13,21 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 
-def insert_before(context: Context, statement: ast.stmt, lines: list[str]) -> Edit | None:
-    """Put `lines` (without indentation) in front of `statement`; None where it shares its line."""
+def insert_before(
+    context: Context, statement: ast.stmt, lines: list[str], *, above_comments: bool = False
+) -> Edit | None:
+    """Put `lines` (without indentation) in front of `statement`, or of the comment that stands
+    right above it; None where it shares its line."""
     source = context.source
     first = _first_row(statement)
     if not alone_on_lines(source, statement):
         return None
     indent, newline = source.indentation(first), source.newline
+    while above_comments and first > 1:
+        above = source.line(first - 1)
+        if not above.lstrip().startswith("#") or source.indentation(first - 1) != indent:
+            break
+        first -= 1
     text = "".join(f"{indent}{line}{newline}" for line in lines)
     return insert(source.starts[first - 1], text)
 

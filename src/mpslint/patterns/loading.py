@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
-from mpslint.patterns.only_copied import goes_to_state_dict
+from mpslint.patterns.kept_entries import named_at
+from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -20,6 +21,7 @@ from mpslint.patterns.text import (
     replace_span,
 )
 from mpslint.semantics.checkpoints import storage_move
+from mpslint.semantics.devices_in_use import device_in_use
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.values import Kind
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _LINE_END = re.compile(r"\s*,?[ \t]*(#.*)?[\r\n]+\Z")
 _MOVES = ("to", "cuda", "cpu", "mps")
 _RANDOM = b"rng_state"
+_OF_DEVICES = (b"cuda", b"device", b"mps", b"accelerat")
+_ON_HOST = "what a Mac has saved on MPS would be kept on the CPU"
 _MODULE_METHODS = frozenset(
     {"eval", "train", "parameters", "state_dict", "requires_grad_", "apply"}
 )
@@ -39,10 +43,11 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
     """Add `map_location=` behind the last argument.
 
     A state dict goes to the CPU, from where it is copied into what is there: the same parameters
-    on the same device, also with CUDA, where the way leads over the host; and so does a module that
-    is moved at once. What is copied so in part goes to the device at hand. Anything else stays
-    where it was saved if there is CUDA, and goes to the CPU elsewhere; but a module that nothing
-    moves later goes to the very device that its inputs are moved to.
+    on the same device, also with CUDA, where the way leads over the host; so does a module that is
+    moved at once, and what a program loads that knows of no device. What is copied so in part goes
+    to the device at hand, and what an object keeps goes where its class makes it. A module that
+    nothing moves later goes to the very device that its inputs are moved to. Anything else stays
+    where it was saved if there is CUDA, and goes to the CPU elsewhere.
     """
     mark, torch = quote(context.source), torch_name(context, call)
     last = max(
@@ -50,23 +55,69 @@ def add_map_location(context: Context, call: ast.Call) -> Fix | None:
         key=lambda n: context.source.span(n)[1],
         default=None,
     )
-    if last is None:
+    place = _place(context, call, f"{mark}cpu{mark}", torch) if last is not None else None
+    if last is None or place is None:
         return None
-    value, level = f"{mark}cpu{mark}", Applicability.SAFE
-    edits: tuple[Edit, ...] = ()
-    reason = ""
-    if not goes_to_state_dict(context, call) and not _is_moved_at_once(context, call):
-        if torch is None:
-            return None
-        if _is_module(context, call) and not _is_moved(context, call):
-            device = _of_inputs(context, call)
-            if device is not None:
-                value, level, edits = device.text, device.level, device.edits
-                reason = device.reason
-        at_hand = _of_checkpoint(context, call) if not edits else None
-        value = at_hand or f"None if {torch}.cuda.is_available() else {value}"
-    added = _argument(context, call, last, f"map_location={value}")
-    return doubtful(Fix("Load where every machine can", (*edits, *added), level), reason)
+    added = _argument(context, call, last, f"map_location={place.text}")
+    edits = (*place.edits, *added)
+    return doubtful(Fix("Load where every machine can", edits, place.level), place.reason)
+
+
+def _place(context: Context, call: ast.Call, host: str, torch: str | None) -> Reference | None:
+    """Where a checkpoint is loaded to; `host` is the text for the CPU."""
+    kept = kept_on_devices(context, call)
+    if kept == [] or _is_moved_at_once(context, call) or _is_for_the_host(context, call):
+        return Reference(host, True, ())
+    if torch is None:
+        return None
+    if kept:
+        names = {named_at(context, call, device) for device in kept}
+        name = names.pop() if len(names) == 1 else None
+        if name is not None:
+            return Reference(name, False, ())
+    elif _is_module(context, call) and not _is_moved(context, call):
+        device = _of_inputs(context, call)
+        if device is not None:
+            return device
+    at_hand = _of_checkpoint(context, call)
+    text = at_hand or f"None if {torch}.cuda.is_available() else {host}"
+    reason = _ON_HOST if at_hand is None and _is_kept(context, call) else ""
+    return Reference(text, False, (), reason=reason)
+
+
+def _is_for_the_host(context: Context, call: ast.Call) -> bool:
+    """Whether a program that nobody imports and that knows of no device loads this, and computes
+    with what else it has, which is all on the CPU."""
+    if any(word in context.source.data for word in _OF_DEVICES):
+        return False
+    around = context.elsewhere
+    return around is not None and not around.is_imported(context.source.path)
+
+
+def _is_kept(context: Context, call: ast.Call) -> bool:
+    """Whether an object keeps what is loaded, or an entry of it, in a class that is told its device
+    by somebody else, or where MPS is known: a Mac may have saved that on MPS."""
+    if b"mps" not in context.source.data and device_in_use(context, call) is None:
+        return False
+    parent = context.index.parents[call]
+    targets = parent.targets if isinstance(parent, ast.Assign) else []
+    if any(isinstance(target, ast.Attribute) for target in targets):
+        return True
+    uses = [
+        use
+        for target in targets
+        if isinstance(target, ast.Name)
+        for use in context.index.names[target.id]
+        if context.index.function(use) is context.index.function(call)
+    ]
+    entries = [context.index.parents[use] for use in uses]
+    return any(
+        isinstance(entry, ast.Subscript)
+        and isinstance(kept := context.index.parents[entry], ast.Assign)
+        and any(isinstance(target, ast.Attribute) for target in kept.targets)
+        and not is_plain_entry(context, entry)
+        for entry in entries
+    )
 
 
 def _of_checkpoint(context: Context, call: ast.Call) -> str | None:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.patterns.kept_entries import is_kept_number, kept_on
 from mpslint.semantics.consumers import given_to
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
@@ -20,6 +21,8 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 _ALIASES = 3
 """So many names are followed from what is loaded to where it goes."""
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
+_FROM_NUMPY = ("torch.from_numpy", "torch.frombuffer")
+"""Functions that take what has no device."""
 _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 """Functions that ask an object for these, and copy nothing."""
 _COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict")
@@ -32,21 +35,40 @@ _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
 def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
     """Whether what is loaded is only copied into modules and optimizers that are there; a number
     beside it may be counted on with."""
+    return kept_on_devices(context, call) == []
+
+
+def kept_on_devices(context: Context, call: ast.Call) -> list[ast.expr] | None:
+    """The devices of what the objects of a class keep of that which is loaded, where the rest is
+    only copied; None where anything else becomes of it."""
+    kept: list[ast.expr] = []
     weights = (context.resolve(call.func) or "") in _WEIGHTS
-    return _only_copied(context, call, weights=weights, names=frozenset())
+    copied = _only_copied(context, call, kept, weights=weights, names=frozenset())
+    return kept if copied else None
 
 
 def _only_copied(
-    context: Context, node: ast.expr, *, weights: bool, names: frozenset[str | ast.Name]
+    context: Context,
+    node: ast.expr,
+    kept: list[ast.expr],
+    *,
+    weights: bool,
+    names: frozenset[str | ast.Name],
 ) -> bool:
-    """`names`: those that are followed already."""
+    """`kept`: devices of entries that objects keep; `names`: those that are followed already."""
     node = _item(context, node)
     parent = context.index.parents[node]
     if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
         return True
-    if _key(node) is not None and (_is_plain(_key(node), parent) or _is_shown(parent)):
+    if is_plain_entry(context, node) or (_key(node) is not None and _is_shown(parent)):
         return True
     if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
+        return True
+    if _is_an_array(context, parent):
+        return True
+    devices = kept_on(context, node)
+    if devices:
+        kept += devices
         return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
@@ -58,7 +80,9 @@ def _only_copied(
         if taken is not None:
             function, reads = taken
             more = names | {f"{function}()"}
-            return all(_only_copied(context, use, weights=weights, names=more) for use in reads)
+            return all(
+                _only_copied(context, use, kept, weights=weights, names=more) for use in reads
+            )
     copy = next(iter(_copied_into(context, node)), None)
     if isinstance(copy, ast.Name):
         # One name may be given what was loaded twice, and hold it in another place each time.
@@ -70,8 +94,8 @@ def _only_copied(
         uses, more = _uses(context, copy, node), names | {known}
         if not uses:
             return _is_for_nobody(context, copy)
-        return all(_only_copied(context, use, weights=weights, names=more) for use in uses)
-    return copy is not None and _only_copied(context, copy, weights=weights, names=names)
+        return all(_only_copied(context, use, kept, weights=weights, names=more) for use in uses)
+    return copy is not None and _only_copied(context, copy, kept, weights=weights, names=names)
 
 
 def _taken(
@@ -83,6 +107,14 @@ def _taken(
         return None
     function, reads = given_to(context, call, parent if parent is not call else node)
     return (function.name, reads) if function is not None else None
+
+
+def is_plain_entry(context: Context, node: ast.expr) -> bool:
+    """Whether an entry of a checkpoint is a number or a setting."""
+    key = _key(node)
+    if key is None:
+        return False
+    return _is_plain(key, context.index.parents[node]) or is_kept_number(context, node)
 
 
 def _is_plain(key: str | None, parent: ast.AST) -> bool:
@@ -257,6 +289,11 @@ def _is_asked_of_its_shape(context: Context, parent: ast.AST) -> bool:
             return True
         return isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
     return isinstance(parent, ast.Attribute) and parent.attr in _OF_SHAPE
+
+
+def _is_an_array(context: Context, parent: ast.AST) -> bool:
+    """`torch.from_numpy(checkpoint["codes"])`: arrays are where they are on every machine."""
+    return isinstance(parent, ast.Call) and context.resolve(parent.func) in _FROM_NUMPY
 
 
 def _key(node: ast.expr) -> str | None:

@@ -62,7 +62,17 @@ def _asked(
     compound = isinstance(test, ast.BoolOp | ast.IfExp | ast.Lambda | ast.NamedExpr)
     if wanted:
         return [f"({text})" if compound else text]
-    return [f"not ({text})" if compound or isinstance(test, ast.Compare) else f"not {text}"]
+    if isinstance(test, ast.Compare):
+        return [_turned(test, text)]
+    return [f"not ({text})" if compound else f"not {text}"]
+
+
+def _turned(test: ast.Compare, text: str) -> str:
+    """`gpu is not None` for `gpu is None`."""
+    end = " is None"
+    if len(test.ops) == 1 and isinstance(test.ops[0], ast.Is) and text.endswith(end):
+        return f"{text.removesuffix(end)} is not None"
+    return f"not ({text})"
 
 
 def _switch(context: Context, test: ast.expr, wanted: bool) -> list[str] | None:

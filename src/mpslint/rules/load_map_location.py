@@ -48,8 +48,12 @@ opt-in, since more than one in ten of them was wrong on code that nobody had loo
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
 copies it to the device of its own, and what else is taken out of it is a number or a setting by its
-key (`checkpoint["epoch"]`) or printed; else `None` on CUDA (as before) and elsewhere `"cpu"`, or
-the selected device for a whole module.
+key (`checkpoint["epoch"]`), by what else its attribute is given, or printed; and where nothing of
+the program knows of a device. What an object keeps (`self.counts = checkpoint["counts"]`) goes
+where its class makes it (`self.cfg.device`), a whole module to the device of its inputs, and what
+is used beside such a `load_state_dict` to the device at hand. Else `None` on CUDA (as before) and
+elsewhere `"cpu"`; unsafe where an object keeps it that is told its device, or where MPS is known:
+what a Mac has saved on MPS would then be on the CPU.
 
 ## References
 - `torch/serialization.py` (`load`)

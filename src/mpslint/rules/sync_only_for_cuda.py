@@ -37,7 +37,8 @@ functions that wait and hand back the clock. Where that is left open (a call of 
 of a function) the finding is opt-in (`--select MPS602`).
 
 ## Fix safety
-Safe: on CUDA the first arm is taken as before.
+Safe: on CUDA the first arm is taken as before. The other waits of the function for CUDA only get
+their arm with it.
 
 ## References
 - karpathy/nanochat#792, `torch/mps/__init__.py` (`synchronize`)
@@ -50,20 +51,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Severity
-from mpslint.patterns.backend_arm import mps_choice, serve_mps
+from mpslint.patterns.backend_arm import mps_choice
+from mpslint.patterns.waits import WAIT_MESSAGE, serve_waits
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.cuda_waits import waits_for_cuda_only
 from mpslint.semantics.device_work import Effect
-from mpslint.semantics.pending import (
-    is_waiting_clock,
-    opens_timed_work,
-    pending_at,
-    pending_at_calls,
-)
-from mpslint.semantics.waits import ends_function, serves_nothing
-from mpslint.semantics.worlds.refused import is_behind_refusal
-
-_MESSAGE = "Wait for MPS as well"
 
 
 @rule(
@@ -75,17 +68,8 @@ _MESSAGE = "Wait for MPS as well"
     least=Confidence.CERTAIN,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
-    for event in context.worlds.without_twin:
-        if event.name != "torch.cuda.synchronize" or event.on_mac:
-            continue  # What a Mac comes to raises there: the finding of cuda-synchronize.
-        if is_behind_refusal(event):
-            continue  # It raises there as well, once it is no longer refused.
+    for event, pending in waits_for_cuda_only(context):
         called = isinstance(event.node, ast.Call)
-        if called and serves_nothing(context, event.node):
-            continue
-        pending = _pending(context, event.node)
-        if pending is Effect.WAIT:
-            continue
         yield context.finding(
             rule,
             event.call.func if called else event.node,
@@ -93,30 +77,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             confidence=Confidence.CERTAIN if pending is Effect.WORK else Confidence.INFERRED,
             labels=context.decided(event, "false on MPS"),
             applicability=Applicability.SAFE,
-            fix=partial(serve_mps, context, event.call, _MESSAGE)
+            fix=partial(serve_waits, context, event.call)
             if called
             else partial(_choose_mps, context, event.node),
         )
-
-
-def _pending(context: Context, wait: ast.AST) -> Effect:
-    """What MPS has queued where the wait is missing: there, or where what waits is called."""
-    if not isinstance(wait, ast.Call):
-        kept = context.index.statement(wait)
-        targets = kept.targets if isinstance(kept, ast.Assign) else []
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-    elif is_waiting_clock(context, wait):
-        return Effect.WORK
-    else:
-        found = pending_at(context, wait)
-        function = context.index.function(wait)
-        if found is Effect.UNKNOWN and opens_timed_work(context, wait):
-            return Effect.WORK
-        if found is not Effect.UNKNOWN or function is None or not ends_function(context, wait):
-            return found
-        names = [function.name]
-    told = [pending_at_calls(context, name) for name in names]
-    return Effect.WORK if Effect.WORK in told else Effect.UNKNOWN
 
 
 def _choose_mps(context: Context, wait: ast.AST) -> Fix | None:
@@ -125,4 +89,4 @@ def _choose_mps(context: Context, wait: ast.AST) -> Fix | None:
     if not isinstance(choice, ast.IfExp) or choice.body is not wait:
         return None
     edit = mps_choice(context, choice, wait) if isinstance(wait, ast.Attribute) else None
-    return Fix(_MESSAGE, (edit,), Applicability.SAFE) if edit is not None else None
+    return Fix(WAIT_MESSAGE, (edit,), Applicability.SAFE) if edit is not None else None

@@ -12,6 +12,7 @@ from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
+from mpslint.patterns.met import device_of_met
 from mpslint.patterns.place import device_places, settles_too_early
 from mpslint.patterns.selection import (
     Reference,
@@ -54,6 +55,9 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         if beside is not None:
             return beside
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
+        met = device_of_met(context, literal.node) if not several_gpus(context) else None
+        if met is not None:
+            return met
         edits = select_in_place(context, literal.node)
         level = opening_level(context)
         reason = _TOO_EARLY if settles_too_early(context, literal.node) else ""

@@ -12,6 +12,7 @@ from mpslint.patterns.gates import parts_data
 from mpslint.patterns.given_numbers import with_numbers
 from mpslint.patterns.late_casts import casts_put_first
 from mpslint.patterns.layout import arms_laid_out
+from mpslint.patterns.met import device_of_met
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.repeated_chain import shared_choice
 from mpslint.patterns.selection import changes_gpu, in_style, several_gpus, torch_name
@@ -42,6 +43,9 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
     torch = torch_name(context, chain.node)
     if torch is None or not wants_mps(context):
         return None
+    beside = _with_operand(context, chain)
+    if beside is not None:
+        return beside
     level = opening_level(context)
     waits, unwaited = waits_along(context)
     doubt = parts_data(context, chain.test) or unwaited
@@ -57,6 +61,14 @@ def add_mps_arm(context: Context, chain: Chain) -> Fix | None:
         return None
     along = (*opened_refusals(context), *casts_put_first(context), *waits)
     return doubtful(Fix(_MESSAGE, (*edits, *along), level), doubt)
+
+
+def _with_operand(context: Context, chain: Chain) -> Fix | None:
+    """The device of the tensor that all meet for which the choice is made, where nobody but the
+    machine is asked."""
+    if chain.asked_only or asked(context, chain.test, not chain.inverted) != []:
+        return None
+    return device_of_met(context, chain.node)
 
 
 def mps_arm(context: Context, arm: ast.expr) -> str | None:

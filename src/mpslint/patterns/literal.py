@@ -12,7 +12,9 @@ from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
+from mpslint.patterns.met import device_of_met
 from mpslint.patterns.place import device_places, settles_too_early
+from mpslint.patterns.repeated_chain import shared_device
 from mpslint.patterns.selection import (
     Reference,
     chain,
@@ -37,6 +39,7 @@ _DEFAULTS = ("parameter", "option", "field", "item")
 _TOO_EARLY = "that would ask for CUDA before CUDA_VISIBLE_DEVICES is set, or the process forks"
 _AT_IMPORT = "that would ask the machine for its device while the module is imported"
 _OWN_HELPER = "the file selects the device in a function of its own, when that is called"
+_SELECTING = "devices that functions write out for names of their own"
 _WRAPPED = 2
 """Lines that a selection on one line of its own takes more than one without parentheses."""
 _TORCH_SLOTS = ("factory", "to", "device", "generator", "default-device", "map-location")
@@ -54,6 +57,9 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         if beside is not None:
             return beside
     if slot.kind in _IN_PLACE or _assigned(context, literal, slot):
+        met = device_of_met(context, literal.node) if not several_gpus(context) else None
+        if met is not None:
+            return met
         edits = select_in_place(context, literal.node)
         level = opening_level(context)
         reason = _TOO_EARLY if settles_too_early(context, literal.node) else ""
@@ -206,6 +212,9 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     parent = context.index.parents[node]
     laid_out = wrapped_chain(context, selected, source.indentation(row), column - 1 + tail)
     if laid_out.count("\n") > _WRAPPED:
+        shared = shared_device(context, node, _selecting(context))
+        if shared is not None:
+            return shared
         stated = flat(context, node, of_chain(selected))
         if stated is not None:
             return (stated,)
@@ -214,6 +223,23 @@ def select_in_place(context: Context, node: ast.expr) -> tuple[Edit, ...] | None
     elif laid_out.startswith("(") and _only_argument(parent, node):
         laid_out = laid_out[1:-1]
     return (replace(source, node, laid_out),)
+
+
+def _selecting(context: Context) -> list[ast.AST]:
+    """The devices that functions of the file write out for a name of their own, and that are no
+    operand's."""
+    if _SELECTING not in context.memo:
+        context.memo[_SELECTING] = [
+            slot.node
+            for literal in context.devices.literals
+            if literal.backend == "cuda" and not literal.computed_index
+            if (slot := context.devices.slot(literal.node)) is not None
+            if context.index.function(literal.node) is not None
+            if _assigned(context, literal, slot) and device_of_met(context, literal.node) is None
+        ]
+    found = context.memo[_SELECTING]
+    assert isinstance(found, list)
+    return found
 
 
 def _with_its_switch(context: Context, node: ast.expr, torch: str) -> Edit | None:

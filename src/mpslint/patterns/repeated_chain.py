@@ -1,4 +1,4 @@
-"""One function of the file in place of many copies of the same choice of a device.
+"""One function of the file in place of many copies of the same choice, or text, of a device.
 
 `torch.device(f"cuda:{gpu_id}" if torch.cuda.is_available() and gpu_id >= 0 else "cpu")`, in the
 agent and in its replay buffer, would become the same six lines twice.
@@ -10,7 +10,9 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
-from mpslint.patterns.place import behind_imports, comes_before
+from mpslint.patterns import styles
+from mpslint.patterns.place import behind_imports, comes_before, device_places
+from mpslint.patterns.selection import reference, with_gaps
 from mpslint.patterns.text import indent_unit, insert, replace
 from mpslint.semantics.index import COMPREHENSIONS
 
@@ -52,6 +54,44 @@ def shared_choice(
     text = _text(context, f"def {name}({parameters}) -> {head}:", head, choice, place)
     call = replace(context.source, whole, f"{name}({parameters})")
     return insert(place.offset, text), call
+
+
+def shared_device(
+    context: Context, node: ast.expr, selecting: Sequence[ast.AST]
+) -> tuple[Edit, ...] | None:
+    """The call of a function that selects in place of a device that is written out, where another
+    function of the file writes out the same for itself. `selecting`: all such places; None: in
+    place."""
+    whole, place = context.index.parents[node], behind_imports(context)
+    alike = [one for one in selecting if ast.dump(one) == ast.dump(whole)]
+    if len(alike) < 2 or whole not in alike or place is None:
+        return None
+    if not isinstance(node, ast.Constant) or context.source.path.endswith(".ipynb"):
+        return None
+    found = styles.function(context, place.torch, place.offset, str(node.value))
+    if found is None or found.is_string or not comes_before(context, place, node):
+        return None
+    added = (insert(found.offset, with_gaps(context, found)),) if found.before else ()
+    if any(_selects_otherwise(context, one, added) for one in _others(context, selecting)):
+        return None
+    assert isinstance(whole, ast.Call)
+    return (*added, replace(context.source, whole, found.expression))
+
+
+def _others(context: Context, selecting: Sequence[ast.AST]) -> list[ast.AST]:
+    """Whatever else of the file needs a device, and chooses none itself."""
+    apart = [*selecting, *(chain.node for chain in context.chains.without_mps)]
+    return [
+        place
+        for place in device_places(context)
+        if not any(context.index.within(place, one) for one in apart)
+    ]
+
+
+def _selects_otherwise(context: Context, place: ast.AST, added: tuple[Edit, ...]) -> bool:
+    """Whether the file would get a second selection for a place, which could serve all."""
+    found = reference(context, place)
+    return found is not None and bool(found.edits) and not set(added) & set(found.edits)
 
 
 def _is_device(context: Context, whole: ast.AST, node: ast.IfExp) -> bool:

@@ -226,7 +226,7 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     if deferred is not None and (styled is None or inline):
         return deferred
     if styled is not None and styled.is_call and inline and _is_only_need(context, node):
-        added = (insert(styled.offset, _with_gaps(context, styled)),) if styled.before else ()
+        added = (insert(styled.offset, with_gaps(context, styled)),) if styled.before else ()
         return Reference(styled.expression, styled.is_string, added, _own_level(context, styled))
     if styled is not None:
         return _styled(context, name, place, styled)
@@ -312,9 +312,7 @@ def _for_trial(
         own = in_function.in_trial(context, node, needing, f"{place.torch}.device", text)
     if own is None:
         return None
-    added = (
-        (insert(helper.offset, _with_gaps(context, helper)),) if helper and helper.before else ()
-    )
+    added = (insert(helper.offset, with_gaps(context, helper)),) if helper and helper.before else ()
     is_string = helper.is_string if helper is not None else own.is_string
     return Reference(own.name, is_string, (*added, own.edit), opening_level(context))
 
@@ -338,7 +336,7 @@ def _by_function(context: Context, node: ast.AST, place: Place, cuda: str) -> Re
     found = styles.function(context, place.torch, place.offset, cuda)
     if found is None:
         return None
-    added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
+    added = (insert(found.offset, with_gaps(context, found)),) if found.before else ()
     own = in_function.kept_by_program(context, node, needing, found.expression)
     if own is None and in_function.asks_often(context, node, needing):
         own = in_function.kept(context, node, needing, found.expression)
@@ -370,11 +368,11 @@ def in_style(context: Context, node: ast.AST) -> tuple[styles.Selection, tuple[E
     found = styles.selection(context, place.torch, place.offset, "cuda")
     if found is None or not comes_before(context, place._replace(offset=found.offset), node):
         return None
-    added = (insert(found.offset, _with_gaps(context, found)),) if found.before else ()
+    added = (insert(found.offset, with_gaps(context, found)),) if found.before else ()
     return found, added
 
 
-def _with_gaps(context: Context, found: styles.Selection) -> str:
+def with_gaps(context: Context, found: styles.Selection) -> str:
     """The lines that a selection needs before it, with blank lines around a function."""
     text = context.source.text
     unfinished = found.offset == len(text) and not text.endswith(("\n", "\r"))

@@ -43,9 +43,11 @@ copied into modules and optimizers from there; tests that do nothing without CUD
 ## Fix safety
 Safe: the new arm stands behind the CUDA arm, so on a machine with CUDA nothing changes. What the
 user was asked (`--no-cuda`, a flag of the file such as `use_gpu = True`) is asked for MPS too. What
-several functions of a file choose by the same words becomes one function. Unsafe where the file
-moves other things only where CUDA is, in a way that no safe fix opens: they would stay on the CPU;
-and where it reads a clock behind a wait for CUDA only that gets no arm for MPS along with this.
+several functions of a file choose by the same words becomes one function. What a function chooses
+for tensors that meet one that it is given becomes that one's device (`labels.device`): whoever
+calls knows where that is. Unsafe where the file moves other things only where CUDA is, in a way
+that no safe fix opens: they would stay on the CPU; and where it reads a clock behind a wait for
+CUDA only that gets no arm for MPS along with this.
 A flag that decides nothing but moves goes with the tests in front of these.
 
 ## References

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.operand_pairs import wants_tensor
+from mpslint.semantics.operand_pairs import COMPARED, is_layer, joint, wants_tensor
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -36,26 +36,42 @@ def gives(context: Context, value: ast.expr, call: ast.expr) -> bool:
 
 def roots(context: Context, operand: ast.expr) -> list[str]:
     """`x` of `-x.view(-1)[0]`, where all of it is on the device of `x`; of `2 * x * w` all."""
-    while not isinstance(operand, ast.Name):
-        if isinstance(operand, ast.BinOp):
-            return roots(context, operand.left) + roots(context, operand.right)
-        if isinstance(operand, ast.UnaryOp):
-            operand = operand.operand
-        elif isinstance(operand, ast.Subscript) or (
-            isinstance(operand, ast.Attribute) and operand.attr in _VIEWS
-        ):
-            operand = operand.value
-        elif isinstance(operand, ast.Call) and _gives_number(context, operand):
-            return []  # One on the CPU meets tensors of CUDA.
-        elif isinstance(operand, ast.Call) and wants_tensor(context, operand):
-            operand = operand.args[0]
-        elif isinstance(operand, ast.Call) and isinstance(operand.func, ast.Attribute):
-            if operand.func.attr in ELSEWHERE | _NO_TENSORS:
-                return []
-            operand = operand.func.value
-        else:
-            return []
-    return [operand.id]
+    if isinstance(operand, ast.Name):
+        return [operand.id]
+    return [name for part in parts(context, operand) for name in roots(context, part)]
+
+
+def parts(context: Context, value: ast.expr) -> list[ast.expr]:
+    """What a value is on one device with, as far as these are tensors: `x` of `x.view(-1)`, both
+    sides of `x * w`."""
+    if isinstance(value, ast.BinOp):
+        return [value.left, value.right]
+    if isinstance(value, ast.Compare):
+        return [value.left, *value.comparators] if isinstance(value.ops[0], COMPARED) else []
+    if isinstance(value, ast.UnaryOp):
+        return [] if isinstance(value.op, ast.Not) else [value.operand]
+    if isinstance(value, ast.Subscript):
+        return [value.value]
+    if isinstance(value, ast.Attribute):
+        return [value.value] if value.attr in _VIEWS else []
+    return _parts_of_call(context, value) if isinstance(value, ast.Call) else []
+
+
+def _parts_of_call(context: Context, call: ast.Call) -> list[ast.expr]:
+    if _gives_number(context, call):
+        return []  # One on the CPU meets tensors of CUDA.
+    name = context.resolve(call.func) or ""
+    if call.args and (
+        wants_tensor(context, call)
+        or name == _SAME
+        or name.startswith("torch.nn.functional.")
+        or is_layer(context, call.func)
+    ):
+        return call.args[:1]
+    together = joint(context, call)
+    if together or not isinstance(call.func, ast.Attribute):
+        return together
+    return [] if call.func.attr in ELSEWHERE | _NO_TENSORS else [call.func.value]
 
 
 def _gives_number(context: Context, call: ast.Call) -> bool:
@@ -120,20 +136,5 @@ def value_of(context: Context, binding: Binding, name: str) -> ast.expr | None:
 def made_of(context: Context, value: ast.expr | None) -> str | None:
     if value is None:
         return None
-    if isinstance(value, ast.Call) and value.args:
-        name = context.resolve(value.func) or ""
-        if name.startswith("torch.nn.functional.") or _is_layer(context, value.func):
-            value = value.args[0]
     found = roots(context, value) if not isinstance(value, ast.BinOp) else []
     return found[0] if len(found) == 1 else None
-
-
-def _is_layer(context: Context, function: ast.expr) -> bool:
-    """`self.softmax` that the class sets to a layer of torch's."""
-    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
-        return False
-    made = [
-        context.resolve(value.func) or "" if isinstance(value, ast.Call) else ""
-        for value in context.guards.assigned(function)
-    ]
-    return bool(made) and all(name.startswith("torch.nn.") for name in made)

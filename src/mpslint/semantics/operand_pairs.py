@@ -124,7 +124,8 @@ _TENSORS_FIRST = {
 }
 """So many arguments of these functions of `torch.nn.functional` are tensors; else two count."""
 _TORCH = ("torch", "torch.nn.functional")
-_COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_SPREADING = ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel")
+COMPARED = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 GRAD = "torch.autograd.grad"
 """What it is given as `grad_outputs` lies where the `outputs` do."""
 
@@ -149,7 +150,7 @@ def _paired(context: Context, function: FunctionNode) -> Iterator[Pair]:
             yield from ((node.left, node.right), (node.right, node.left))
         elif isinstance(node, ast.AugAssign) and not isinstance(node.op, ast.Mod):
             yield from ((node.target, node.value), (node.value, node.target))
-        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], _COMPARED):
+        elif isinstance(node, ast.Compare) and isinstance(node.ops[0], COMPARED):
             yield from ((node.left, node.comparators[0]), (node.comparators[0], node.left))
         elif isinstance(node, ast.Subscript):
             # An index may be on the CPU, what is indexed by one of CUDA may not.
@@ -218,6 +219,7 @@ def own_callee(context: Context, call: ast.Call) -> FunctionNode | None:
 
 
 def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
+    """What a call computes with one another."""
     name = context.resolve(call.func) or ""
     if name == GRAD:
         return [k.value for k in call.keywords if k.arg in ("outputs", "grad_outputs")]
@@ -229,10 +231,31 @@ def _operands(context: Context, call: ast.Call) -> list[ast.expr]:
         return given
     if module == "torch.nn.functional":
         return given[: _TENSORS_FIRST.get(last, 2)]
+    if is_layer(context, call.func):
+        # `self.lstm(x, (h0, c0))`
+        return [one for item in call.args for one in _elements(item)]
     if not name.startswith("torch") and isinstance(call.func, ast.Attribute):
         if call.func.attr in _WITH:
             return [call.func.value, *call.args]
     return []
+
+
+def _elements(given: ast.expr) -> list[ast.expr]:
+    return given.elts if isinstance(given, ast.Tuple) else [given]
+
+
+def is_layer(context: Context, function: ast.expr) -> bool:
+    """`self.softmax` that the class sets to a layer of torch's, which leaves what it is given where
+    it is."""
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return False
+    made = [
+        context.resolve(value.func) or "" if isinstance(value, ast.Call) else ""
+        for value in context.guards.assigned(function)
+    ]
+    return bool(made) and all(
+        name.startswith("torch.nn.") and name not in _SPREADING for name in made
+    )
 
 
 def is_joined(context: Context, operand: ast.expr) -> bool:
@@ -243,6 +266,12 @@ def is_joined(context: Context, operand: ast.expr) -> bool:
         return False
     module, _, last = (context.resolve(call.func) or "").rpartition(".")
     return module == "torch" and last in _JOINING
+
+
+def joint(context: Context, call: ast.Call) -> list[ast.expr]:
+    """`x` and `y` of `torch.eq(x, y)` and of `torch.cat([x, y])`, beside which the result is."""
+    module, _, last = (context.resolve(call.func) or "").rpartition(".")
+    return _operands(context, call) if module == "torch" and last in _FUNCTIONS else []
 
 
 def wants_tensor(context: Context, call: ast.Call) -> bool:

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.made_of import ELSEWHERE, gives, is_like, made_of, roots, value_of
 from mpslint.semantics.operand_pairs import (
     GRAD,
+    Pair,
     given_by_name,
     is_joined,
     operand_pairs,
     own_callee,
     wants_tensor,
 )
+from mpslint.semantics.origins import has_origin, is_made_with, origins
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -61,6 +63,41 @@ def partner(context: Context, node: ast.AST) -> str | None:
     return known[call] if call is not None else None
 
 
+def partner_at(context: Context, call: ast.Call, at: ast.stmt) -> str | None:
+    """The same where it is asked for at another place of the function, in front of the call."""
+    name = partner(context, call)
+    if name is not None and context.flow.surely_bound(name, at):
+        if context.flow.reaching_name(name, at) == context.flow.reaching_name(name, call):
+            return name
+    function = context.index.function(call)
+    return _parameter_beside(context, call, function, at) if function is not None else None
+
+
+def _parameter_beside(
+    context: Context, call: ast.expr, function: FunctionNode, at: ast.AST
+) -> str | None:
+    """The parameter that what `call` gives meets on its way, whatever names they have there, where
+    its name still stands for what is on its device at `at`."""
+    # Of a sum of products, a product first: nearest to what is made.
+    pairs = sorted(operand_pairs(context, function), key=lambda pair: _length(context, pair))
+    for mine, other in pairs:
+        if not is_made_with(context, mine, call):
+            continue
+        for parameter in origins(context, other):
+            name = parameter.node.arg if isinstance(parameter.node, ast.arg) else "self"
+            if name in ("self", "cls") or isinstance(parameter.value, ast.Constant):
+                continue
+            if not has_origin(context, name, at, parameter):
+                continue
+            if is_joined(context, other) or _is_tensor(context, function, name):
+                return name
+    return None
+
+
+def _length(context: Context, pair: Pair) -> int:
+    return sum(end - start for start, end in map(context.source.span, pair))
+
+
 def _partner(context: Context, call: ast.expr) -> str | None:
     function = context.index.function(call)
     if function is None:
@@ -74,7 +111,8 @@ def _partner(context: Context, call: ast.expr) -> str | None:
             # The inner function reads it, so it may hold nothing else there.
             seen = context.names.own_scope(function).bindings
             return name if name is not None and name not in seen else None
-    return _beside(context, call, function, _shaping(context, call))
+    found = _beside(context, call, function, _shaping(context, call))
+    return found or _parameter_beside(context, call, function, call)
 
 
 def _beside(

@@ -24,6 +24,7 @@ from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
 
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
+    from mpslint.facts.machines import Answer
     from mpslint.modules import Modules
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.state import Class
@@ -469,6 +470,9 @@ class _Behind:
     def may_hold(self, qualified: str) -> bool:
         return False
 
+    def keeps_object(self, qualified: str) -> bool:
+        return False
+
     def keeps(self, qualified: str) -> bool:
         return False
 
@@ -481,8 +485,8 @@ class _Behind:
     def entered(self, name: str) -> int:
         return ALL
 
-    def question_kept(self, attribute: str) -> str:
-        return ""
+    def answer_kept(self, attribute: str) -> Answer | None:
+        return None
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return None

@@ -10,6 +10,7 @@ from mpslint.semantics.elsewhere import Elsewhere
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mpslint.facts.machines import Answer
     from mpslint.semantics.facts_known import Facts
     from mpslint.semantics.worlds.values import Value as WorldValue
 
@@ -50,8 +51,8 @@ class Near(Distant):
     def may_hold(self, path: str, qualified: str) -> bool:
         return self._told(path, lambda: self._all.may_hold(path, qualified))
 
-    def question_kept(self, path: str, attribute: str) -> str:
-        return self._told(path, lambda: self._all.question_kept(path, attribute))
+    def answer_kept(self, path: str, attribute: str) -> Answer | None:
+        return self._told(path, lambda: self._all.answer_kept(path, attribute))
 
     def settled(self, path: str, qualified: str) -> Facts:
         return self._told(path, lambda: self._all.settled(path, qualified))

@@ -50,6 +50,7 @@ from mpslint.whole import Projects
 if TYPE_CHECKING:
     import ast
 
+    from mpslint.facts.machines import Answer
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.facts_known import Facts
@@ -104,7 +105,7 @@ class Neighbours:
         self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
-        self._kept_answers = KeptAnswers(projects, self.modules)
+        self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._cuda_projects = CudaProjects(projects, settings)
         self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
         self._heard: list[set[str]] = [set()]
@@ -315,12 +316,12 @@ class Neighbours:
             None,
         )
 
-    def question_kept(self, path: str, attribute: str) -> str:
+    def answer_kept(self, path: str, attribute: str) -> Answer | None:
         path = os.path.abspath(path)
         return self._told(
-            ("question kept", path, attribute),
-            lambda: self._kept_answers.question(path, attribute),
-            "",
+            ("answer kept", path, attribute),
+            lambda: self._kept_answers.answer(path, attribute),
+            None,
         )
 
     def gives(self, path: str, given: Given) -> bool:

@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.machines import ALL
 if TYPE_CHECKING:
     import ast
 
+    from mpslint.facts.machines import Answer
     from mpslint.results import Consulted
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
@@ -142,9 +143,9 @@ class OutOfReach:
         self.asked = True
         return not key.nested
 
-    def question_kept(self, path: str, attribute: str) -> str:
+    def answer_kept(self, path: str, attribute: str) -> Answer | None:
         self.asked = True
-        return ""
+        return None
 
     def gives(self, path: str, given: Given) -> bool:
         self.asked = True
@@ -283,8 +284,8 @@ class Distant:
     def reads_key(self, path: str, key: Key) -> bool:
         return not key.nested
 
-    def question_kept(self, path: str, attribute: str) -> str:
-        return ""
+    def answer_kept(self, path: str, attribute: str) -> Answer | None:
+        return None
 
     def gives(self, path: str, given: Given) -> bool:
         return False

@@ -98,6 +98,10 @@ class Projects:
             self._wholes[head] = self._listed(head)
         return self._wholes[head]
 
+    def has_head(self, path: str) -> bool:
+        """Whether a file belongs to a project at all."""
+        return self._head(os.path.dirname(path)) is not None
+
     def wide(self, path: str) -> Whole | None:
         """The same of a larger project as well, for who asks once for all of it and needs no more
         of others than the notebooks."""

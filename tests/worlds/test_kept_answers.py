@@ -1,5 +1,5 @@
-"""The number of CUDA's devices is kept by the class of a configuration, and asked of its objects in
-other files, which do not know what they are given."""
+"""The number of CUDA's devices, or whether there are any, is kept by the class of a configuration
+or by a program, and asked of its objects in other files, which do not know what they are given."""
 
 from __future__ import annotations
 
@@ -115,3 +115,170 @@ def test_a_flag_that_somebody_else_may_set_is_anything(
     cli: Cli, project: Path, flag: str, more: str
 ) -> None:
     assert any("raises" in message for message in _told_of_steps(cli, project, flag, more))
+
+
+_PROGRAM = """
+import argparse
+
+import torch
+
+from steps import Steps
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    {option}
+    args = parser.parse_args()
+    {switch}
+    {{"plain": Steps}}[args.kind](args).step(torch.randn(4))
+
+
+if __name__ == "__main__":
+    main()
+"""
+_OPTION = 'parser.add_argument("--cuda", action="store_true")'
+_ON = 'parser.add_argument("--cuda", type=bool, default=True)'
+_OFF = 'parser.add_argument("--no-cuda", action="store_true")'
+
+
+def _told(
+    cli: Cli, project: Path, option: str, switch: str, steps: str = "", **more: str
+) -> dict[str, list[str]]:
+    """The messages by file."""
+    (project / "setup.cfg").write_text("")
+    (project / "main.py").write_text(_PROGRAM.format(option=option, switch=switch))
+    (project / "steps.py").write_text(steps or _STEPS.replace("use_cuda", "cuda"))
+    for name, text in more.items():
+        (project / name.replace("_", ".")).write_text(text)
+    found: dict[str, list[str]] = {}
+    for finding in json.loads(cli("check", "--output-format", "json").out):
+        name = Path(finding["filename"]).name
+        found.setdefault(name, []).append(finding["message"])
+    return found
+
+
+@pytest.mark.parametrize(
+    ("option", "switch"),
+    [
+        ("", "args.cuda = torch.cuda.is_available()"),
+        (_OFF, "args.cuda = not args.no_cuda and torch.cuda.is_available()"),
+        (_OPTION, "args.cuda = args.cuda and torch.cuda.is_available()"),
+        (_ON, "args.cuda = True if torch.cuda.is_available() and args.cuda else False"),
+        ("", "args.cuda = torch.cuda.device_count() > 0"),
+        ("", "args.seed, args.cuda = 1, torch.cuda.is_available()"),
+    ],
+    ids=["the machine", "unless off", "if asked for", "on by default", "a count", "with others"],
+)
+def test_what_a_program_decides_by_cuda_raises_in_none_of_its_parts(
+    cli: Cli, project: Path, option: str, switch: str
+) -> None:
+    told = _told(cli, project, option, switch)
+    assert told["steps.py"] == ["a Mac's GPU is never used: .cuda() is called only where CUDA is"]
+
+
+@pytest.mark.parametrize(
+    ("option", "switch", "more"),
+    [
+        (_ON, "pass", {}),
+        (_OPTION, "pass", {}),
+        (_OFF, "args.cuda = not args.no_cuda", {}),
+        ("", "args.cuda = torch.cuda.is_available() or args.force", {}),
+        (_ON, "if args.seed: args.cuda = torch.cuda.is_available()", {}),
+        ("", "args.cuda = torch.cuda.is_available()", {"conf_yaml": "cuda: true\n"}),
+        ("", "args.cuda = torch.cuda.is_available()", {"conf_json": '{"cuda": true}\n'}),
+        (
+            "",
+            "args.cuda = torch.cuda.is_available()",
+            {"test_py": _PROGRAM.format(option=_ON, switch="pass")},
+        ),
+        (
+            "",
+            "args.cuda = torch.cuda.is_available()",
+            {"test_py": "from steps import Steps\n\nSteps(Namespace(cuda=True))\n"},
+        ),
+        (
+            "",
+            "args.cuda = torch.cuda.is_available()",
+            {"test_py": "def run(args, flag):\n    args.cuda = flag\n"},
+        ),
+        (
+            "",
+            "args.cuda = torch.cuda.is_available()",
+            {"test_py": 'def run(args):\n    setattr(args, "cuda", True)\n'},
+        ),
+        (
+            "",
+            "args.cuda = torch.cuda.is_available()",
+            {"test_py": 'def run(args):\n    vars(args)["cuda"] = True\n'},
+        ),
+    ],
+    ids=[
+        "on by default",
+        "an option",
+        "on unless told",
+        "or forced",
+        "now and then",
+        "a setting",
+        "a table",
+        "another program",
+        "another object",
+        "a parameter",
+        "by a text",
+        "by a key",
+    ],
+)
+def test_a_switch_that_its_user_sets_raises_where_there_is_no_cuda(
+    cli: Cli, project: Path, option: str, switch: str, more: dict[str, str]
+) -> None:
+    told = _told(cli, project, option, switch, **more)
+    assert any("raises" in message for message in told["steps.py"])
+
+
+def test_the_switch_itself_is_told_once_where_it_is_asked(cli: Cli, project: Path) -> None:
+    steps = _STEPS.replace("self.config = config", "self.cuda = config.cuda").replace(
+        "self.config.use_cuda", "self.cuda"
+    )
+    told = _told(cli, project, "", "args.cuda = torch.cuda.is_available()", steps)
+    decided = "a Mac's GPU is never used: CUDA or something else is decided here"
+    assert told["main.py"] == [decided]
+    assert decided not in told["steps.py"]
+    assert not any("raises" in message for message in told["steps.py"])
+
+
+def test_a_flag_that_some_arms_switch_off_raises_nowhere(cli: Cli, project: Path) -> None:
+    settings = """
+import torch
+
+
+class Settings:
+    def __init__(self, agent):
+        if agent == "dqn":
+            self.use_cuda = torch.cuda.is_available()
+        else:
+            self.use_cuda = False
+"""
+    (project / "setup.cfg").write_text("")
+    (project / "settings.py").write_text(settings)
+    (project / "steps.py").write_text(_STEPS)
+    messages = json.loads(cli("check", "--output-format", "json", "steps.py").out)
+    assert [finding["message"].partition(":")[0] for finding in messages] == [
+        "a Mac's GPU is never used"
+    ]
+
+
+def test_a_constant_of_a_module_is_no_attribute_of_an_object(cli: Cli, project: Path) -> None:
+    (project / "setup.cfg").write_text("")
+    (project / "settings.py").write_text(_FLAG.format(flag="torch.cuda.is_available()"))
+    (project / "config.py").write_text("use_cuda = True\n")
+    (project / "steps.py").write_text(
+        "import torch\n\nimport config\n\n\ndef step(x):\n"
+        "    return x.cuda() if config.use_cuda else x\n\n\nstep(torch.ones(2))\n"
+    )
+    messages = json.loads(cli("check", "--output-format", "json", "steps.py").out)
+    assert any("raises" in finding["message"] for finding in messages)
+
+
+def test_programs_that_belong_to_no_project_are_asked_beside(cli: Cli, project: Path) -> None:
+    told = _told(cli, project, "", "args.cuda = torch.cuda.is_available()")
+    (project / "setup.cfg").unlink()
+    assert told == _told(cli, project, "", "args.cuda = torch.cuda.is_available()")

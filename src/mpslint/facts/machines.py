@@ -26,6 +26,9 @@ def _words(text: str) -> frozenset[str]:
 
 _ON_CUDA: Answer = (True, True, False, True, False, False)
 MAYBE_ON_CUDA: Answer = (ANY, ANY, False, False, False, False)
+ON_CUDA_AT_MOST: Answer = (ANY, ANY, False, ANY, False, False)
+"""Where CUDA is, and something else is so as well: `not args.no_cuda and
+torch.cuda.is_available()`."""
 _ON_MPS: Answer = (False, False, True, True, False, False)
 _BUILT_FOR_CUDA: Answer = (True, True, False, True, False, True)
 _BUILT_FOR_MPS: Answer = (False, False, True, True, False, True)

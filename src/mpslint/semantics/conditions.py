@@ -319,7 +319,7 @@ class Conditions:
             found = found or self._imported(name, outcome, called=False)
             if found:
                 return found
-        known = self._assigned_facts(node, outcome)
+        known = self._assigned_facts(node, outcome) or self._kept_elsewhere(node, outcome)
         return known | self._switch(node.attr, outcome, known)
 
     def _assigned_facts(self, node: ast.Attribute, outcome: bool) -> Facts:
@@ -337,6 +337,14 @@ class Conditions:
             return common([self.implied(value, outcome) for value in values])
         finally:
             self._busy.discard(key)
+
+    def _kept_elsewhere(self, node: ast.Attribute, outcome: bool) -> Facts:
+        """What an attribute says whose object other files of the project make (`args.cuda`)."""
+        if self._told is None or not matches("cuda-switches", node.attr) or self.assigned(node):
+            return NONE
+        if self._names.resolve(node) is not None:
+            return NONE  # A name of a module.
+        return self._told.kept(node.attr, outcome)
 
     def assigned(self, node: ast.Attribute) -> list[ast.expr]:
         """Right sides of all assignments in this file to the same spelling (`args.cuda`)."""

@@ -19,6 +19,7 @@ from mpslint.semantics.worlds.machines import MACS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from mpslint.facts.machines import Answer
     from mpslint.semantics.config_keys import Key
     from mpslint.semantics.context import Context
     from mpslint.semantics.given_in_steps import Arguments
@@ -207,9 +208,9 @@ class Elsewhere(Protocol):
         """Whether another file of the project may place something with what a configuration of
         the file at `path` holds under a key."""
 
-    def question_kept(self, path: str, attribute: str) -> str:
-        """The question to torch (`torch.cuda.device_count`) whose answer is all that the project
-        stores under an attribute of this name; empty: there is none."""
+    def answer_kept(self, path: str, attribute: str) -> Answer | None:
+        """What torch says of CUDA, where that is all that the project stores under an attribute of
+        this name; None: it is not."""
 
     def gives(self, path: str, given: Given) -> bool:
         """Whether the project calls what the file at `path` defines, and gives the parameter in

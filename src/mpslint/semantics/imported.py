@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _BASES = 4
 """So many classes are looked at, one the base of the other."""
+_CUDA, _NO_CUDA = frozenset({"cuda"}), frozenset({"no-cuda"})
 
 
 class Imported:
@@ -41,6 +42,13 @@ class Imported:
         if not _may_be_ours(base):
             return NONE
         return self._elsewhere.inherited(self._path, base, attribute, outcome)
+
+    def kept(self, attribute: str, outcome: bool) -> Facts:
+        """What follows from an attribute under which the project keeps whether CUDA is there."""
+        answer = self._elsewhere.answer_kept(self._path, attribute)
+        if answer is None:
+            return NONE
+        return _CUDA if outcome else _NO_CUDA if answer[0] else NONE
 
     def entered(self, name: str) -> Facts:
         return self._elsewhere.entered(self._path, name) - {NOBODY}

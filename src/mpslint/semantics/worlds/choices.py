@@ -178,6 +178,8 @@ def choices(worlds: Worlds, idle: Callable[[Event], bool] = lambda _: False) -> 
                 continue  # Several GPUs, a package: CUDA's own.
             tests = {test for test in tests if worlds.comes_to(test) & MACS}
         tests &= run.cuda_tests
+        if not devices:
+            tests -= run.kept_answers  # It was decided, and is told, in another file.
         if not tests and event.worlds & MAC and _refused(event):
             # Another function has refused who asks for CUDA on a Mac.
             tests = set(devices)

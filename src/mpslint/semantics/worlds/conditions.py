@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import matches, names_process
+from mpslint.facts.priors import names_process
 from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.comparing import (
     asks_for_more_than_one,
@@ -60,7 +60,6 @@ from mpslint.semantics.worlds.values import (
 
 _SAME = ast.Is | ast.Eq
 _OTHER = ast.IsNot | ast.NotEq
-_COUNT, _ASKED = "torch.cuda.device_count", "torch.cuda.is_available"
 
 
 class Conditions(Placing, Refining):
@@ -83,8 +82,7 @@ class Conditions(Placing, Refining):
             value = self.eval(node.value)
             self.bind(node.target, value)
             return self.worlds_of(value, switches=self.is_relevant(node))
-        value = self._as_kept(node, self.eval(node), "cuda-switches", _ASKED, node)
-        return self.worlds_of(value, switches=True)
+        return self.worlds_of(self.eval(node), switches=True)
 
     def asks_for_cuda(self, tests: Tests) -> bool:
         """Whether some of these tests are about CUDA, or a device."""
@@ -251,8 +249,6 @@ class Conditions(Placing, Refining):
 
     def e_Compare(self, node: ast.Compare) -> Value:
         left = self.eval(node.left)
-        if isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value in (0, 1):
-            left = self._as_kept(node.left, left, "gpu-words", _COUNT, node)
         if self.ranked:
             asked = answered(node, one(left, self.frame.mask))
             if asked is not None and asked[0] in self.ranked:
@@ -265,23 +261,6 @@ class Conditions(Placing, Refining):
             left = right
         assert found is not None
         return found
-
-    def _as_kept(
-        self, node: ast.expr, value: Value, names: str, question: str, test: ast.expr
-    ) -> Value:
-        """What is in an attribute of an object that somebody gave (`config.total_gpus`), where all
-        that the project stores under such a name is the answer to this question."""
-        if (
-            isinstance(node, ast.Attribute)
-            and value.__class__ is Atom
-            and value.kind == UNKNOWN
-            and not value.tests
-            and self.project is not None
-            and matches(names, node.attr)
-            and self.project.question_kept(node.attr) == question
-        ):
-            return self.answer(facts.ANSWERS[question], test)
-        return value
 
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:

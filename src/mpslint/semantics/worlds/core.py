@@ -14,6 +14,7 @@ from mpslint.semantics.worlds.state import Class, Env, Frame, Function, Place
 from mpslint.semantics.worlds.values import UNK, Cases, Symbol, Tests, Value
 
 if TYPE_CHECKING:
+    from mpslint.facts.machines import Answer
     from mpslint.semantics.worlds.handed import Handed
 
 MAX_DEPTH = 8
@@ -36,6 +37,9 @@ class Project(Protocol):
         """Whether a name, or something in the module of that name, may be the project's and speak
         of machines; said by the text alone."""
 
+    def keeps_object(self, qualified: str) -> bool:
+        """Whether a name is that of an object which a module of the project keeps."""
+
     def keeps(self, qualified: str) -> bool:
         """Whether a name is that of an object which a module of the project keeps, or a class or
         an object of it has as an attribute."""
@@ -50,9 +54,9 @@ class Project(Protocol):
         """The worlds in which other files use a function of this one; none, where no file beside
         it does."""
 
-    def question_kept(self, attribute: str) -> str:
-        """The question to torch whose answer is all that the project stores under an attribute of
-        this name; empty: there is none."""
+    def answer_kept(self, attribute: str) -> Answer | None:
+        """What torch says of CUDA, where that is all that the project stores under an attribute of
+        this name; None: it is not."""
 
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         """How the other files of the project call the function or class `name` of this one; None
@@ -107,6 +111,8 @@ class Core:
     build_tests: set[ast.expr]
     """Tests that only ask what torch was built for, or has heard of."""
     device_tests: set[ast.expr]
+    kept_answers: set[ast.expr]
+    """What reads an answer that another file has asked for, and that is told there."""
     cuda_tests: set[ast.expr]
     refusing: dict[ast.expr, Place]
     """Calls of functions of other files that refuse to run without CUDA: where these refuse."""

@@ -86,7 +86,7 @@ class Interpreter(Rebinding, Methods):
         self.starred = []
         self.each = {}
         self.slots = {}
-        self.device_tests, self.cuda_tests = set(), set()
+        self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
         self.refusing = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text

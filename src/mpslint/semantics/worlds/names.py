@@ -6,7 +6,7 @@ import ast
 import builtins
 
 from mpslint.facts import machines as facts
-from mpslint.facts.priors import names_device
+from mpslint.facts.priors import matches, names_device
 from mpslint.semantics.worlds.conditions import Conditions
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.empty_modules import has_part
@@ -50,6 +50,7 @@ _SOMEBODYS = device("?", maybe=True)
 
 
 class Names(Wrapping, Conditions):
+    tree: ast.Module
     global_reads: set[str]
     """Names of the module that are read."""
     rebound: frozenset[str]
@@ -140,6 +141,8 @@ class Names(Wrapping, Conditions):
         base = self.named_only(node.value)
         self.used(base)
         value = self.attribute(base, node.attr, node)
+        if not self.calling and (kept := self._answer_kept(node, value)) is not None:
+            return kept
         if value is UNK:
             key = self.key(node)
             if key is not None:
@@ -150,6 +153,38 @@ class Names(Wrapping, Conditions):
             if value.kind in (BOUND, FUNCTION) and value.v.home is self:
                 self._handed_on(value)
         return value
+
+    def _answer_kept(self, node: ast.Attribute, value: Value) -> Value | None:
+        """What an attribute of an object holds that somebody gave (`config.use_cuda`), where all
+        that the project stores under such a name is an answer of torch's."""
+        if self.project is None or value.__class__ is not Atom or value.tests:
+            return None
+        if value.kind not in (UNKNOWN, NAME):
+            return None
+        if not (matches("cuda-switches", node.attr) or matches("gpu-words", node.attr)):
+            return None
+        owner = str(value.v).rpartition(".")[0]
+        if value.kind == NAME and not self.project.keeps_object(owner):
+            return None
+        said = self.project.answer_kept(node.attr)
+        if said is None or self._is_set_here(node):
+            return None
+        if said[2] is False:
+            self.kept_answers.add(node)
+        return self.answer(said, node)
+
+    def _is_set_here(self, node: ast.Attribute) -> bool:
+        """Whether the function that reads an attribute sets it as well: before it does, that is
+        what the user has said."""
+        scope = self.frame.function.node if self.frame.function is not None else self.tree
+        spelled = ast.unparse(node)
+        return any(
+            isinstance(item, ast.Attribute)
+            and item.attr == node.attr
+            and isinstance(item.ctx, ast.Store)
+            and ast.unparse(item) == spelled
+            for item in ast.walk(scope)
+        )
 
     def attribute(self, base: Value, name: str, node: ast.expr) -> Value:
         if name in ("is_cuda", "is_mps", "is_cpu") and not _has_own(base, name):

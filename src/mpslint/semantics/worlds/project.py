@@ -10,6 +10,7 @@ from mpslint.semantics.worlds.machines import ALL, NVIDIA
 from mpslint.semantics.worlds.values import CLASS, Atom, Value
 
 if TYPE_CHECKING:
+    from mpslint.facts.machines import Answer
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.semantics.worlds.handed import Handed
     from mpslint.semantics.worlds.state import Class
@@ -35,6 +36,9 @@ class Imports:
     def may_hold(self, qualified: str) -> bool:
         return self._elsewhere.may_hold(self._path, qualified)
 
+    def keeps_object(self, qualified: str) -> bool:
+        return self._is_bound(qualified, _OBJECTS)
+
     def keeps(self, qualified: str) -> bool:
         owner = qualified.rpartition(".")[0]
         return self._is_bound(qualified, _OBJECTS) or self._is_bound(owner, (*_OBJECTS, "class"))
@@ -55,8 +59,8 @@ class Imports:
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return self._elsewhere.given(self._path, name, kept, is_asked)
 
-    def question_kept(self, attribute: str) -> str:
-        return self._elsewhere.question_kept(self._path, attribute)
+    def answer_kept(self, attribute: str) -> Answer | None:
+        return self._elsewhere.answer_kept(self._path, attribute)
 
     def base(self, qualified: str) -> Class | None:
         value = self._elsewhere.held(self._path, qualified, classes=True)

@@ -22,6 +22,7 @@ from typing import Any
 
 from mpslint.facts.data import read_file, read_section
 from mpslint.facts.machines import ANSWERS, MAYBE_ON_CUDA, Answer
+from mpslint.facts.without_torch import is_without_torch, reads_arrays
 from mpslint.records import NamedTuple
 
 FILE = "priors.json"
@@ -275,13 +276,19 @@ def makes_config(name: str | None) -> bool:
 
 def understood(package: str) -> bool:
     """Whether it is known what a package does with tensors on MPS."""
-    return matches("understood-packages", package) or package_worlds(package) is not None
+    return (
+        matches("understood-packages", package)
+        or package_worlds(package) is not None
+        or is_without_torch(package)
+    )
 
 
 def computes_on_host(package: str) -> bool:
     """Whether the functions of a package raise for a tensor that is not on the CPU."""
     row = find("understood-packages", package)
-    return row is not None and row.says == "host"
+    if row is not None:
+        return row.says == "host"
+    return package_worlds(package) is None and reads_arrays(package)
 
 
 def names_request(name: str) -> bool:

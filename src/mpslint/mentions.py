@@ -26,7 +26,7 @@ from mpslint.semantics.paths import is_example
 from mpslint.semantics.type_questions import only_asks
 from mpslint.taken_by_text import TakenByText, is_found_from_inside, takers
 from mpslint.unreached import Unreached
-from mpslint.whole import PROSE
+from mpslint.whole import PROSE, SETTINGS
 
 if TYPE_CHECKING:
     from mpslint.modules import Modules
@@ -88,7 +88,7 @@ class Mentions:
                 continue
             if not method and b"import" not in data:
                 if self._texts.is_quoted(whole, other, path, name, is_open=installed):
-                    return True, (other,)
+                    return True, files  # Whoever has the module to look in may be any of them.
                 continue
             if not method and is_namesake(self._modules, other, path, name):
                 continue
@@ -105,11 +105,13 @@ class Mentions:
                 unreached, told = self.unreached.includes(other)
                 if unreached:
                     continue
-                if found is None or self._live.any_of(context, found, steps):
+                if found is None:
+                    return True, files
+                if self._live.any_of(context, found, steps):
                     return True, (other, *told, *self._live.rests_on(context, steps))
         for other in whole.others:
             if self._texts.tell(whole, other, path, name):
-                return True, (other,)
+                return True, (files if other.endswith(SETTINGS) else (other,))
         return False, files
 
     def _lists(self, path: str, name: str) -> bool:
@@ -282,15 +284,16 @@ class Mentions:
         if len(users) > _MOST_PARSED:
             return None, files
         for other in users:
-            if other != path and self.unreached.includes(other)[0]:
+            unreached, told = self.unreached.includes(other) if other != path else (False, ())
+            if unreached:
                 continue
             if other != path and self._taken.takes(other, path, given.name):
-                return None, (other,)
+                return None, (other, *told)
             context = self._modules.context(other, elsewhere)
             is_other = self._texts.other_owner(whole, path, given.name)
             is_held = None if given.method else partial(self._taken.is_held, whole.modules, path)
             if context is None or has_text(context, given.name, is_other, is_held=is_held):
-                return None, (other,)
+                return None, files
             for use in self._uses(context, path, given):
                 if not self._live.any_of(context, [use], _STEPS):
                     files = (*files, *self._live.rests_on(context, _STEPS))
@@ -299,7 +302,7 @@ class Mentions:
                 if isinstance(call, ast.Call) and call.func is use:
                     found.append((context, call))
                 elif not only_asks(context.index, use):
-                    return None, (other, *self._live.rests_on(context, _STEPS))
+                    return None, (other, *told, *self._live.rests_on(context, _STEPS))
         for other in whole.others:
             if self._texts.tell(whole, other, path, given.name):
                 return None, (other,)

@@ -61,7 +61,7 @@ class Unreached:
         if whole is None or path not in whole.modules:
             return False, ()
         if not self._may_be(whole, path):
-            return False, whole.folders
+            return False, (*whole.folders, *self._rests_on(whole, path))
         published, told = self._published.includes(whole, path)
         if published and not self._offered.is_shown(whole):
             return False, told
@@ -98,6 +98,10 @@ class Unreached:
         # What builds a project, or is taken from its head, lies in no package.
         return name not in _ENTRIES or (name in _AT_HEADS and folder != whole.head)
 
+    def _rests_on(self, whole: Whole, path: str) -> tuple[str, ...]:
+        """The files that tell that a module runs without anything which leads to it."""
+        return whole.files if os.path.basename(path) == _INIT else ()
+
     def _inits_of(self, whole: Whole) -> frozenset[str]:
         if whole not in self._inits:
             inits = (path for path in whole.modules if os.path.basename(path) == _INIT)
@@ -132,8 +136,10 @@ class Unreached:
                 known = () if is_come_to else self._known.get(other, ())
                 if known is None or other in seen:
                     continue
-                if known or is_come_to or not self._may_be(whole, other):
+                if known or is_come_to:
                     return self._reached(seen, one, (other, *known))
+                if not self._may_be(whole, other):
+                    return self._reached(seen, one, (other, *self._rests_on(whole, other)))
                 seen[other] = one
                 todo.append(other)
         self._known.update(dict.fromkeys(seen))

@@ -161,7 +161,7 @@ def test_a_package_that_keeps_a_table_of_functions_uses_them(tmp_path: Path) -> 
 
 def test_a_method_called_eval_looks_nothing_up(tmp_path: Path) -> None:
     user = "import core.utils\n\n\nclass Solver:\n    def eval(self):\n        return {}\n"
-    user += "\n\nprint(Solver(), core.utils.shape(1))\n"
+    user += "\n\nprint(Solver().eval(), core.utils.shape(1))\n"
     assert _in_package(tmp_path, train=user.format("1")) == []
     assert _in_package(tmp_path, train=user.format("super().__dict__['a']")) == []
     assert _in_package(tmp_path, train=user.format("core.utils.__dict__['a']")) == [5]

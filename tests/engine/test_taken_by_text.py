@@ -3,15 +3,19 @@ module to look in; and who looks for names elsewhere takes nothing of it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from mpslint.discovery import Target
 from mpslint.linter import lint
 from mpslint.neighbours import Neighbours
+from mpslint.runner import check_all
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 
+LONG_AGO = 1_600_000_000
 UTILS = """\
 import torch
 
@@ -131,3 +135,25 @@ def test_who_takes_it_by_a_text_and_is_called_by_nobody_takes_nothing(
     tmp_path: Path, used: str, rows: list[int]
 ) -> None:
     assert told(tmp_path, **{"taking.py": TAKING.format(used)}) == rows
+
+
+def test_the_cache_forgets_who_had_the_module_to_look_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MPSLINT_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "project"
+    table = "import utils\nfrom tables import table_of\n\nTABLE = table_of({})\n"
+    files = {"train.py": "mode = 'to_gpu'\nprint(mode)\n", "table.py": table.format("utils")}
+    assert told(folder, **files) == [5]
+    settings = Settings(select=("MPS102",), root=str(folder))
+
+    def checked() -> int:
+        for path in (*folder.iterdir(), folder):
+            os.utime(path, (LONG_AGO, LONG_AGO))
+        target = Target(str(folder / "utils.py"), settings, named=True)
+        (result,) = check_all([target], cache=True, jobs=1, with_fixes=False)
+        return len(result.findings)
+
+    assert checked() == 1
+    (folder / "table.py").write_text(table.format("utils.shape") + "# nothing else\n")
+    assert checked() == 0

@@ -134,6 +134,16 @@ def test_what_an_object_keeps_of_somewhere_is_loaded_by_no_safe_fix_where_mps_ma
     assert "None if torch.cuda" in _fixed(cli, project, text, "--unsafe-fixes", model="")
 
 
+def test_another_checkpoint_of_the_same_name_is_loaded_as_before(cli: Cli, project: Path) -> None:
+    kept = '        self.counts = state["counts"]\n'
+    other = '        state = torch.load("other.pth")\n        print(self.counts + state["mean"])\n'
+
+    text = _fixed(cli, project, _KEPT.format(made="").replace(kept, kept + other), model="")
+
+    assert "state = torch.load(path)\n" in text
+    assert '"other.pth", map_location=' in text
+
+
 def test_a_module_is_loaded_to_where_its_inputs_go_on_every_machine(
     cli: Cli, project: Path
 ) -> None:

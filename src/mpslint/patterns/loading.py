@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
-from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices
+from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices, may_hold
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -109,6 +109,7 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
         if isinstance(target, ast.Name)
         for use in context.index.names[target.id]
         if context.index.function(use) is context.index.function(call)
+        if isinstance(use.ctx, ast.Load) and may_hold(context, use, call)
     ]
     entries = [context.index.parents[use] for use in uses]
     return any(

@@ -211,7 +211,7 @@ def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
     ]
     if not isinstance(name.ctx, ast.Store):
         return uses
-    return [use for use in uses if _may_hold(context, use, given)]
+    return [use for use in uses if may_hold(context, use, given)]
 
 
 def _is_for_nobody(context: Context, name: ast.Name) -> bool:
@@ -227,7 +227,7 @@ def _is_for_nobody(context: Context, name: ast.Name) -> bool:
     return around is not None and not around.is_imported(context.source.path)
 
 
-def _may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:
+def may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:
     """Whether a name may be read there with the value `given`."""
     bindings = context.flow.reaching(use)
     return not bindings or any(binding.value is given for binding in bindings)

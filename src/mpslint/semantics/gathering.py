@@ -17,7 +17,7 @@ from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.shown import is_shown
-from mpslint.semantics.single_turns import turns_once
+from mpslint.semantics.single_turns import takes_all_at_once
 from mpslint.semantics.steps import Turns, is_device_tensor
 from mpslint.semantics.trainer_steps import is_trainer_evaluation
 from mpslint.semantics.value import Kind
@@ -60,10 +60,10 @@ def gathered(context: Context, read: ast.expr, tensor: ast.expr | None = None) -
     each batch."""
     loops = context.loops
     loop = loops.innermost(read)
-    while loop is not None and (loops.kind(loop) is LoopKind.NONE or turns_once(context, loop)):
+    while loop is not None and (loops.kind(loop) is LoopKind.NONE or takes_all_at_once(loop)):
         if (
             tensor is not None
-            and not turns_once(context, loop)
+            and not takes_all_at_once(loop)
             and (is_handed_back_in(context, tensor, loop) or works_in_turns(context, tensor, loop))
         ):
             break

@@ -66,3 +66,38 @@ def test_a_read_beside_a_test_of_the_same_tensor_adds_no_wait(more: str, waits: 
 )
 def test_all_that_a_buffer_holds_is_one_turn(size: str, waits: bool) -> None:
     assert told(BUFFER.format(size=size)) == ["MPS303"] * waits
+
+
+PREDICT = """
+import torch
+from accelerate import Accelerator
+
+accelerator = Accelerator()
+
+
+def predict(model, loader, tokenizer):
+    model = accelerator.prepare(model)
+    kept, texts = [], []
+    with torch.no_grad():
+        for step, batch in enumerate(loader):
+            scores, ids = model(batch.to(accelerator.device)), batch["ids"]
+            scores, ids = accelerator.gather_for_metrics((scores, ids))
+            kept.extend(scores.cpu().numpy())
+            {more}
+    return kept, texts
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "waits"),
+    [
+        ("texts.extend(tokenizer.batch_decode(ids))", False),
+        ("texts.extend(tokenizer.batch_decode(batch['names']))", True),
+        ("if step % 50 == 0: texts = tokenizer.batch_decode(ids)", True),
+        ("pass", True),
+    ],
+)
+def test_a_turn_that_makes_texts_of_a_tensor_waits_anyway(more: str, waits: bool) -> None:
+    source = SourceFile("program.py", PREDICT.format(more=more).encode())
+    found = [finding.code for finding in lint(source, Settings(select=("MPS304",)))]
+    assert found == ["MPS304"] * waits

@@ -12,11 +12,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.batch_outputs import is_handed_back_in, whole, works_in_turns
+from mpslint.semantics.handed_back import comes_from_device_work
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.shown import is_shown
-from mpslint.semantics.single_turns import turns_once
+from mpslint.semantics.single_turns import takes_all_at_once
 from mpslint.semantics.steps import Turns, is_device_tensor
 from mpslint.semantics.trainer_steps import is_trainer_evaluation
 from mpslint.semantics.value import Kind
@@ -41,6 +42,10 @@ _KEEPING = frozenset({"data", "T"})
 _REDUCING = frozenset(
     {"argmax", "argmin", "max", "min", "topk", "sum", "mean", "norm", "any", "all", "median"}
 )
+_DECODES = "batch_decode"
+"""Fact: tokenizers of transformers (`tokenization_utils_base.py`) make a list of the ids for it."""
+_OF_ALL_RANKS = frozenset({"gather", "gather_for_metrics"})
+"""Fact: accelerate's (`accelerator.py`) take tensors of the device, and hand back such ones."""
 _READS = ("item", "cpu", "tolist", "numpy", "to")
 _HOST_KINDS = frozenset({Kind.NDARRAY, Kind.NUMBER, Kind.STRING, Kind.FLAG})
 _NAMES_FOLLOWED = 2
@@ -55,10 +60,10 @@ def gathered(context: Context, read: ast.expr, tensor: ast.expr | None = None) -
     each batch."""
     loops = context.loops
     loop = loops.innermost(read)
-    while loop is not None and (loops.kind(loop) is LoopKind.NONE or turns_once(context, loop)):
+    while loop is not None and (loops.kind(loop) is LoopKind.NONE or takes_all_at_once(loop)):
         if (
             tensor is not None
-            and not turns_once(context, loop)
+            and not takes_all_at_once(loop)
             and (is_handed_back_in(context, tensor, loop) or works_in_turns(context, tensor, loop))
         ):
             break
@@ -284,6 +289,8 @@ def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
         return is_device_tensor(context, node.test) and context.loops.every_step(node.test, loop)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
         return False
+    if node.func.attr == _DECODES:
+        return _decodes(context, node) and context.loops.every_step(node, loop)
     if node.func.attr not in _READS:
         return False
     if node.func.attr == "to" and not has_host_copy(node):
@@ -302,3 +309,22 @@ def _needs(context: Context, node: ast.AST, loop: Turns) -> bool:
     if not context.loops.every_step(node, loop):
         return False
     return not _is_gathered(context, whole(context, node), loop, _NAMES_FOLLOWED)
+
+
+def _decodes(context: Context, call: ast.Call) -> bool:
+    """Whether a tokenizer makes texts of a tensor of the device, which it copies to a list."""
+    given = call.args[0] if call.args else None
+    if given is None or has_host_copy(given):
+        return False
+    return is_device_tensor(context, given) or (
+        isinstance(given, ast.Name)
+        and (comes_from_device_work(context, given) or _comes_from_all_ranks(context, given))
+    )
+
+
+def _comes_from_all_ranks(context: Context, name: ast.Name) -> bool:
+    """`ids, labels = accelerator.gather_for_metrics((ids, labels))`"""
+    given = [binding.value for binding in context.flow.reaching(name)]
+    return bool(given) and all(
+        isinstance(value, ast.Call) and last_name(value.func) in _OF_ALL_RANKS for value in given
+    )

@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
 
 def turns_once(context: Context, loop: Loop) -> bool:
-    """Whether a loop counts up to an option of this program that is 1 by default, or goes through
-    all that a buffer holds at once."""
+    """Whether a loop counts up to an option of this program that is 1 by default."""
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
         return False
     counted = loop.iter
-    if _is_all_at_once(counted):
-        return True
     if last_name(counted.func) not in ("range", "trange") or len(counted.args) != 1:
         return False
     turns = counted.args[0]
@@ -38,11 +35,13 @@ def turns_once(context: Context, loop: Loop) -> bool:
     )
 
 
-def _is_all_at_once(drawn: ast.Call) -> bool:
-    """`buffer.get(batch_size=None)`. Fact: Stable-Baselines3 (`RolloutBuffer`, `common/buffers.py`)
-    makes one batch of all then, and so do the buffers that are written after it."""
+def takes_all_at_once(loop: ast.AST) -> bool:
+    """`for data in buffer.get(batch_size=None):`. Fact: Stable-Baselines3 (`RolloutBuffer`,
+    `common/buffers.py`) makes one batch of all then, as do buffers that are written after it."""
+    drawn = loop.iter if isinstance(loop, ast.For) else None
     return (
-        isinstance(drawn.func, ast.Attribute)
+        isinstance(drawn, ast.Call)
+        and isinstance(drawn.func, ast.Attribute)
         and drawn.func.attr == "get"
         and not drawn.args
         and [keyword.arg for keyword in drawn.keywords] == ["batch_size"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from mpslint.whole import Projects
 
 _COUNT, _FLAG = ANSWERS["torch.cuda.device_count"], ANSWERS["torch.cuda.is_available"]
+_QUESTIONS = (b"is_available", b"device_count")
 _MOST_PARSED = 24
 """A name that more modules set is a common word, and one of them will mean another thing."""
 _Files = tuple[str, ...]
@@ -62,7 +63,8 @@ class KeptAnswers:
         texts = [(other, self._modules.text(other) or b"") for other in modules]
         optional = [other for other, data in texts if option.search(data)]
         users = [other for other, data in texts if other in optional or given.search(data)]
-        if len(users) > _MOST_PARSED:
+        asking = [other for other, data in texts if any(word in data for word in _QUESTIONS)]
+        if len(users) > _MOST_PARSED or set(users).isdisjoint(asking):
             return None, files
         values: list[tuple[Context, ast.expr]] = []
         for other in users:

@@ -73,3 +73,36 @@ def test_work_that_is_put_off_is_no_setting() -> None:
     main()
     """
     assert told(text.replace("\n    ", "\n")) == []
+
+
+AGENTS = """
+GAMES = [["dqn", "gym"], ["a3c", "atari"], ["acer", "atari"]]
+
+class Params:
+    def __init__(self):
+        self.config = 2
+        self.agent, self.game = GAMES[self.config]
+        if self.agent == "dqn":
+            self.net = Net().cuda()  # dqn
+        elif self.agent == "a3c":
+            self.net = Net().cuda()  # a3c
+        else:
+            self.net = Net().cuda()  # else
+
+params = Params()
+"""
+
+
+def test_an_attribute_that_a_class_of_settings_compares_with_several_texts_may_be_each() -> None:
+    assert told(AGENTS) == ["dqn", "a3c", "else"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(AGENTS.replace('elif self.agent == "a3c"', "elif 0"), id="compared-with-one"),
+        pytest.param(AGENTS + 'params.agent = "dqn"\n', id="set-by-others"),
+    ],
+)
+def test_an_attribute_that_is_no_setting_is_what_was_put_there(text: str) -> None:
+    assert told(text) == ["else"]

@@ -266,6 +266,45 @@ class Settings:
     ]
 
 
+def test_a_flag_is_told_where_it_is_asked_though_another_arm_switches_it_off(
+    cli: Cli, project: Path
+) -> None:
+    (project / "settings.py").write_text(
+        "import torch\n\n\nclass Settings:\n    def __init__(self, agent):\n"
+        "        if agent == 'dqn':\n            self.use_cuda = torch.cuda.is_available()\n"
+        "        else:\n            self.use_cuda = False\n"
+    )
+    found = json.loads(cli("check", "--output-format", "json", "settings.py").out)
+    assert [(one["code"], one["location"]["row"]) for one in found] == [("MPS103", 7)]
+
+
+def test_the_flag_of_a_program_is_told_in_a_function_that_is_called_as_a_test_is(
+    cli: Cli, project: Path
+) -> None:
+    steps = """
+import torch
+
+
+def test_epoch(args, loader, net):
+    for x in loader:
+        if args.cuda:
+            x = x.cuda()
+        print(net(x))
+"""
+    program = (
+        "import torch\n\nfrom steps import test_epoch\n\n\ndef main(args, loader, net):\n"
+        "    args.cuda = torch.cuda.is_available()\n    runs = [test_epoch]\n"
+        "    runs[0](args, loader, net)\n\n\nmain(*parse())\n"
+    )
+    (project / "setup.cfg").write_text("")
+    (project / "steps.py").write_text(steps)
+    (project / "main.py").write_text(program)
+    found = json.loads(cli("check", "--output-format", "json", "steps.py").out)
+    assert [one["message"] for one in found] == [
+        "a Mac's GPU is never used: .cuda() is called only where CUDA is"
+    ]
+
+
 def test_a_constant_of_a_module_is_no_attribute_of_an_object(cli: Cli, project: Path) -> None:
     (project / "setup.cfg").write_text("")
     (project / "settings.py").write_text(_FLAG.format(flag="torch.cuda.is_available()"))

@@ -2,7 +2,7 @@
 
 What stands in the arms of the other answers is there to be run, after a change of one line: a name
 of the module that is set once, to a text that the file compares with several, or to None for "not
-given".
+given"; or an attribute that an object sets itself, to a text (`self.agent_type = "dqn"`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from mpslint.semantics.index import FUNCTIONS, statements
 _SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*=[ \t]*(?:None\b|['\"])", re.M)
 # Fact: Python's grammar, a comparison of a name.
 _COMPARED = re.compile(rb"\b([A-Za-z_]\w*)[ \t]+(?:==|is)[ \t]")
+# Fact: Python's grammar, a comparison of an attribute with a text.
+_COMPARED_ATTRIBUTE = re.compile(rb"\.[A-Za-z_]\w*[ \t]*==[ \t]*['\"]")
 _LEAST_TEXTS = 2
 """With fewer texts a name is compared to leave something out, not to choose."""
 
@@ -33,7 +35,8 @@ def edited_settings(tree: ast.Module, text: bytes) -> frozenset[str]:
     for statement in statements(tree):
         if not isinstance(statement, ast.If):
             continue
-        for name, operator, other in _comparisons(statement.test):
+        for left, operator, other in _comparisons(statement.test):
+            name = left.id if isinstance(left, ast.Name) else ""
             if name not in first:
                 continue
             if isinstance(operator, ast.Eq) and isinstance(other, str):
@@ -46,6 +49,28 @@ def edited_settings(tree: ast.Module, text: bytes) -> frozenset[str]:
         for name, value in first.items()
         if (name in given if value is None else len(texts.get(name, ())) >= _LEAST_TEXTS)
     )
+
+
+def edited_attributes(tree: ast.Module, text: bytes) -> frozenset[str]:
+    """The attributes that one statement of the file sets, of an object of its own, and that it
+    compares with several texts."""
+    if not _COMPARED_ATTRIBUTE.search(text):
+        return frozenset()
+    texts: dict[str, set[str]] = {}
+    for statement in statements(tree):
+        for left, operator, other in (
+            _comparisons(statement.test) if isinstance(statement, ast.If) else ()
+        ):
+            if isinstance(left, ast.Attribute) and isinstance(operator, ast.Eq):
+                if isinstance(other, str):
+                    texts.setdefault(left.attr, set()).add(other)
+    several = {name for name, found in texts.items() if len(found) >= _LEAST_TEXTS}
+    stored: dict[str, int] = {}
+    for item in ast.walk(tree) if several else ():
+        if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store):
+            own = isinstance(item.value, ast.Name) and item.value.id == "self"
+            stored[item.attr] = stored.get(item.attr, 0) + (1 if own else 2)
+    return frozenset(name for name in several if stored.get(name) == 1)
 
 
 def _set_once(tree: ast.Module) -> Iterator[tuple[str, object]]:
@@ -71,11 +96,11 @@ def _set_once(tree: ast.Module) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _comparisons(test: ast.expr) -> Iterator[tuple[str, ast.cmpop, object]]:
+def _comparisons(test: ast.expr) -> Iterator[tuple[ast.expr, ast.cmpop, object]]:
     """`name == "train"` and `name is not None`, alone or in an `and` or `or`."""
     for item in test.values if isinstance(test, ast.BoolOp) else (test,):
         if not isinstance(item, ast.Compare) or len(item.ops) != 1:
             continue
         left, other = item.left, item.comparators[0]
-        if isinstance(left, ast.Name) and isinstance(other, ast.Constant):
-            yield left.id, item.ops[0], other.value
+        if isinstance(left, ast.Name | ast.Attribute) and isinstance(other, ast.Constant):
+            yield left, item.ops[0], other.value

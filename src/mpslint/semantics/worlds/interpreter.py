@@ -76,7 +76,7 @@ class Interpreter(Rebinding, Methods):
         self.depth = self.steps = self.unsure = 0
         self.setting = {}
         self._rebound = {}
-        self._declaring = self._edited = None
+        self._declaring = self._edited = self._edited_attributes = None
         self.reach = {}
         self.caught = set()
         self.handed = {}

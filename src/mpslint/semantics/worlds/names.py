@@ -87,6 +87,10 @@ class Names(Wrapping, Conditions):
         """What a name of the module may be, where its user edits what it is."""
         raise NotImplementedError
 
+    def as_edited_attribute(self, name: str, value: Value) -> Value:
+        """The same of an attribute that an object sets itself."""
+        raise NotImplementedError
+
     def _handed_on(self, function: Atom) -> None:
         """A function is named and not called: somebody else may do so, from here on."""
         function.v.escaped = True
@@ -137,7 +141,7 @@ class Names(Wrapping, Conditions):
             if key is not None:
                 value = self.lookup(key)
                 if value is not None:
-                    return value
+                    return self.as_edited_attribute(node.attr, value)
         base = self.named_only(node.value)
         self.used(base)
         value = self.attribute(base, node.attr, node)

@@ -6,7 +6,7 @@ import ast
 
 from mpslint.semantics.index import FUNCTIONS, statements
 from mpslint.semantics.worlds.core import MAX_DEPTH, MAX_STEPS
-from mpslint.semantics.worlds.edited_settings import edited_settings
+from mpslint.semantics.worlds.edited_settings import edited_attributes, edited_settings
 from mpslint.semantics.worlds.machines import ALL
 from mpslint.semantics.worlds.state import Function, FunctionNode
 from mpslint.semantics.worlds.summaries import Summaries
@@ -18,6 +18,7 @@ class Rebinding(Summaries):
     functions: dict[FunctionNode, Function]
     _rebound: dict[str, Value]
     _edited: frozenset[str] | None
+    _edited_attributes: frozenset[str] | None
     _text: bytes
     _declaring: list[tuple[FunctionNode, frozenset[str]]] | None
 
@@ -52,6 +53,14 @@ class Rebinding(Summaries):
             program = self.is_script or self.main is not None
             self._edited = edited_settings(self.tree, self._text) if program else frozenset()
         return Atom(UNKNOWN, symbol=("edited", name)) if name in self._edited else value
+
+    def as_edited_attribute(self, name: str, value: Value) -> Value:
+        if value.__class__ is not Atom or value.kind != CONST or value.v.__class__ is not str:
+            return value
+        if self._edited_attributes is None:
+            self._edited_attributes = edited_attributes(self.tree, self._text)
+        edited = name in self._edited_attributes
+        return Atom(UNKNOWN, symbol=("edited", f".{name}")) if edited else value
 
     def _setters(self, name: str) -> list[Function] | None:
         """The functions that declare a name global; None where one of them is not known."""

@@ -12,7 +12,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign, foreign_on_mps, foreign_worlds
 from mpslint.semantics.worlds.functions_given import note_functions_given
 from mpslint.semantics.worlds.joining import join, parted, port
-from mpslint.semantics.worlds.machines import ALL, MAC
+from mpslint.semantics.worlds.machines import ALL, CUDA, MAC
 from mpslint.semantics.worlds.parameters import Parameters
 from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Env, Frame, Function, FunctionNode
@@ -28,6 +28,7 @@ from mpslint.semantics.worlds.values import (
     SKIP,
     TENSOR,
     UNK,
+    UNKNOWN,
     Atom,
     Tests,
     Value,
@@ -35,6 +36,7 @@ from mpslint.semantics.worlds.values import (
     left_by_marks,
     one,
     pack,
+    truth,
     where,
 )
 
@@ -283,7 +285,9 @@ class Summaries(Parameters):
                 if key not in told:
                     told.add(key)
                     self.kept(last, attribute, attribute=True)
-                if last is not value and _is_hidden(value, last, mask):
+                if last is not value and (
+                    _is_hidden(value, last, mask) or _is_hidden_flag(value, last, mask)
+                ):
                     frame.mask, frame.tests, frame.arm = mask, tests, arm
                     self.kept(value, attribute, attribute=True)
                     frame.mask, frame.tests, frame.arm = saved
@@ -300,6 +304,20 @@ def _names_package(known: tuple[tuple[str, Any], ...]) -> bool:
         kind == CONST and text[:1] in _QUOTES and package_worlds(text[1:-1]) is not None
         for _, cases in known
         for _, kind, text, *_ in cases
+    )
+
+
+def _is_hidden_flag(flag: Value, last: Value, worlds: int) -> bool:
+    """Whether a flag that asks for CUDA is among what an attribute ends up with, where that is open
+    on CUDA: in another arm it is off."""
+    asked = {test for _, atom in cases_of(flag, worlds & CUDA) for test in atom.tests}
+    return (
+        all(atom.kind == CONST and type(atom.v) is bool for _, atom in cases_of(flag, worlds))
+        and all(truth(atom) is False for _, atom in cases_of(flag, worlds & MAC))
+        and any(
+            atom.kind == UNKNOWN and not asked.isdisjoint(atom.tests)
+            for _, atom in cases_of(last, worlds & CUDA)
+        )
     )
 
 

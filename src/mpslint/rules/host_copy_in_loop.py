@@ -316,6 +316,8 @@ def _copies(context: Context) -> Iterator[Step]:
     for call in _that_copy(context):
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
+        if call.func.attr == "numpy" and context.values.of(tensor).devices is None:
+            continue  # On a device this raises: it is for what is on the host.
         turns = training_on_device(context, call)
         if isinstance(turns, FUNCTIONS) and parameters_given(context, turns):
             if not is_small(context, tensor):

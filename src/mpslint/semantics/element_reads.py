@@ -329,11 +329,26 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
 
 
 def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> bool:
-    """Whether a kernel that is given a tensor of a device fills it, wherever that is."""
-    if is_device_tensor(context, whole):
+    """Whether a kernel that is given a tensor of a device fills it, wherever that is: a model hands
+    it back, or the code around it copies to the host. Else it may be what a data set is made of."""
+    if is_device_tensor(context, whole) and (
+        context.values.of(whole).loss or _copies_to_host(context, whole)
+    ):
         return True
     unknown = context.values.of(root).kind is Kind.UNKNOWN
     return unknown and comes_from_device_work(context, root)
+
+
+def _copies_to_host(context: Context, node: ast.expr) -> bool:
+    """Whether the function around `node`, or another method of its object, makes such a copy."""
+    around = context.index.enclosing(node, ast.ClassDef) or context.index.function(node)
+    return around is not None and any(
+        isinstance(call.func, ast.Attribute)
+        and not call.args
+        and context.index.within(call, around)
+        and not context.values.of(call.func.value).on_cpu
+        for call in context.index.calls.get("cpu", ())
+    )
 
 
 def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLOWED) -> bool:

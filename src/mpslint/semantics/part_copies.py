@@ -37,6 +37,7 @@ _TELLING = frozenset(
     | {"save_image", "save", "scatter", "add_image"}
 )
 """What shows or writes what it is given, which takes longer than to wait."""
+_DRAWING = ("imshow", "plot", "scatter", "savefig", "show", "imwrite", "imsave")
 _NUMBERED = ("range", "len", "enumerate", "arange", "trange")
 
 
@@ -65,7 +66,7 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
             whole, loop = part
             if (
                 _is_one_tensor(context, whole)
-                and not _shows(loop)
+                and not _shows(context, loop)
                 and context.worlds.reach(call) & MACS
             ):
                 yield PartCopy(call, loop, whole)
@@ -75,15 +76,26 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
             yield PartCopy(call, again, None)
 
 
-def _shows(loop: Turning) -> bool:
-    """Whether each turn tells of what it copies: somebody looks on, and it is little."""
-    return prints(loop) or any(
-        isinstance(item, ast.Call) and last_name(item.func) in _TELLING for item in ast.walk(loop)
+def _shows(context: Context, loop: Turning) -> bool:
+    """Whether each turn tells of what it copies, or the function draws it: somebody looks on, and
+    that takes longer than to wait."""
+    function = context.index.function(loop)
+    calls = (item for item in ast.walk(loop) if isinstance(item, ast.Call))
+    return (
+        prints(loop)
+        or any(last_name(call.func) in _TELLING for call in calls)
+        or any(
+            context.index.function(call) is function
+            for name in _DRAWING
+            for call in context.index.calls.get(name, ())
+        )
     )
 
 
 def _is_one_tensor(context: Context, whole: ast.expr) -> bool:
     """Whether it is no list of tensors: what a model hands back as it is may be one."""
+    if isinstance(whole, ast.Call | ast.Attribute):
+        return False  # What an object keeps may be a list.
     kind = context.values.of(whole).kind
     if kind is not Kind.TENSOR:
         return kind is Kind.UNKNOWN and is_handed_over(context, whole)
@@ -101,9 +113,11 @@ def _reckoned_again(context: Context, call: ast.Call) -> ast.For | None:
     if any(isinstance(item, ast.Break | ast.Return | ast.Await) for item in ast.walk(loop)):
         return None
     assert isinstance(call.func, ast.Attribute)
+    if context.values.of(call.func.value).kind is not Kind.TENSOR:
+        return None  # It may be one of a list of tensors.
     if not _is_of_before(context, call.func.value, loop, _NAMES_FOLLOWED):
         return None
-    if run_by(context, loop, _CALLERS_FOLLOWED) is None or _shows(loop):
+    if run_by(context, loop, _CALLERS_FOLLOWED) is None or _shows(context, loop):
         return None
     return loop
 

@@ -43,7 +43,9 @@ def own_numbers(context: Context) -> Iterator[Step]:
             if own is None or not _moves_along(context, own):
                 continue
             function = context.passes.around(call)
-            if function is not None and _is_led_to(context, function):
+            if function is None or _hangs_on_numbers(context, call):
+                continue
+            if _is_led_to(context, function):
                 yield Step(call, tensor, function)
 
 
@@ -53,23 +55,59 @@ def _is_led_to(context: Context, function: FunctionNode, calls: int = _CALLS_FOL
     if function.name == "forward":
         return True
     return bool(calls) and any(
-        (caller := context.passes.around(call)) is not None
+        (caller := context.index.function(call)) is not None
         and _is_led_to(context, caller, calls - 1)
-        and not any(
-            isinstance(parent, ast.If) and _asks_for_numbers(context, parent.test)
-            for parent in context.index.ancestors(call)
-        )
+        and not _hangs_on_numbers(context, call)
         for call in called_by_name(context, function)
     )
 
 
+def _hangs_on_numbers(context: Context, node: ast.AST) -> bool:
+    return any(
+        isinstance(parent, ast.If) and _asks_for_numbers(context, parent.test)
+        for parent in context.index.ancestors(node)
+    )
+
+
 def _asks_for_numbers(context: Context, test: ast.expr) -> bool:
-    """`x.max() > 2`"""
-    return context.values.of(test).kind is Kind.TENSOR or any(
-        isinstance(item, ast.Call)
-        and isinstance(item.func, ast.Attribute)
-        and item.func.attr in REDUCTIONS
+    """`x.max() > 2`; and `self.training`, whether something is there yet, and what is drawn by
+    lot (`random.random() < 0.01`)."""
+    if any(
+        (context.resolve(item.func) or "").startswith(("random.", "numpy.random."))
         for item in ast.walk(test)
+        if isinstance(item, ast.Call)
+    ):
+        return True
+    return context.values.of(test).kind is Kind.TENSOR or any(
+        isinstance(item, ast.Attribute)
+        and (
+            item.attr in REDUCTIONS
+            or item.attr == "training"
+            or _is_set_here(context, item)
+            or _is_buffer_of_some(context, item.attr)
+        )
+        for item in ast.walk(test)
+    )
+
+
+def _is_buffer_of_some(context: Context, name: str) -> bool:
+    """Whether a class of the file, or what it builds on, has a buffer of this name."""
+    return any(
+        bool(call.args) and isinstance(call.args[0], ast.Constant) and call.args[0].value == name
+        for call in context.index.calls.get("register_buffer", ())
+    )
+
+
+def _is_set_here(context: Context, state: ast.Attribute) -> bool:
+    """Whether a method besides `__init__` sets what a test asks (`if not self.initialised:`)."""
+    klass = context.index.enclosing(state, ast.ClassDef)
+    return any(
+        isinstance(use.ctx, ast.Store)
+        and klass is not None
+        and context.index.within(use, klass)
+        and (function := context.index.function(use)) is not None
+        and function.name != "__init__"
+        for use in context.index.attributes.get(state.attr, ())
     )
 
 

@@ -20,7 +20,7 @@ from mpslint.semantics.element_reads import (
     prints,
     run_by,
 )
-from mpslint.semantics.loops import LoopKind
+from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.machines import MACS
@@ -59,7 +59,7 @@ def part_copies(context: Context, calls: Iterable[ast.Call]) -> Iterator[PartCop
         if call.func.attr == "numpy":
             continue  # Without a copy before it, this is for what is on the host.
         around = context.loops.innermost(call)
-        if around is not None and not context.loops.every_step(call, around):
+        if around is not None and not _is_of_each_turn(context, call, around):
             continue
         part = element_of(context, call.func.value)
         if part is not None:
@@ -100,6 +100,26 @@ def _is_one_tensor(context: Context, whole: ast.expr) -> bool:
     if kind is not Kind.TENSOR:
         return kind is Kind.UNKNOWN and is_handed_over(context, whole)
     return not isinstance(whole, ast.Name) or not may_be_a_table(context, whole)
+
+
+def _is_of_each_turn(context: Context, call: ast.Call, loop: Loop) -> bool:
+    """Whether all turns come to `call`, not the one of a number alone (`if i == 0:`)."""
+    if not context.loops.every_step(call, loop):
+        return False
+    counters = (
+        {item.id for item in ast.walk(loop.target) if isinstance(item, ast.Name)}
+        if isinstance(loop, ast.For)
+        else set()
+    )
+    return not any(
+        isinstance(item, ast.Compare)
+        and isinstance(item.left, ast.Name)
+        and item.left.id in counters
+        and isinstance(item.ops[0], ast.Eq)
+        for parent in context.index.ancestors(call)
+        if isinstance(parent, ast.If) and context.index.within(parent, loop)
+        for item in ast.walk(parent.test)
+    )
 
 
 def _reckoned_again(context: Context, call: ast.Call) -> ast.For | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.whole import Projects, Whole
 
+_PARAMETERS = ("parameters", "named_parameters")
+
 
 class Stepping:
     def __init__(self, projects: Projects, modules: Modules, called: CalledAround) -> None:
@@ -59,11 +61,24 @@ def _on_device(context: Context, call: ast.Call) -> Arguments:
     for place, item in enumerate(call.args):
         if isinstance(item, ast.Starred):
             break  # What comes after it has no place that can be told.
-        if is_on_device(context, item):
+        if _lies_there(context, item):
             found.add(place)
     found |= {
         item.arg
         for item in call.keywords
-        if item.arg is not None and is_on_device(context, item.value)
+        if item.arg is not None and _lies_there(context, item.value)
     }
     return frozenset(found)
+
+
+def _lies_there(context: Context, item: ast.expr) -> bool:
+    """Whether an argument lies on a device: a tensor does so, or the parameters of what is trained,
+    with their gradients (`norm_of(model.parameters())`)."""
+    return is_on_device(context, item) or (
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and item.func.attr in _PARAMETERS
+        and not item.args
+        and context.placement.program_uses_devices
+        and not context.values.of(item.func.value).on_cpu
+    )

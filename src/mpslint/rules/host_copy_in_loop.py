@@ -10,8 +10,12 @@ each turn and read only under a switch that the loop does not change (`if args.s
 what is copied at each turn only to be added up or kept for after the loop (`correct +=
 (guesses.cpu() == y).sum()`, `guesses.append(logits.argmax(1).cpu().numpy())`), also in the method
 that Lightning's trainer calls for each batch of an evaluation. So are whole outputs of batches
-(`features.append(output.cpu())`): the memory of a Mac is the same on both sides. A program uses a
-device also where it hands one to its helpers (`featurize(batch, device)`).
+(`features.append(output.cpu())`): the memory of a Mac is the same on both sides. And, in a loop
+whatever it is for, parts of a tensor that was there before it (`for i in range(len(points)):
+keep(points[i].cpu())`, where `points.cpu()` before the loop would do), and what each turn reckons
+anew from such tensors and its counter alone (`torch.where(overlap >= levels[i])[0].cpu().numpy()`),
+in code that a loop runs again and again. A program uses a device also where it hands one to its
+helpers (`featurize(batch, device)`).
 
 ## Why is this bad?
 The copy waits until everything queued before it is done, and the device idles until Python has
@@ -38,8 +42,9 @@ what they keep, free memory, take the time or have a tokenizer make texts of a t
 (`batch_decode`); what a step switches off in a function that it calls (`run(batch, save=False)`);
 what goes to the next `step(...)` of an environment, or to a method of the object that gave the
 batch (priorities of a replay buffer) whose class works through it in Python or by NumPy;
-`.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors known to be on the
-CPU; loops that wait on purpose at every step.
+`.to("cpu", non_blocking=True)`; parts that a turn shows, draws or writes to a file, or of what a
+model hands back as it is, which may be a list; modules and state dicts (checkpoints); tensors known
+to be on the CPU; loops that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`
@@ -59,6 +64,7 @@ from mpslint.semantics.gathering import gathered, is_of_memory, is_small, is_sum
 from mpslint.semantics.given_in_steps import parameters_given
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.needless_copies import batch_back, read_under_switch
+from mpslint.semantics.part_copies import PartCopy, part_copies
 from mpslint.semantics.placement import has_host_copy, is_host_copy
 from mpslint.semantics.purpose import in_cpu_arm
 from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
@@ -95,7 +101,44 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for finding in _needless(context, rule, told):
         told.update({finding.row, *(label.row for label in finding.labels)})
         yield finding
-    yield from _gathered(context, rule, told)
+    for finding in _gathered(context, rule, told):
+        told.update({finding.row, *(label.row for label in finding.labels)})
+        yield finding
+    yield from _in_parts(context, rule, told)
+
+
+def _in_parts(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
+    """One for each loop that copies part by part what was there before it."""
+    copied = [
+        call
+        for call in _that_copy(context)
+        if call.lineno not in told
+        and (
+            is_device_tensor(context, call.func.value)  # type: ignore[attr-defined]
+            or _copied_for_numpy(context, call)
+            or context.placement.on_accelerator(call.func.value)  # type: ignore[attr-defined]
+            or _copied_by_who_knows(context, call)
+        )
+    ]
+    by_loop: dict[ast.AST, list[PartCopy]] = {}
+    for copy in part_copies(context, copied):
+        if not only_tests_run(context, copy.call):
+            by_loop.setdefault(copy.loop, []).append(copy)
+    for loop, copies in by_loop.items():
+        first, *others = sorted(copies, key=lambda one: (one.call.lineno, one.call.col_offset))
+        rows = {one.call.lineno: one.call for one in others if one.call.lineno != first.call.lineno}
+        what = "the whole" if first.whole is not None else "what it is made of"
+        yield context.finding_at(
+            rule,
+            *context.name_token(first.call.func),  # type: ignore[arg-type]
+            f"copies to the host and waits at each turn of the loop at {context.line(loop)}: copy"
+            f" {what} once before it",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(loop, "this loop works on what was there before it"),
+                *(context.label(call, "read here as well") for call in rows.values()),
+            ),
+        )
 
 
 def _gathered(context: Context, rule: Rule, told: set[int]) -> Iterator[Finding]:
@@ -274,6 +317,8 @@ def _copies(context: Context) -> Iterator[Step]:
     for call in _that_copy(context):
         assert isinstance(call.func, ast.Attribute)
         tensor = call.func.value
+        if call.func.attr == "numpy" and context.values.of(tensor).devices is None:
+            continue  # On a device this raises: it is for what is on the host.
         turns = training_on_device(context, call)
         if isinstance(turns, FUNCTIONS) and parameters_given(context, turns):
             if not is_small(context, tensor):

@@ -3,14 +3,16 @@
 ## What it does
 Flags `.to(device)`, `.to(x)`, `.type_as(x)` and `y.copy_(...)` of what a factory fills from sizes
 alone (`torch.zeros(n).to(x.device)`, `torch.arange(n)[None].to(x)`, `torch.LongTensor(range(n))`,
-also by a name that nothing else reads, or with numbers added) in the `forward` of a module and in
-what that calls in the project, at every step of a loop that trains, and in functions that reckon a
-loss of what they are given (`return F.cross_entropy(scores, own)`). So is
-`torch.tensor(...)` of numbers that are written out, in a forward pass also with `device=`; and an
-index that is an array of NumPy's or a tensor on the CPU, where what it picks from lies on a device
-(`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a function that a
-step calls as well. Several of them with no device work between them are reported once, at the
-first, with the places of the others.
+also by a name that nothing else reads, with numbers added, or by way of `torch.exp` and its like)
+in the `forward` of a module and in what that calls in the project, at every step of a loop that
+trains, and in functions that reckon a loss of what they are given (`return F.cross_entropy(scores,
+own)`). So is `torch.tensor(...)` of numbers that are written out, in a forward pass also with
+`device=`; and an index that is an array of NumPy's or a tensor on the CPU, where what it picks from
+lies on a device (`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a
+function that a step calls as well; in a forward pass also of what is passed on
+(`x[torch.arange(x.shape[0]), last]`). So is `self.mean.to(x.device)` in every forward pass of a
+module that keeps `mean` as a plain attribute on the CPU. Several of them with no device work
+between them are reported once, at the first, with the places of the others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then
@@ -29,7 +31,8 @@ def forward(self, x):
 ```
 
 ## What is not flagged
-What the object keeps (`self.mask = ...`, buffers, tables); copies with `non_blocking=True`; random
+What the object keeps (`self.mask = ...`, buffers, tables), unless it works on it at each call
+(`self.places = self.embed(torch.ones(n).to(x))`); copies with `non_blocking=True`; random
 numbers of a generator; tensors made of data (`torch.tensor(lengths)`, `torch.from_numpy(x)`); arms
 for predictions or exports alone; what runs rarely, under a test of the step, or where an argument
 is left out; a constant that comes out where another arm computes; tests; tensors without an element
@@ -59,7 +62,14 @@ from mpslint.patterns.text import replace_span
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.host_indices import WORDS, host_indices
-from mpslint.semantics.host_made import FILLED, Move, constants, is_written_out, moves
+from mpslint.semantics.host_made import (
+    FILLED,
+    Move,
+    constants,
+    is_written_out,
+    kept_on_host,
+    moves,
+)
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import Step, also_waiting, at_each, training
@@ -97,6 +107,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if function is not None and not only_tests_run(context, move.call):
             found[move.call] = move, Step(move.call, move.call, function)
     yield from _indices(context, rule)
+    yield from _kept(context, rule)
     for steps in first_of_runs(context, [step for _, step in found.values()]):
         move, step = found[steps[0].node]
         in_forward = isinstance(step.turns, FUNCTIONS) and context.passes.around(move.call)
@@ -131,6 +142,31 @@ def _indices(context: Context, rule: Rule) -> Iterator[Finding]:
             node.slice,  # type: ignore[attr-defined]
             f"this index is on the CPU and is copied, which waits for the device, {when}: make it"
             " there, or copy it once",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs again and again"),
+                *also_waiting(context, steps),
+            ),
+        )
+
+
+def _kept(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Plain attributes of a module that each forward pass copies, one for each run of them."""
+    copied = [
+        Step(call, call, function)
+        for call in kept_on_host(context)
+        if not only_tests_run(context, call)
+        and (function := context.passes.around(call)) is not None
+    ]
+    for steps in first_of_runs(context, copied):
+        call, _, turns = steps[0]
+        start, end = context.name_token(call.func)  # type: ignore[attr-defined]
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            "kept on the CPU and copied, which waits for the device, in every forward pass: a"
+            " buffer would be there",
             confidence=Confidence.INFERRED,
             labels=(
                 context.label(turns, "this runs again and again"),

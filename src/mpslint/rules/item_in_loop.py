@@ -3,31 +3,35 @@
 ## What it does
 Flags `.item()` and `float(t)` of a tensor on a device at every step of training: the loss that is
 printed or summed up, an accuracy, a norm. A step is a turn of a loop that trains, or a call of a
-function that trains without a loop (`update`, a callback of an engine), with the functions of the
-file that it calls by name or by way of `self`; so is an arm that trains one of several networks
-every few turns (`if step % n_critic == 0:`), a turn that goes through the parts of a batch in
-strides (`for part in range(0, batch, micro):` in `for start in range(0, n, batch):`), a function of
-the module that a step of training in another file of the project gives tensors of a device, and
-what a test of the step guards whose interval is 1 unless somebody asks for more. What `backward()`
-is called on is a tensor, wherever it comes from, in a file that uses a device itself. Several reads
-with no device work between them are reported once, at the first, with the places of the others. So
-are the reads that no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound
-of a slice, an index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`,
-an element of a NumPy array (`errors[i] += t`). A loop that each forward pass of a module runs, in
-its `forward` or in what that calls in the project, counts like one that trains, whoever calls the
+function that trains without a loop (`update`, a callback of an engine) or adds the gradients of the
+parts of a batch up in one, with the functions of the file that it calls by name or by way of
+`self`; so is an arm that trains one of several networks every few turns (`if step % n_critic ==
+0:`), a turn that goes through the parts of a batch in strides (`for part in range(0, batch,
+micro):` in `for start in range(0, n, batch):`), a function of the module that a step of training in
+another file of the project gives tensors of a device or the parameters of its model
+(`norm_of(model.parameters())`, which reads `p.grad.norm().item()`), and what a test of the step
+guards whose interval is 1 unless somebody asks for more. What `backward()` is called on is a
+tensor, wherever it comes from, in a file that uses a device itself. Several reads with no device
+work between them are reported once, at the first, with the places of the others. So are the reads
+that no method tells: `int(t)`, `range(t)`, `math.sqrt(t)`, Python's `max(t)`, a bound of a slice,
+an index into a list, the size or the fill value of a factory, `torch.tensor([t, ...])`, an element
+of a NumPy array (`errors[i] += t`). A loop that each forward pass of a module runs, in its
+`forward` or in what that calls in the project, counts like one that trains, whoever calls the
 module: each turn that reads a number waits. And a loop, whatever it is for, that reads a tensor of
 a device element by element (`t[i].item()`, `t[i].tolist()`, `if t[i] > 0`, `if t[i] in ends`, `[x
 for x in row if x != pad]`, `row[:end]` of `for row, end in zip(rows, t)`), where one copy before it
 would do, also where a caller in the file hands the tensor over; and one that fills a tensor of the
 device with an element of a buffer (`torch.full(shape, self.alphas[i])`), itself or in a function
-that it calls. In an evaluation (without gradients, with a model or batches of a device, or of what
-`.eval()` was called on before it): numbers that the loop reads at each turn only to add them up or
-to keep them (`correct += hits.sum().item()`, `meter.update(loss.item(), n)`,
-`losses.append(loss.item())`), also where each turn shows the sum in a text or a progress bar, and
-be it in the method that Lightning's trainer calls for each batch. In both: calls of a function of
-another file of the project, or of a method of what is made of a class there, that reads a number of
-the tensors that it is given (`acc += get_accuracy(scores, y)`, `meters.update(**losses)`). And
-Python's own `max` and `min` of tensors in a forward pass, which compare them on the host.
+that it calls. In every forward pass, also outside loops: numbers that a module reads of its own
+parameters and buffers (`x / self.scale.item()`). In an evaluation (without gradients, with a model
+or batches of a device, or of what `.eval()` was called on before it): numbers that the loop reads
+at each turn only to add them up or to keep them (`correct += hits.sum().item()`,
+`meter.update(loss.item(), n)`, `losses.append(loss.item())`), also where each turn shows the sum in
+a text or a progress bar, and be it in the method that Lightning's trainer calls for each batch. In
+both: calls of a function of another file of the project, or of a method of what is made of a class
+there, that reads a number of the tensors that it is given (`acc += get_accuracy(scores, y)`,
+`meters.update(**losses)`). And Python's own `max` and `min` of tensors in a forward pass, which
+compare them on the host.
 
 ## Why is this bad?
 Work is queued: Python runs ahead and the device is kept busy. A read of the value stops Python
@@ -61,8 +65,8 @@ file that trains what its callers hand it says nothing of that); values that are
 (NumPy scalars, pandas, dictionaries' `.items()`); loops that wait on purpose at every step
 (`synchronize`, or a helper of the file that does so); functions that hand to NumPy as it is what
 comes from out of sight, since that is on the CPU then; in a forward pass, a read outside loops (a
-length that a shape needs), arms for predictions alone (`if not self.training`), what is known to
-lie on the CPU.
+length that a shape needs) but for that of a parameter or buffer, arms for predictions alone (`if
+not self.training`), what is known to lie on the CPU.
 
 ## Fix safety
 Unsafe: the sum is kept on the device in the tensor's precision instead of in a Python float.
@@ -97,6 +101,7 @@ from mpslint.semantics.number_reads import (
     reads_at_steps,
     says_so,
 )
+from mpslint.semantics.own_numbers import own_numbers
 from mpslint.semantics.reading_callees import calls_that_read
 from mpslint.semantics.step_runs import first_of_runs, most_in_one_turn
 from mpslint.semantics.steps import (
@@ -284,6 +289,7 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
         if context.passes.is_read_back(tensor, loop, function) and context.passes.runs(function):
             reads.setdefault(loop, []).append(Step(node, tensor, function))
     yield from _compared_in_forward(context, rule)
+    yield from _own_in_forward(context, rule)
     for loop, steps in reads.items():
         start, end = _token(context, steps[0].node)
         yield context.finding_at(
@@ -296,6 +302,32 @@ def _in_forward_passes(context: Context, rule: Rule) -> Iterator[Finding]:
             labels=(
                 context.label(steps[0].turns, "this runs in every forward pass"),
                 *also_waiting(context, steps),
+            ),
+        )
+
+
+def _own_in_forward(context: Context, rule: Rule) -> Iterator[Finding]:
+    """Numbers of the module's own parameters and buffers, one for each run of reads."""
+    steps = [
+        step
+        for step in own_numbers(context)
+        if context.passes.loop(step.node) is None
+        and not _is_told_at_steps(context, step.node, step.tensor)
+        and not only_tests_run(context, step.node)
+    ]
+    for run in first_of_runs(context, steps):
+        call, tensor, turns = run[0]
+        start, end = _token(context, call)
+        yield context.finding_at(
+            rule,
+            start,
+            end,
+            f"reads a number of `{context.source.segment(tensor)}` and waits for the device in"
+            " every forward pass: keep it a tensor, or read it where it changes",
+            confidence=Confidence.INFERRED,
+            labels=(
+                context.label(turns, "this runs in every forward pass"),
+                *also_waiting(context, run),
             ),
         )
 

@@ -1,11 +1,12 @@
 """An operation whose output size depends on data makes the host wait for it at every step.
 
 ## What it does
-Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`), or to
-be summed up (`loss[mask].mean()`, also by way of a name and of `(errors < 1).float()`), at every
-step of a loop that trains and in every forward pass; and what a mask selects at each turn of a loop
-without gradients that calls a model a number of times, such as a sampler (`for i in range(n): part
-= edges[:, edges[1] == i]; x = self.layer(x)`).
+Flags what a mask selects only to be put under the same mask elsewhere (`x[mask] = y[mask]`,
+`x[mask] *= 0`), or to be summed up (`loss[mask].mean()`, `loss.masked_select(mask).sum()`, also by
+way of a name and of `(errors < 1).float()`), at every step of a loop that trains and in every
+forward pass; and what a mask selects at each turn of a loop without gradients that calls a model a
+number of times, such as a sampler (`for i in range(n): part = edges[:, edges[1] == i]; x =
+self.layer(x)`).
 
 Opt-in (`--select MPS307`): `nonzero`, `argwhere`, `torch.where(condition)`, `masked_select`,
 `unique`, other reads through a mask (`x[mask]`), `repeat_interleave` with a tensor and `F.one_hot`

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.handed_back import comes_from_device_work
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, FunctionNode
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_calls import called_by_name
@@ -49,7 +50,7 @@ def element_reads(context: Context) -> Iterator[ElementRead]:
     found: dict[Turning, list[tuple[ast.expr, ast.expr]]] = {}
     for node, read in sorted(_reads(context), key=lambda item: _place(item[0])):
         element = _element(context, read, _NAMES_FOLLOWED)
-        if element is not None and not _prints(element[1]):
+        if element is not None and not prints(element[1]):
             found.setdefault(element[1], []).append((node, element[0]))
     for fill in sorted(_fills(context), key=lambda item: _place(item.node)):
         found.setdefault(fill.loop, []).append((fill.node, fill.whole))
@@ -69,7 +70,7 @@ def _fills(context: Context) -> Iterator[ElementRead]:
             continue
         if place is not None and context.values.of(place).devices == CPU_ONLY:
             continue
-        loop = _run_by(context, call, _CALLERS_FOLLOWED)
+        loop = run_by(context, call, _CALLERS_FOLLOWED)
         if loop is not None and _is_buffer(context, fill.value, _NAMES_FOLLOWED):
             yield ElementRead(call, fill.value, loop)
 
@@ -94,7 +95,7 @@ def _is_buffer(context: Context, node: ast.expr, names: int) -> bool:
     )
 
 
-def _run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
+def run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
     """The loop that runs `node` at each turn, itself or by calls of functions of this file."""
     loop = context.loops.innermost(node)
     if loop is not None:
@@ -102,11 +103,11 @@ def _run_by(context: Context, node: ast.AST, depth: int) -> Turning | None:
     function = context.index.function(node)
     if function is None or not depth:
         return None
-    around = (_run_by(context, call, depth - 1) for call in called_by_name(context, function))
+    around = (run_by(context, call, depth - 1) for call in called_by_name(context, function))
     return next((found for found in around if found is not None), None)
 
 
-def _prints(loop: Turning) -> bool:
+def prints(loop: Turning) -> bool:
     return any(
         isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id == "print"
         for item in ast.walk(loop)
@@ -129,8 +130,11 @@ def _reads(context: Context) -> Iterator[tuple[ast.expr, ast.expr]]:
                 yield call, call.func.value
     for piece in index.of(ast.Slice):
         for bound in (piece.lower, piece.upper):
-            if isinstance(bound, ast.Name):
+            if isinstance(bound, ast.Name | ast.Subscript):
                 yield bound, bound
+    for call in index.calls.get("range", ()):
+        if isinstance(call.func, ast.Name):
+            yield from ((item, item) for item in call.args if isinstance(item, ast.Subscript))
     for name in ("int", "float"):
         for call in index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and len(call.args) == 1:
@@ -170,12 +174,30 @@ def _walked(context: Context, name: ast.Name) -> tuple[ast.expr, Turning] | None
                     value = context.values.of(tensor).as_tensor
                     known = value.kind is Kind.TENSOR or (
                         value.kind is Kind.UNKNOWN
-                        and _is_row(context, tensor)
-                        and _is_handed_over(context, tensor, _CALLERS_FOLLOWED)
+                        and (
+                            _is_counted_row(context, tensor)
+                            or (_is_row(context, tensor) and is_handed_over(context, tensor))
+                        )
                     )
+                    if isinstance(tensor, ast.Name) and may_be_a_table(context, tensor):
+                        known = known and context.placement.on_accelerator(tensor)
                     there = known and _lies_there(context, tensor, parent)  # type: ignore[arg-type]
                     return (tensor, parent) if there else None  # type: ignore[return-value]
     return None
+
+
+def may_be_a_table(context: Context, name: ast.Name) -> bool:
+    """Whether a model, or something else out of sight, hands back what `name` is: it may be a list
+    or a dictionary of tensors."""
+    return any(
+        isinstance(made := binding.value, ast.Call)
+        and not (context.resolve(made.func) or "").startswith("torch.")
+        and not (
+            isinstance(made.func, ast.Attribute)
+            and context.values.of(made.func.value).kind is Kind.TENSOR
+        )
+        for binding in context.flow.reaching(name)
+    )
 
 
 def _is_row(context: Context, node: ast.expr) -> bool:
@@ -187,6 +209,16 @@ def _is_row(context: Context, node: ast.expr) -> bool:
         and isinstance(item.value, ast.Name)
         and context.placement.is_asked_as_tensor(item.value)
         for item in bindings
+    )
+
+
+def _is_counted_row(context: Context, node: ast.expr) -> bool:
+    """`ranks[i][j]`, by the counters of two loops: of a table, of which a loop draws numbers."""
+    return (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Subscript)
+        and _counted(context, node) is not None
+        and _counted(context, node.value) is not None
     )
 
 
@@ -204,17 +236,26 @@ def _drawn_from(
         yield target, iterable
 
 
+def element_of(context: Context, node: ast.expr) -> tuple[ast.expr, Turning] | None:
+    """The tensor of which `node` is made of one element, and the loop that goes through it."""
+    return _element(context, node, _NAMES_FOLLOWED)
+
+
 def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Turning] | None:
     """The tensor of which `node` is made of one element, and the loop that goes through it."""
     if has_host_copy(node):
         return None
     while True:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if not all(map(_is_written_out, node.args)):
+                return None
             node = node.func.value
         elif isinstance(node, ast.Subscript):
             loop = _counted(context, node)
             if loop is not None:
                 return (node.value, loop) if _lies_there(context, node.value, loop) else None
+            node = node.value
+        elif isinstance(node, ast.Attribute) and node.attr == "data":
             node = node.value
         else:
             break
@@ -228,6 +269,11 @@ def _element(context: Context, node: ast.expr, names: int) -> tuple[ast.expr, Tu
         return None
     given = given_to(bindings[0], node.id)
     return _element(context, given, names - 1) if given is not None else None
+
+
+def _is_written_out(node: ast.expr) -> bool:
+    """`-1` of `row.argmax(-1)`: the same for each element, so that all of them could be asked."""
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _counted(context: Context, item: ast.Subscript) -> Turning | None:
@@ -264,14 +310,15 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     value = context.values.of(whole)
     if value.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return False
-    if not context.placement.on_accelerator(whole):
-        if not _is_handed_over(context, whole, _CALLERS_FOLLOWED):
-            return False
     root = whole
     while isinstance(root, ast.Attribute | ast.Call | ast.Subscript):
         root = root.func if isinstance(root, ast.Call) else root.value
     if not isinstance(root, ast.Name):
         return False
+    if not context.placement.on_accelerator(whole):
+        if not is_handed_over(context, whole):
+            if not _is_computed_there(context, whole, root):
+                return False
     bindings = context.flow.reaching(root)
     stored = [
         use
@@ -281,7 +328,30 @@ def _lies_there(context: Context, whole: ast.expr, loop: Turning) -> bool:
     return bool(bindings) and not stored and not _is_filled(context, root, loop)
 
 
-def _is_handed_over(context: Context, node: ast.expr, depth: int) -> bool:
+def _is_computed_there(context: Context, whole: ast.expr, root: ast.Name) -> bool:
+    """Whether a kernel that is given a tensor of a device fills it, wherever that is: a model hands
+    it back, or the code around it copies to the host. Else it may be what a data set is made of."""
+    if is_device_tensor(context, whole) and (
+        context.values.of(whole).loss or _copies_to_host(context, whole)
+    ):
+        return True
+    unknown = context.values.of(root).kind is Kind.UNKNOWN
+    return unknown and comes_from_device_work(context, root)
+
+
+def _copies_to_host(context: Context, node: ast.expr) -> bool:
+    """Whether the function around `node`, or another method of its object, makes such a copy."""
+    around = context.index.enclosing(node, ast.ClassDef) or context.index.function(node)
+    return around is not None and any(
+        isinstance(call.func, ast.Attribute)
+        and not call.args
+        and context.index.within(call, around)
+        and not context.values.of(call.func.value).on_cpu
+        for call in context.index.calls.get("cpu", ())
+    )
+
+
+def is_handed_over(context: Context, node: ast.expr, depth: int = _CALLERS_FOLLOWED) -> bool:
     """Whether `node` is of a parameter for which a caller in this file gives what a kernel of a
     device fills."""
     if has_host_copy(node):
@@ -293,13 +363,17 @@ def _is_handed_over(context: Context, node: ast.expr, depth: int) -> bool:
     for binding in context.flow.reaching(node):
         part_of = binding.kind in ("assign", "for")  # `for row in tokens`
         if part_of and isinstance(binding.value, ast.Subscript | ast.Name):
-            if depth and _is_handed_over(context, binding.value, depth - 1):
+            if depth and is_handed_over(context, binding.value, depth - 1):
                 return True
         elif binding.kind == "parameter" and depth:
             function = context.index.parents[context.index.parents[binding.node]]
             if isinstance(function, FUNCTIONS) and any(
                 not has_host_copy(item)
-                and (is_device_tensor(context, item) or _is_handed_over(context, item, depth - 1))
+                and (
+                    is_device_tensor(context, item)
+                    or context.placement.on_accelerator(item)
+                    or is_handed_over(context, item, depth - 1)
+                )
                 for item in _given_for(context, function, node.id)
             ):
                 return True

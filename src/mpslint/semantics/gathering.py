@@ -36,8 +36,10 @@ _JOINED = frozenset({"append", "concatenate", "hstack", "vstack", "cat"})
 _RECKONED = frozenset(
     {"sum", "mean", "float", "double", "astype", "eq", "abs", "square", "sqrt", "exp", "long"}
     | {"item", "numpy", "cpu", "detach", "type", "argmax", "flatten", "squeeze", "view", "reshape"}
+    | {"max", "min", "topk"}
 )
 """What works on an array of the host as on a tensor of the device, which could do it there."""
+_COMPARING = frozenset({"eq", "ne", "view_as"})
 _KEEPING = frozenset({"data", "T"})
 _REDUCING = frozenset(
     {"argmax", "argmin", "max", "min", "topk", "sum", "mean", "norm", "any", "all", "median"}
@@ -146,7 +148,10 @@ def _is_gathered(context: Context, node: ast.expr, loop: Turns, names: int) -> b
         if not isinstance(target, ast.Name):
             return False
         joins = not isinstance(parent.value, ast.DictComp | ast.ListComp) and any(
-            isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(parent.value)
+            isinstance(n, ast.Name)
+            and n.id == target.id
+            and not context.index.within(n, node)  # `error = error.mean().item()` adds nothing.
+            for n in ast.walk(parent.value)
         )
         if joins:
             return _is_only_kept(context, target, parent, loop)
@@ -178,6 +183,10 @@ def _passes_on(context: Context, parent: ast.AST, child: ast.AST) -> bool:
             return True  # A loss can be reckoned where the scores are.
         if isinstance(parent.func, ast.Attribute) and child is parent.func:
             return parent.func.attr in _RECKONED
+        if isinstance(parent.func, ast.Attribute) and child in parent.args:
+            both = (child, parent.func.value)
+            if parent.func.attr in _COMPARING and any(map(has_host_copy, both)):
+                return True  # `guess.eq(target.cpu())`: both could stay where they are.
         called = context.resolve(parent.func) or ""
         module, _, name = called.rpartition(".")
         known = name in _JOINED or name in _RECKONED

@@ -7,7 +7,7 @@ tensor and copied there before anything is picked, and the copy waits for what i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.placement import has_host_copy
@@ -47,9 +47,10 @@ def host_indices(context: Context) -> Iterator[Step]:
             for part in parts
             if isinstance(part, ast.Call) or (isinstance(part, ast.Name) and part.id in named)
         ]
-        if not any(_is_of_host(context, part) for part in asked):
+        host = [part for part in asked if _is_of_host(context, part)]
+        if not host:
             continue
-        if not _lies_there(context, item.value):
+        if not _lies_there(context, item.value) and not _is_passed_on(context, item.value, host):
             continue
         turns = _runs_often(context, item)
         if turns is not None:
@@ -131,7 +132,24 @@ def _lies_there(context: Context, tensor: ast.expr) -> bool:
     value = context.values.of(tensor).as_tensor  # No module takes an array for an index.
     if value.kind is not Kind.TENSOR or has_host_copy(tensor):
         return False
-    return context.placement.on_accelerator(tensor) or is_device_tensor(context, tensor)
+    if context.placement.on_accelerator(tensor) or is_device_tensor(context, tensor):
+        return True
+    function = context.passes.around(tensor)  # What a module computes is where its caller wants it.
+    return function is not None and value.computed and not value.on_cpu
+
+
+def _is_passed_on(context: Context, tensor: ast.expr, indices: Sequence[ast.expr]) -> bool:
+    """Whether a forward pass picks from something of its own by a tensor of torch's, in which case
+    that is a tensor as well: `x[torch.arange(n), last]`."""
+    value = context.values.of(tensor)
+    return (
+        isinstance(tensor, ast.Name)
+        and value.kind is Kind.UNKNOWN
+        and not value.on_cpu
+        and context.passes.around(tensor) is not None
+        and any(binding.kind == "assign" for binding in context.flow.reaching(tensor))
+        and any(context.values.of(index).kind is Kind.TENSOR for index in indices)
+    )
 
 
 def _runs_often(context: Context, node: ast.expr) -> Turns | None:

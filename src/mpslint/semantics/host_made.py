@@ -54,6 +54,9 @@ _KEEPING = _words(
 )
 """Methods that need no more than the tensor and numbers."""
 
+_BY_ELEMENT = _words("gt lt ge le eq ne add sub mul div exp log sin cos sqrt abs pow neg")
+"""Functions of torch's that work on each number by itself."""
+
 
 class Move(NamedTuple):
     call: ast.Call
@@ -97,6 +100,41 @@ def constants(context: Context) -> Iterator[Move]:
             continue
         if not _is_kept(context, call) and not _stands_in(context, call):
             yield Move(call, call, drawn=False)
+
+
+def kept_on_host(context: Context) -> Iterator[ast.Call]:
+    """`self.mean.to(x.device)` in a module that keeps `mean` as a plain attribute on the CPU, where
+    a buffer would move with the module."""
+    for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
+        kept = call.func.value if isinstance(call.func, ast.Attribute) else None
+        while isinstance(kept, ast.Subscript) and _is_place(kept.slice):
+            kept = kept.value
+        if not isinstance(kept, ast.Attribute) or not _is_own(kept):
+            continue
+        value = context.values.of(kept)
+        klass = context.index.enclosing(call, ast.ClassDef)
+        if value.kind is not Kind.TENSOR or not value.on_cpu or not isinstance(klass, ast.ClassDef):
+            continue
+        if not context.values.is_module_class(klass) or not _goes_to_device(context, call):
+            continue
+        if not _is_kept(context, call) and not _is_stored_outside(context, kept, klass):
+            yield call
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def _is_stored_outside(context: Context, kept: ast.Attribute, klass: ast.ClassDef) -> bool:
+    """Whether a method besides `__init__` stores the attribute as well: it may be moved there, or
+    be another one at each call."""
+    return any(
+        isinstance(use.ctx, ast.Store)
+        and (function := context.index.function(use)) is not None
+        and function.name != "__init__"
+        for use in context.index.attributes.get(kept.attr, ())
+        if context.index.within(use, klass)
+    )
 
 
 def is_written_out(node: ast.expr) -> bool:
@@ -174,6 +212,8 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if _fills(context, node):
                 return node
+            if _is_by_element(context, node):
+                return _reckoned(context, node.args, move)
             if node.func.attr not in _KEEPING:
                 return None
             node = node.func.value
@@ -182,9 +222,9 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
         elif isinstance(node, ast.UnaryOp):
             node = node.operand
         elif isinstance(node, ast.BinOp):
-            return _reckoned(context, node.left, node.right, move)
+            return _reckoned(context, [node.left, node.right], move)
         elif isinstance(node, ast.Compare) and len(node.comparators) == 1:
-            return _reckoned(context, node.left, node.comparators[0], move)
+            return _reckoned(context, [node.left, *node.comparators], move)
         else:
             break
     if isinstance(node, ast.Call):
@@ -208,13 +248,19 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
     return made
 
 
-def _reckoned(context: Context, left: ast.expr, right: ast.expr, move: ast.Call) -> ast.Call | None:
+def _is_by_element(context: Context, call: ast.Call) -> bool:
+    """`torch.gt(torch.zeros(n), 0)`, which works on each number by itself."""
+    name = context.resolve(call.func) or ""
+    return name.removeprefix("torch.") in _BY_ELEMENT and not call.keywords and bool(call.args)
+
+
+def _reckoned(context: Context, sides: list[ast.expr], move: ast.Call) -> ast.Call | None:
     """The factory of arithmetic, where each side is such a tensor or a number."""
-    found = [_made(context, side, move) for side in (left, right)]
-    for side, made in zip((left, right), found, strict=True):
+    found = [_made(context, side, move) for side in sides]
+    for side, made in zip(sides, found, strict=True):
         if made is None and not _is_number(context, side):
             return None
-    return found[0] or found[1]
+    return next((made for made in found if made is not None), None)
 
 
 def _is_number(context: Context, node: ast.expr) -> bool:
@@ -268,7 +314,7 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
     elif isinstance(statement, ast.AnnAssign | ast.AugAssign):
         targets = [statement.target]
     if any(isinstance(target, ast.Attribute | ast.Subscript) for target in targets):
-        return True
+        return not _is_worked_on_each_time(context, call, statement)
     if "register_buffer" in {context.values.last_name(p.func) for p in _around(context, call)}:
         return True
     names = {target.id for target in targets if isinstance(target, ast.Name)}
@@ -283,6 +329,16 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
         if context.index.function(use) is function
         for store in (context.index.parents[use],)
     )
+
+
+def _is_worked_on_each_time(context: Context, call: ast.Call, statement: ast.stmt) -> bool:
+    """Whether an object keeps only what its module makes of what is moved, and does so at each
+    call: `self.places = self.embed(torch.ones(n).to(x))`, under no test."""
+    given = (parent for parent in _around(context, call) if call in parent.args)
+    function = context.index.function(call)
+    if function is None or statement not in function.body:
+        return False
+    return any(context.resolve(parent.func) is None for parent in given)
 
 
 def _stands_in(context: Context, call: ast.Call) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import keyword, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -28,13 +28,16 @@ _SHAPED = frozenset(
     | {"detach", "contiguous", "clone", "repeat", "to"}
 )
 """Methods that make a mask of a mask."""
+_COMPARING = frozenset({"eq", "ne", "gt", "lt", "ge", "le"})
 _JOINED = ast.BitAnd | ast.BitOr | ast.BitXor
+_CHOSEN = "`torch.where` selects without a size"
+_WEIGHED = "a sum over all that the mask weighs needs no size"
 _NAMES_FOLLOWED = 2
 """`valid = target > 0`, `valid = valid & (target < top)`, and the index: more is rare."""
 
 
 class Selection(NamedTuple):
-    node: ast.Subscript
+    node: ast.Subscript | ast.Call
     mask: ast.expr
     instead: str
 
@@ -48,6 +51,21 @@ def needless_selections(
             instead = _instead(context, item)
             if instead and is_mask(context, item.slice, _NAMES_FOLLOWED) and runs_often(item):
                 yield Selection(item, item.slice, instead)
+    for call in context.index.calls.get("masked_select", ()):
+        mask = _mask_of(context, call)
+        if mask is None or not _is_reduced(context, call):
+            continue
+        if is_mask(context, mask, _NAMES_FOLLOWED) and runs_often(call):
+            yield Selection(call, mask, _WEIGHED)
+
+
+def _mask_of(context: Context, call: ast.Call) -> ast.expr | None:
+    """`m` of `x.masked_select(m)` and of `torch.masked_select(x, m)`."""
+    named = keyword(call, "mask")
+    if named is not None:
+        return named
+    place = 1 if context.resolve(call.func) == "torch.masked_select" else 0
+    return call.args[place] if len(call.args) > place else None
 
 
 def _instead(context: Context, item: ast.Subscript) -> str:
@@ -56,9 +74,12 @@ def _instead(context: Context, item: ast.Subscript) -> str:
     if isinstance(item.ctx, ast.Store):
         if isinstance(statement, ast.Assign) and statement.targets == [item]:
             if _is_selected(context, statement.value, item.slice) is True:
-                return "`torch.where` selects without a size"
+                return _CHOSEN
+        if isinstance(statement, ast.AugAssign):  # `x[mask] *= 0` selects before it writes.
+            if _is_selected(context, statement.value, item.slice) is not False:
+                return _CHOSEN
         return ""
-    return "a sum over all that the mask weighs needs no size" if _is_reduced(context, item) else ""
+    return _WEIGHED if _is_reduced(context, item) else ""
 
 
 def _is_selected(context: Context, given: ast.expr, mask: ast.expr) -> bool | None:
@@ -138,6 +159,8 @@ def is_mask(context: Context, node: ast.expr, names: int = 0) -> bool:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr == "bool" and not node.args:
             return not context.values.of(node).on_cpu  # Nothing but a tensor has this method.
+        if node.func.attr in _COMPARING and (node.args or node.keywords):
+            return not context.values.of(node).on_cpu  # `target.gt(0)`, `torch.eq(a, b)`
         return node.func.attr in _SHAPED and is_mask(context, node.func.value, names)
     if isinstance(node, ast.BinOp):
         sides = (node.left, node.right)

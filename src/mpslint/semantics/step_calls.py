@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.single_turns import turns_once
@@ -90,7 +91,7 @@ def trains_once(context: Context, function: FunctionNode) -> bool:
 def _is_step(context: Context, function: FunctionNode) -> bool:
     """Whether a call trains once: itself, or in a loop that turns once unless somebody asks for
     more."""
-    if context.loops.is_step(function):
+    if context.loops.is_step(function) or _adds_gradients_up(context, function):
         return True
     around = (context.loops.innermost(call) for call in context.index.calls.get("backward", ()))
     return any(
@@ -100,6 +101,35 @@ def _is_step(context: Context, function: FunctionNode) -> bool:
         and turns_once(context, loop)
         and context.loops.is_step(loop)
         for loop in around
+    )
+
+
+def _adds_gradients_up(context: Context, function: FunctionNode) -> bool:
+    """Whether a loop in `function` goes back for the parts of a batch, and one step of an optimizer
+    comes behind it. What goes through a loader first is an epoch."""
+    loops, calls = context.loops, context.index.calls
+    parts = {
+        loop
+        for call in calls.get("backward", ())
+        if context.index.function(call) is function
+        and (loop := loops.innermost(call)) is not None
+        and loops.innermost(loop) is None
+    }
+    if len(parts) != 1:
+        return False
+    (loop,) = parts
+    return (
+        isinstance(loop, ast.For)
+        and not loops.draws_batches(loop)
+        and not any(matches("epoch-counters", item.arg) for item in function.args.args)
+        and any(
+            context.index.function(call) is function
+            and isinstance(call.func, ast.Attribute)
+            and loops.is_optimizer(call.func.value)
+            and loops.innermost(call) is None
+            and call.lineno > loop.lineno
+            for call in calls.get("step", ())
+        )
     )
 
 

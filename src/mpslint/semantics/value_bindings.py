@@ -81,11 +81,13 @@ class BoundValues:
             return Value(Kind.CLASS)
         return UNKNOWN
 
-    def parts_are_moved(self, name: ast.Name, bindings: tuple[Binding, ...]) -> bool:
-        """Whether the loop that draws a batch has put some of its parts elsewhere before `name` is
-        read: `for key in batch: batch[key] = batch[key].to(device)`."""
+    def moved_parts(self, name: ast.Name, bindings: tuple[Binding, ...]) -> Value | None:
+        """What the loop that draws a batch has made of its parts before `name` is read: `for key in
+        batch: batch[key] = batch[key].to(device)` puts all of them there; where only some may have
+        been moved, nobody can tell where a part is. None: none was moved."""
         if any(binding.kind != "for" for binding in bindings):
-            return False
+            return None
+        moved: Value | None = None
         for use in self._index.names.get(name.id, ()):
             part = self._index.parents[use]
             if not isinstance(part, ast.Subscript) or not isinstance(part.ctx, ast.Store):
@@ -94,9 +96,27 @@ class BoundValues:
             if not isinstance(statement, ast.Assign) or statement.lineno >= name.lineno:
                 continue
             if any(self._index.within(use, binding.node) for binding in bindings):
-                if not self._values.of(statement.value).on_cpu:
-                    return True
-        return False
+                stored = self._values.of(statement.value)
+                if not stored.on_cpu:
+                    if self._is_each_part(part, statement) and stored.devices is not None:
+                        return Value(Kind.TENSOR, stored.devices)
+                    moved = Value(Kind.TENSOR)
+        return moved
+
+    def _is_each_part(self, part: ast.Subscript, statement: ast.Assign) -> bool:
+        """Whether a loop over the keys of a table stores this, whatever the key."""
+        loop = self._index.parents[statement]
+        if not isinstance(loop, ast.For) or not isinstance(part.slice, ast.Name):
+            return False
+        keys, table = loop.target, loop.iter
+        if isinstance(table, ast.Call) and isinstance(table.func, ast.Attribute):
+            if table.func.attr == "items" and isinstance(keys, ast.Tuple) and keys.elts:
+                keys = keys.elts[0]
+            table = table.func.value
+        elif isinstance(table, ast.Call) and len(table.args) == 1:
+            table = table.args[0]  # `for key in list(batch):`
+        named = isinstance(keys, ast.Name) and keys.id == part.slice.id
+        return named and ast.dump(table) == ast.dump(part.value).replace("Store()", "Load()")
 
     def _augmented(self, binding: Binding) -> Value:
         statement = binding.node

@@ -137,8 +137,9 @@ class Values:
         if value.kind is Kind.MODULE:
             return self._moves.moved(node.id, value)
         if value.kind is Kind.TENSOR and value.on_cpu and not value.computed:
-            if self._bindings.parts_are_moved(node, bindings):
-                return value._replace(devices=None)
+            moved = self._bindings.moved_parts(node, bindings)
+            if moved is not None:
+                return value._replace(devices=moved.devices)
         return value
 
     def _attribute(self, node: ast.Attribute) -> Value:
@@ -173,6 +174,8 @@ class Values:
             if node.attr in MODEL_OUTPUTS and base.loss:
                 return base
             return UNKNOWN
+        if node.attr == "grad" and base.kind is Kind.UNKNOWN and qualified is None:
+            return Value(Kind.TENSOR, base.devices, computed=True, by_use=True)
         if node.attr == "device" and base.kind is Kind.MODULE:
             assigned = self._assigned(node)
             return (

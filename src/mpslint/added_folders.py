@@ -1,8 +1,9 @@
 """The folders that a file puts on `sys.path`, from which it then imports.
 
 `sys.path.append(os.path.join(os.path.dirname(__file__), "utils"))` is worked out by the text alone:
-nothing is asked of the machine. A relative text hangs on where the program is started; it is taken
-from the file's own folder, and from the head of the project.
+nothing is asked of the machine. What hangs on where the program is started (a relative text,
+`os.getcwd()`) is taken from the file's own folder, from those around it that a program would be
+started in, and from the head of the project.
 """
 
 from __future__ import annotations
@@ -34,14 +35,26 @@ def added_folders(tree: ast.Module, path: str, heads: Iterable[str]) -> tuple[st
         for target in item.targets
         if isinstance(target, ast.Name)
     }
-    reader = _Reader(path, names)
-    starts = (os.path.dirname(path), *heads)
+    readers = [_Reader(path, names, start) for start in _starts(path, tuple(heads))]
     found: dict[str, None] = {}
     for value in _added(tree):
-        text = reader.text(value)
-        if text is not None:
-            found.update((os.path.normpath(os.path.join(start, text)), None) for start in starts)
+        for reader in readers:
+            text = reader.text(value)
+            if text is not None:
+                found[os.path.normpath(os.path.join(reader.start, text))] = None
     return tuple(found)
+
+
+def _starts(path: str, heads: tuple[str, ...]) -> tuple[str, ...]:
+    """Where a program that imports the file may be started: beside it, at the head of its project
+    or in a folder between, which holds a part of the project."""
+    folder = os.path.dirname(path)
+    between: list[str] = []
+    above = folder
+    while above != os.path.dirname(above) and above not in heads:
+        above = os.path.dirname(above)
+        between.append(above)
+    return tuple(dict.fromkeys((folder, *heads, *(between if above in heads else ()))))
 
 
 def _added(tree: ast.Module) -> Iterator[ast.expr]:
@@ -68,9 +81,11 @@ def _is_path(node: ast.expr) -> bool:
 class _Reader:
     """Works out paths of one file."""
 
-    def __init__(self, path: str, names: dict[str, ast.expr]) -> None:
+    def __init__(self, path: str, names: dict[str, ast.expr], start: str) -> None:
+        """`start`: the folder in which the program is started."""
         self._path = path
         self._names = names
+        self.start = start
         self._left = _DEEP
 
     def text(self, node: ast.expr) -> str | None:
@@ -125,7 +140,7 @@ class _Reader:
         function = node.func
         name = function.attr if isinstance(function, ast.Attribute) else ast.unparse(function)
         if name in _HERE:
-            return "."
+            return self.start
         if not node.args:
             if isinstance(function, ast.Attribute) and name in _SAME_METHODS:
                 return self.text(function.value)

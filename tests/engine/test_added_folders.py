@@ -42,6 +42,22 @@ def test_a_relative_folder_is_one_beside_the_file_or_below_the_head_of_the_proje
     assert added("sys.path.insert(0, os.getcwd())") == ("/w/project/tools", "/w/project")
 
 
+def test_a_folder_beside_where_the_program_is_started_is_worked_out_from_there() -> None:
+    beside = "sys.path.append(os.path.dirname(os.getcwd()) + '/lib')"
+    assert added(beside) == ("/w/project/lib", "/w/lib")
+
+
+def test_a_program_is_started_in_any_folder_between_the_file_and_the_head() -> None:
+    text = ast.parse(f"{HERE}sys.path.append('../lib')")
+    folders = added_folders(text, "/w/project/det/nets/vim.py", ["/w/project"])
+    assert folders == ("/w/project/det/lib", "/w/lib", "/w/project/lib")
+
+
+def test_a_file_that_lies_elsewhere_says_nothing_of_the_folders_around_it() -> None:
+    text = ast.parse(f"{HERE}sys.path.append('lib')")
+    assert added_folders(text, "/x/y/z/a.py", ["/w"]) == ("/x/y/z/lib", "/w/lib")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -67,3 +83,20 @@ def test_a_module_is_looked_for_there_after_where_python_looks_first(tmp_path: P
     assert modules.find(start, "near")[0] == str(tmp_path / "tools" / "near.py")
     assert modules.find(start, "far")[0] == str(tmp_path / "lib" / "far.py")
     assert modules.find(str(tmp_path / "tools" / "near.py"), "far")[0] is None
+
+
+def test_a_part_of_a_project_finds_its_neighbour_part_from_where_it_is_started(
+    tmp_path: Path,
+) -> None:
+    part = tmp_path / "det" / "lib" / "nets"
+    part.mkdir(parents=True)
+    (tmp_path / "vim").mkdir()
+    (tmp_path / "vim" / "scans.py").write_text("x = 1\n")
+    user = part / "backbone.py"
+    user.write_text(
+        "import os, sys\nsys.path.append(os.path.dirname(os.getcwd()) + '/vim')\nimport scans\n"
+    )
+    (part / "other.py").write_text("import scans\n")
+    modules = Modules(Settings(root=str(tmp_path)))
+    assert modules.find(str(user), "scans")[0] == str(tmp_path / "vim" / "scans.py")
+    assert modules.find(str(part / "other.py"), "scans")[0] is None

@@ -23,7 +23,8 @@ from mpslint.built_extensions import BuiltExtensions
 from mpslint.certain_imports import ANY_MODULE, certain_imports, texts_of
 from mpslint.extensions import built_by
 from mpslint.facts.priors import least_share, package_names
-from mpslint.imported_runs import ImportedRuns, imported_modules
+from mpslint.import_texts import imported_modules
+from mpslint.imported_runs import ImportedRuns
 from mpslint.left_behind import programs
 from mpslint.modules import MAIN, Modules
 from mpslint.published import Published

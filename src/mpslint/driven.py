@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.imported_runs import imported_modules
+from mpslint.import_texts import imported_modules
 from mpslint.left_behind import programs
 from mpslint.semantics.frameworks import frameworks_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 
-from mpslint.imported_runs import imported_modules
+from mpslint.import_texts import imported_modules
 from mpslint.left_behind import MOST_MODULES
 
 

@@ -6,21 +6,21 @@ module that imports it: that is followed through the project's imports, some mod
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.groups import groups
+from mpslint.import_texts import imported_modules, used_in_main
 from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
-from mpslint.modules import MAIN, is_foreign
+from mpslint.modules import is_foreign
 from mpslint.records import NamedTuple
 from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
-from mpslint.semantics.worlds.values import CONST, Atom
+from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
 
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
@@ -33,13 +33,8 @@ _SETTLED = 64
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
 _LASTING = 48
 """So many of them outlast the file that asked for them."""
-_WIDE = 64
+_WIDE = 128
 """An import that leads to more modules is not followed: an answer rests on each of them."""
-_IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
-    rb"|import[ \t]+(?P<plain>[\w., \t]+))",
-    re.M,
-)
 _BUILDS = (b"cpp_extension",)
 _BY_TEXT = (b"import_module(", b"__import__(", b"importorskip(")
 
@@ -92,20 +87,39 @@ class ImportedRuns:
         """The worlds in which the file at the absolute `path` can import a module of its project,
         and the files that this rests on. Its packages are imported before it."""
         found, looked = self._find(path, module)
+        files = frozenset(looked)
         if found is None:
             kernel, more = self._built.is_for_cuda(path, module)
-            return (NVIDIA if kernel else ALL), frozenset((*looked, *more))
+            files |= frozenset(more)
+            if kernel:
+                return NVIDIA, files
         if found == path:
-            return ALL, frozenset(looked)
-        worlds, files = ALL, frozenset(looked)
+            return ALL, files
+        worlds = ALL
         if not module.strip(".") and not path.endswith(".py"):
             return worlds, files  # No module: a notebook is started where it lies.
-        for part in (*self._modules.packages_of(path, module, found), found):
+        parts, looked = self._parts_of(path, module, found)
+        files |= frozenset(looked)
+        for part in parts:
             needs = self._leads_to(part)
             files |= needs.files
             if needs.kernels or self._modules.names_kernels(part):
                 worlds &= self._worlds(part)
+                if found is None and worlds & MACS and part == parts[-1]:
+                    worlds &= self._having(part, module.rpartition(".")[2])
         return worlds, files
+
+    def _having(self, path: str, name: str) -> int:
+        """The worlds in which a module that names kernels has `name`: it may define it only where
+        they are. Where it lets anything in, nothing is known."""
+        text = self._modules.text(path) or b""
+        if b"import *" in text or b"__getattr__" in text or name.encode() not in text:
+            return ALL
+        interpreter = self.settled(path)
+        value = interpreter.frame.env.get(name) if interpreter is not None else None
+        if value.__class__ is not Cases:
+            return ALL
+        return sum(worlds for worlds, atom in value.cases if atom.kind != NOTHING)
 
     def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         """The file of a module: in the folders from which the file at `path` imports, else in one
@@ -115,6 +129,20 @@ class ImportedRuns:
             return found, looked
         installed, more = self._built.installed(path, module)
         return installed, (*looked, *more)
+
+    def _parts_of(
+        self, path: str, module: str, found: str | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What Python imports for a module whose file is `found`, its packages first: it does so
+        for one that they turn out not to have as well. And the files that were looked for."""
+        looked: tuple[str, ...] = ()
+        while found is None:
+            module, dot, _ = module.rpartition(".")
+            if not dot or not module.strip("."):
+                return (), looked
+            found, more = self._find(path, module)
+            looked += more
+        return (*self._modules.packages_of(path, module, found), found), looked
 
     def uses_on(self, path: str, name: str) -> tuple[int, frozenset[str]]:
         """The worlds in which the module at `path` can use `name`, as far as its imports say, and
@@ -126,7 +154,7 @@ class ImportedRuns:
         key = path, name
         if key not in self._used:
             worlds = self._worlds(path)
-            if worlds & MACS and _used_in_main(self._modules.text(path) or b"", name):
+            if worlds & MACS and used_in_main(self._modules.text(path) or b"", name):
                 interpreter = self._run(path, as_program=True)
                 worlds &= _importable(interpreter)
                 if interpreter is not None:
@@ -163,16 +191,16 @@ class ImportedRuns:
     ) -> int:
         """The same for a module that is itself run because it is imported."""
         found, _ = self._find(path, module)
-        if found is None:
-            return NVIDIA if self._built.is_for_cuda(path, module)[0] else ALL
-        if known is not None:
-            worlds = ALL
-            for part in (*self._modules.packages_of(path, module, found), found):
-                worlds &= known.get(part, ALL) if part != path else ALL
-            return worlds
-        if found not in self._leads_to(path).modules:
-            return ALL
-        return self._imported.get(found, ALL)
+        if found is None and self._built.is_for_cuda(path, module)[0]:
+            return NVIDIA
+        leading: Mapping[str, tuple[str, ...]] | None = None
+        if known is None:
+            leading, known = self._leads_to(path).modules, self._imported
+        worlds = ALL
+        for part in self._parts_of(path, module, found)[0]:
+            if part != path and (leading is None or part in leading):
+                worlds &= known.get(part, ALL)
+        return worlds
 
     def importable(self, paths: Iterable[str]) -> dict[str, int]:
         """The worlds in which each of these modules can be imported, however many they lead to:
@@ -239,9 +267,7 @@ class ImportedRuns:
         for module in dict.fromkeys(imported_modules(self._modules.text(path) or b"")):
             if not is_foreign(module) and package_worlds(module) is None:
                 other = self._find(path, module)[0]
-                if other is not None:
-                    packages = self._modules.packages_of(path, module, other)
-                    found.update(dict.fromkeys((*packages, other)))
+                found.update(dict.fromkeys(self._parts_of(path, module, other)[0]))
         return tuple(other for other in found if other != path)
 
     def settled(self, path: str) -> Interpreter | None:
@@ -413,8 +439,10 @@ class ImportedRuns:
                     kernel, more = self._built.is_for_cuda(path, module)
                     files.update(more)
                     kernels = kernels or kernel
-                elif found != path:
-                    imported[found] = None
+                parts, more = self._parts_of(path, module, found)
+                files.update(more)
+                imported.update(dict.fromkeys(parts))
+            imported.pop(path, None)
             self._edges[path] = _Needs({path: tuple(imported)}, kernels, frozenset(files))
         return self._edges[path]
 
@@ -469,32 +497,3 @@ def _importable(interpreter: Interpreter | None) -> int:
     """The worlds that come to the end of a module. One that ends on every machine is none that
     anybody imports: nothing is known."""
     return foreign_worlds(interpreter.frame.mask if interpreter is not None else ALL) or ALL
-
-
-def _used_in_main(text: bytes, name: str) -> bool:
-    """Whether a text names something below `if __name__ == "__main__":` and, but for its imports,
-    nowhere above."""
-    found = MAIN.search(text)
-    word = name.encode("utf-8", "replace")
-    if found is None or word not in text[found.end() :]:
-        return False
-    above = text[: found.start()].split(b"\n")
-    return not any(word in line for line in above if not line.startswith((b"import ", b"from ")))
-
-
-def imported_modules(text: bytes) -> Iterator[str]:
-    for match in _IMPORT.finditer(text):
-        plain = match["plain"]
-        if plain is not None:
-            for item in plain.split(b","):
-                words = item.split()
-                if words:
-                    yield words[0].decode(errors="replace")
-            continue
-        module = match["module"].decode(errors="replace")
-        yield module
-        dot = "" if module.endswith(".") else "."
-        for item in match["names"].strip(b"() \t\r\n").split(b","):
-            words = item.split()
-            if words and words[0].replace(b"_", b"x").isalnum():
-                yield f"{module}{dot}{words[0].decode(errors='replace')}"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
-from mpslint.imported_runs import imported_modules
+from mpslint.import_texts import imported_modules
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.environment import sets_variable

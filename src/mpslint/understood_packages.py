@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 
 from mpslint.facts.priors import holds_without_mps, kernels_of, understood
-from mpslint.imported_runs import imported_modules
+from mpslint.import_texts import imported_modules
 from mpslint.screening import names_torch
 
 _UNKNOWN = "is not known to work with tensors on MPS"

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.imported_runs import imported_modules
+from mpslint.import_texts import imported_modules
 from mpslint.left_behind import programs
 from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE

@@ -97,7 +97,7 @@ def test_a_kept_result_ends_when_a_module_far_behind_it_changes(tmp_path: Path) 
 
 def test_a_module_that_leads_to_very_many_is_not_followed(tmp_path: Path) -> None:
     shutil.copytree(KERNELS, tmp_path, dirs_exist_ok=True)
-    many = [f"part_{at}" for at in range(80)]
+    many = [f"part_{at}" for at in range(160)]
     for name in many:
         (tmp_path / f"{name}.py").write_text("x = 1\n")
     imports = "".join(f"import {name}\n" for name in many)
@@ -127,3 +127,91 @@ def test_who_takes_another_name_from_a_module_does_not_use_its_namesake(tmp_path
     assert rows() == [5]
     other.write_text(f"import loss\n\n\ndef get_loss(x):\n    return loss.get_loss(x)\n{tried}")
     assert rows() == [5, 9]
+
+
+TRAINER = "import torch\n\n\ndef train(x):\n    return x.cuda()\n"
+
+
+def project(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def told(folder: Path, name: str) -> list[int]:
+    settings = Settings(root=str(folder), select=("MPS102",))
+    source = SourceFile(str(folder / name), (folder / name).read_bytes())
+    return [f.row for f in lint(source, settings, elsewhere=Neighbours(settings))]
+
+
+def test_a_package_that_is_imported_on_the_way_counts_however_far_it_is(tmp_path: Path) -> None:
+    files = {
+        "video/__init__.py": "from . import decoder\n",
+        "video/decoder.py": "from images.heads.plain import Head\n",
+        "video/engine/__init__.py": "",
+        "video/engine/loop.py": TRAINER,
+        "images/__init__.py": "from .attention import attend\n",
+        "images/attention.py": "import flash_attn\n\nattend = flash_attn.attend\n",
+        "images/heads/__init__.py": "",
+        "images/heads/plain.py": "class Head:\n    pass\n",
+    }
+    project(tmp_path, files)
+    assert told(tmp_path, "video/engine/loop.py") == []
+    project(tmp_path, {"images/__init__.py": ""})
+    assert told(tmp_path, "video/engine/loop.py") == [5]
+
+
+def test_the_package_of_a_module_that_is_not_there_is_imported_first(tmp_path: Path) -> None:
+    files = {
+        "src/nets/__init__.py": "",
+        "src/nets/models/__init__.py": "from .encoder import *\n",
+        "src/nets/models/encoder.py": "from flash_attn import flash_attn_func\n",
+        "test_clip.py": f"from nets.models.clip import Clip\n{TRAINER}",
+    }
+    project(tmp_path, files)
+    assert told(tmp_path, "test_clip.py") == []
+    project(tmp_path, {"src/nets/models/__init__.py": ""})
+    assert told(tmp_path, "test_clip.py") == [6]
+
+
+RASTERIZERS = """
+def has_pycuda():
+    try:
+        import pycuda.gl
+    except ImportError:
+        return False
+    return True
+
+
+class Plain:
+    pass
+
+
+if has_pycuda():
+    from .fast import Fast
+{otherwise}"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "otherwise", "rows"),
+    [
+        ("Fast", "", []),
+        ("Plain", "", [6]),
+        ("Fast", "else:\n    Fast = Plain\n", [6]),
+        ("Fast", "from .stand_ins import *\n", [6]),
+        ("Fast", "def __getattr__(name):\n    return Plain\n", [6]),
+    ],
+)
+def test_a_name_that_a_module_has_only_where_the_kernels_are_is_for_cuda(
+    tmp_path: Path, taken: str, otherwise: str, rows: list[int]
+) -> None:
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/gl/__init__.py": RASTERIZERS.format(otherwise=otherwise),
+        "pkg/gl/fast.py": "import pycuda.gl\n\n\nclass Fast:\n    pass\n",
+        "pkg/gl/stand_ins.py": "class Fast:\n    pass\n",
+        "user.py": f"from pkg.gl import {taken}\n{TRAINER}",
+    }
+    project(tmp_path, files)
+    assert told(tmp_path, "user.py") == rows

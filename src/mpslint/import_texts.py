@@ -1,0 +1,44 @@
+"""What the text of a module imports, without parsing it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mpslint.modules import MAIN
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
+    rb"|import[ \t]+(?P<plain>[\w., \t]+))",
+    re.M,
+)
+
+
+def imported_modules(text: bytes) -> Iterator[str]:
+    """The modules that a text imports, and each name that it takes from one as if it were one."""
+    for match in _IMPORT.finditer(text):
+        plain = match["plain"]
+        if plain is not None:
+            for item in plain.split(b","):
+                words = item.split()
+                if words:
+                    yield words[0].decode(errors="replace")
+            continue
+        module = match["module"].decode(errors="replace")
+        yield module
+        dot = "" if module.endswith(".") else "."
+        for item in match["names"].strip(b"() \t\r\n").split(b","):
+            words = item.split()
+            if words and words[0].replace(b"_", b"x").isalnum():
+                yield f"{module}{dot}{words[0].decode(errors='replace')}"
+
+
+def used_in_main(text: bytes, name: str) -> bool:
+    """Whether a text names something below `if __name__ == "__main__":` and, but for its imports,
+    nowhere above."""
+    found = MAIN.search(text)
+    word = name.encode("utf-8", "replace")
+    if found is None or word not in text[found.end() :]:
+        return False
+    above = text[: found.start()].split(b"\n")
+    return not any(word in line for line in above if not line.startswith((b"import ", b"from ")))

@@ -312,3 +312,38 @@ def test_what_is_refused_without_an_option_is_not_what_follows() -> None:
         x = torch.zeros(3).cuda()  # here
     """
     assert found(text, "MPS102", severity="breaks") == ["MPS102 x = torch.zeros(3).cuda()  # here"]
+
+
+GROUPS = """
+import argparse
+import sys
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--verbose", type=int, default=0)
+    parser.add_argument("--spread", type=int, default=1)
+    args = parser.parse_args()
+    spread = bool(args.spread)
+    if args.verbose:
+        print(args)
+    if spread == True:
+        torch.distributed.init_process_group(backend="nccl")
+    x = torch.zeros(3)
+    if {asked}:
+        x = x + 1  # here
+    print(x)
+
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_options_of_a_function_are_the_same_switches_however_often_it_is_run() -> None:
+    assert comes(GROUPS.format(asked="spread == True")) == "CUDA?|GPUS?"
+
+
+@pytest.mark.parametrize("asked", ["spread == False", "args.verbose"])
+def test_its_other_switches_lead_a_mac_on(asked: str) -> None:
+    assert "MAC" in comes(GROUPS.format(asked=asked))

@@ -366,7 +366,7 @@ class Calls(DeferredCalls):
         if name == "copy.deepcopy" or name == "copy.copy":
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
-            return Atom(PARSER, {})
+            return Atom(PARSER, {}, node)
         if self.project is not None:
             found = self.project.value(name)
             if found is not None and one(found, ALL).kind != NAME:

@@ -37,6 +37,7 @@ from mpslint.semantics.worlds.values import (
     by_world,
     device,
     tensor,
+    whose_options,
 )
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE, Wrapping, wraps_on_some
 
@@ -195,7 +196,7 @@ class Names(Wrapping, Conditions):
             return found if found is not None else UNK
         if kind == NAMESPACE:
             found = setting(atom, name)
-            return found if found is not None else Atom(UNKNOWN, symbol=(id(atom.v), name))
+            return found if found is not None else Atom(UNKNOWN, symbol=(whose_options(atom), name))
         if kind == ARRAY:
             return atom if name in ("T", "flat", "real") else ON_HOST
         return UNK

@@ -20,6 +20,7 @@ from mpslint.semantics.worlds.values import (
     holds_device,
     lift,
     one,
+    whose_options,
 )
 
 ON_UNLESS_SAID = (True, False)
@@ -37,7 +38,7 @@ class ProgramOptions(Placing):
             self._add_option(node, parser, keywords)
             return UNK
         if name in ("parse_args", "parse_known_args", "parse_intermixed_args"):
-            namespace = Atom(NAMESPACE, dict(parser.v))
+            namespace = Atom(NAMESPACE, dict(parser.v), parser.node)
             return namespace if name != "parse_known_args" else Atom(SEQUENCE, (namespace, UNK))
         if name in ("add_argument_group", "add_mutually_exclusive_group"):
             return parser
@@ -53,7 +54,7 @@ class ProgramOptions(Placing):
         if dest is None:
             return
         default = keywords.get("default", UNK)
-        symbol = (id(parser.v), dest)
+        symbol = (whose_options(parser), dest)
 
         def open_choice(atom: Atom) -> Atom:
             if atom.kind == DEVICE or (atom.kind == CONST and isinstance(atom.v, str)):

@@ -322,6 +322,12 @@ def truth(atom: Atom) -> bool | None:
     return None
 
 
+def whose_options(atom: Atom) -> int:
+    """What the options of a parser, and those that it gives, are known by: where it is made. A
+    function that is run again makes another one, whose switches are the same."""
+    return id(atom.v if atom.node is None else atom.node)
+
+
 def is_none(value: Value) -> bool:
     return value.__class__ is Atom and value.kind == CONST and value.v is None
 

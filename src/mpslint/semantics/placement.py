@@ -97,13 +97,13 @@ class Placement:
                 yield call
         for call in self._index.calls.get("to", ()):
             for argument in (*call.args[:1], *(k.value for k in call.keywords)):
-                if self._names_accelerator(argument):
+                if self.names_accelerator(argument):
                     yield call
         for keyword in self._index.of(ast.keyword):
             parent = self._index.parents[keyword]
             if keyword.arg != "device" or not isinstance(parent, ast.Call):
                 continue
-            if self._names_accelerator(keyword.value):
+            if self.names_accelerator(keyword.value):
                 yield parent
 
     def _leaves_it_to_others(self) -> bool:
@@ -122,7 +122,7 @@ class Placement:
                 if isinstance(call := self._index.parents[name], ast.Call)
                 and name in call.args
                 and not self._is_told_only(call)
-                and self._names_accelerator(name)
+                and self.names_accelerator(name)
             ]
         return self._calls_with_device
 
@@ -139,7 +139,9 @@ class Placement:
         name = last_name(call.func) or ""
         return name in _TOLD_ONLY or isinstance(self._index.parents[call], ast.Expr | ast.Compare)
 
-    def _names_accelerator(self, node: ast.expr) -> bool:
+    def names_accelerator(self, node: ast.expr) -> bool:
+        """Whether `node` stands for a device that is not only the CPU, by what is known of it or
+        else by its name."""
         if self._follows(node):
             return False
         value = self._values.of(node)

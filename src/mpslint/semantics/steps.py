@@ -15,11 +15,13 @@ from mpslint.semantics.given_in_steps import is_made_of_given, may_be_given, par
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.loops import Loop, LoopKind
 from mpslint.semantics.loss_functions import is_loss_function
+from mpslint.semantics.moved_later import is_moved_later
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.single_turns import turns_once
 from mpslint.semantics.step_calls import called_by_name, calls_a_step, trains_once
 from mpslint.semantics.trainer_steps import STEP, has_trainer_step, is_trained, is_trainer_step
 from mpslint.semantics.value import Kind
+from mpslint.semantics.ways_in import Switches, comes_by, switches_of
 
 if TYPE_CHECKING:
     from mpslint.model import Label
@@ -262,15 +264,21 @@ def _called_in_training(context: Context, node: ast.AST, calls: int) -> Turns | 
         return None
     if isinstance(index.block(index.statement(node))[-1], ast.Raise):
         return None  # What tells of an error that ends the training.
-    known: dict[tuple[FunctionNode, int], Turns | None]
+    known: dict[tuple[FunctionNode, int, Switches], Turns | None]
     known = context.memo.setdefault(_CALLED, {})  # type: ignore[assignment]
-    if (function, calls) not in known:
-        around = (training(context, site, calls - 1) for site in called_by_name(context, function))
+    switches = switches_of(index, node)
+    key = function, calls, switches
+    if key not in known:
+        around = (
+            training(context, site, calls - 1)
+            for site in called_by_name(context, function)
+            if comes_by(index, function, site, switches)
+        )
         turns = next((turns for turns in around if turns is not None), None)
         if turns is None and parameters_given(context, function):
             turns = function  # A step of another file calls it.
-        known[function, calls] = turns
-    return known[function, calls]
+        known[key] = turns
+    return known[key]
 
 
 def is_device_tensor(context: Context, node: ast.expr) -> bool:
@@ -291,8 +299,9 @@ def is_device_tensor(context: Context, node: ast.expr) -> bool:
                 isinstance(klass, ast.ClassDef) and is_trained(context, klass)
             )
         uses = uses or is_made_of_given(context, node)
-        on_host = context.guards.has(node, "cpu") or _numpy_takes_what_comes(context, node)
-        return uses and not on_host
+        if not uses or context.guards.has(node, "cpu"):
+            return False
+        return not _numpy_takes_what_comes(context, node) and not is_moved_later(context, node)
     return context.placement.on_accelerator(node)
 
 

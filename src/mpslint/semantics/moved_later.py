@@ -1,0 +1,114 @@
+"""Tensors that come into a function and have not been moved yet: it does so itself, further down.
+
+`assert labels.max() < n` before `labels = labels.to(device)`: who moves what it is given was given
+it on the host, as a loader hands it out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.index import FUNCTIONS, below
+from mpslint.semantics.value import CPU_ONLY, Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_COMING = frozenset({"parameter", "unpack", "for"})
+"""How a name is bound that stands for what comes from elsewhere."""
+
+
+def is_moved_later(context: Context, node: ast.expr) -> bool:
+    """Whether `node` is computed from something that its function brings to a device afterwards,
+    on each way from here: before that it lies on the host, and so does what it meets."""
+    return any(_is_moved_below(context, name) for name in _tensors(node))
+
+
+def _tensors(node: ast.expr) -> Iterator[ast.Name]:
+    """The names that stand for tensors, if any does, of which `node` is computed: not those of
+    functions, nor what is looked up by one."""
+    if isinstance(node, ast.Name):
+        yield node
+    elif isinstance(node, ast.BinOp):
+        yield from _tensors(node.left)
+        yield from _tensors(node.right)
+    elif isinstance(node, ast.UnaryOp):
+        yield from _tensors(node.operand)
+    elif isinstance(node, ast.Compare):
+        for side in (node.left, *node.comparators):
+            yield from _tensors(side)
+    elif isinstance(node, ast.Subscript):
+        yield from _tensors(node.value)
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute):
+            yield from _tensors(node.func.value)
+        for argument in node.args:
+            yield from _tensors(argument)
+
+
+def _is_moved_below(context: Context, name: ast.Name) -> bool:
+    function = context.index.function(name)
+    bindings = context.flow.reaching(name)
+    if function is None or not bindings or any(one.kind not in _COMING for one in bindings):
+        return False
+    return any(
+        set(context.flow.reaching(moved)) == set(bindings)
+        for statement in _following(context, name)
+        for moved in _moved_by(context, statement, name.id)
+    )
+
+
+def _following(context: Context, node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements behind the one of `node`, in its block and those around it: each way from
+    `node` to the end of the function passes them, and none of them is run before it."""
+    statement: ast.AST = context.index.statement(node)
+    while not isinstance(statement, (*FUNCTIONS, ast.Module)):
+        place = context.index.place(statement)
+        if place is not None:
+            block, at = place
+            yield from block[at + 1 :]
+        statement = context.index.parents[statement]
+        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
+            return  # What stands behind a loop says nothing of what its turns hand on.
+
+
+def _moved_by(context: Context, statement: ast.stmt, name: str) -> Iterator[ast.Name]:
+    """`x` of `x = x.to(device)`, and of `a, x = a.to(device), x.to(device)`."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    target = statement.targets[0]
+    pairs = [(target, statement.value)]
+    if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+        pairs = list(zip(target.elts, statement.value.elts, strict=False))
+    for place, value in pairs:
+        if not isinstance(place, ast.Name) or place.id != name:
+            continue
+        for call in (value, *below(value)):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+                moved = call.func.value
+                while isinstance(moved, ast.Call) and isinstance(moved.func, ast.Attribute):
+                    moved = moved.func.value  # `x.long().to(device)`
+                if isinstance(moved, ast.Name) and moved.id == name and _goes_away(context, call):
+                    yield moved
+
+
+def _goes_away(context: Context, call: ast.Call) -> bool:
+    """Whether a call brings a tensor to a device, be it the host's or not, and changes no dtype
+    alone."""
+    assert isinstance(call.func, ast.Attribute)
+    if call.func.attr == "cuda":
+        return True
+    if call.func.attr != "to":
+        return False
+    places = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
+    for place in places:
+        value = context.values.of(place)
+        if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
+            return value.devices != CPU_ONLY
+        if isinstance(place, ast.Attribute | ast.Name) and context.placement.names_accelerator(
+            place
+        ):
+            return True
+    return False

@@ -42,6 +42,8 @@ def _codes(needs: str, device: str = _CHOICE) -> list[str]:
         "from dgl.nn import GraphConv",
         "from pytorch3d.renderer import look_at_view_transform, MeshRasterizer",
         "from pytorch3d.loss import chamfer_distance as distance",
+        "from pytorch3d.renderer.points import PulsarPointsRenderer",
+        "from pytorch3d.renderer.points.pulsar import Renderer",
     ],
 )
 def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:
@@ -49,7 +51,15 @@ def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> 
 
 
 @pytest.mark.parametrize(
-    "needs", ["", _OPTIONAL, "import networkx", "from pytorch3d.transforms import so3_exp_map"]
+    "needs",
+    [
+        "",
+        _OPTIONAL,
+        "import networkx",
+        "from pytorch3d.transforms import so3_exp_map",
+        "from pytorch3d.renderer.cameras import PerspectiveCameras",
+        "from renderer.points import PulsarPointsRenderer",
+    ],
 )
 def test_a_module_that_does_without_them_does(needs: str) -> None:
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]

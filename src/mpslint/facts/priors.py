@@ -254,8 +254,12 @@ def places_elsewhere(name: str) -> bool:
 
 def holds_without_mps(name: str) -> bool:
     """Whether the data of an imported package, or of what is imported of it, has no way to MPS."""
-    package = name.partition(".")[0]
-    return matches("data-without-mps", package) or matches("data-without-mps", name)
+    *packages, last = name.split(".")
+    # A package hands on what those inside it define: each of them has it under the same name.
+    around = (".".join((*packages[:size], last)) for size in range(len(packages), 0, -1))
+    return matches("data-without-mps", (packages or [last])[0]) or any(
+        matches("data-without-mps", one) for one in around
+    )
 
 
 @cache

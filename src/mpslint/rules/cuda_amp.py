@@ -24,6 +24,8 @@ of both). Code behind a test for CUDA or about CUDA, what is enabled only where 
 for an old torch beside one that uses `torch.amp`. Functions that move to CUDA without asking: their
 `.cuda()` comes first. `autocast(enabled=False)`, unless it stands in an autocast that is on on MPS
 or its function asks whether there is one. Scalers in files of tests in which no loss is scaled.
+What a function of the project enables that says no for a device which is not CUDA's
+(`check_amp(model)`, with `if device.type in ("cpu", "mps"): return False`).
 
 ## Fix safety
 Safe: on CUDA the new call is what the old one became; on the CPU it stays switched off, so that
@@ -44,6 +46,7 @@ from mpslint.patterns.autocast import drop_unused_import, is_off, portable_call,
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.off_by_choice import is_off_by_choice
 from mpslint.semantics.test_files import only_holds_scaler
 from mpslint.semantics.worlds.machines import MACS
 
@@ -118,6 +121,8 @@ def _uses(context: Context) -> list[tuple[ast.expr, ast.Call | None, str]]:
         if last == "GradScaler" and only_holds_scaler(context):
             continue
         if isinstance(event.node, ast.Call):
+            if is_off_by_choice(context, event.node):
+                continue
             found[event.node.func] = event.node, last
         elif isinstance(event.node, ast.expr):
             found[event.node] = None, last

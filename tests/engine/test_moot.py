@@ -44,6 +44,9 @@ def _codes(needs: str, device: str = _CHOICE) -> list[str]:
         "from pytorch3d.loss import chamfer_distance as distance",
         "from pytorch3d.renderer.points import PulsarPointsRenderer",
         "from pytorch3d.renderer.points.pulsar import Renderer",
+        "from pytorch3d.renderer.mesh import rasterize_meshes",
+        "from kaolin.ops.mesh import check_sign",
+        "from natten import NeighborhoodAttention2D",
     ],
 )
 def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:

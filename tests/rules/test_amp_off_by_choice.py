@@ -1,4 +1,4 @@
-"""Mixed precision that a program leaves to CUDA by a check of its own is off on MPS as it shall be."""
+"""Mixed precision that a check of the program leaves to CUDA is off on MPS, as it shall be."""
 
 from __future__ import annotations
 

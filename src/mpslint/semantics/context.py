@@ -17,6 +17,7 @@ from mpslint.semantics.devices import Devices
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.forward_passes import ForwardPasses
 from mpslint.semantics.guards import Guards
+from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.imported import Imported
 from mpslint.semantics.index import Index
 from mpslint.semantics.loops import Loops
@@ -141,7 +142,13 @@ class Context:
     @cached_property
     def passes(self) -> ForwardPasses:
         return ForwardPasses(
-            self.index, self.names, self.flow, self.values, self.loops, self.imported
+            self.index,
+            self.names,
+            self.flow,
+            self.values,
+            self.loops,
+            self.imported,
+            partial(is_on_host, self),
         )
 
     @cached_property

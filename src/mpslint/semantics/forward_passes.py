@@ -9,7 +9,7 @@ nothing itself and never names a device.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from mpslint.facts.priors import matches
@@ -38,9 +38,12 @@ class ForwardPasses:
         values: Values,
         loops: Loops,
         told: Imported | None = None,
+        on_host: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`told` tells what the files of the project that use this one run in forward passes."""
+        """`told` tells what the files of the project that use this one run in forward passes;
+        `on_host` whether all that the file has stays on the CPU, so that no pass is of a device."""
         self._told = told
+        self._on_host = on_host
         self._known: dict[FunctionNode, bool] = {}
         self._index = index
         self._names = names
@@ -156,6 +159,8 @@ class ForwardPasses:
     def _reached(self) -> dict[FunctionNode, list[ast.Call]]:
         """Functions that a forward pass runs, with the calls that lead to them."""
         reached: dict[FunctionNode, list[ast.Call]] = {}
+        if self._on_host():
+            return reached
         todo = [
             item
             for klass in self._index.of(ast.ClassDef)

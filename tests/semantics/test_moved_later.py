@@ -65,6 +65,7 @@ def test_one_behind_it_waits() -> None:
         "labels = labels.to(torch.float32)",
         "labels = labels.to('cpu')",
         "images = images.to(device)",
+        "labels = labels.to(images.device)",
         "if self.late: labels = labels.to(device)",
         "labels = weights.to(device)",
     ],

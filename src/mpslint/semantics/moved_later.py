@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, below
-from mpslint.semantics.value import CPU_ONLY, Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -95,20 +94,24 @@ def _moved_by(context: Context, statement: ast.stmt, name: str) -> Iterator[ast.
 
 
 def _goes_away(context: Context, call: ast.Call) -> bool:
-    """Whether a call brings a tensor to a device, be it the host's or not, and changes no dtype
-    alone."""
+    """Whether a call brings a tensor to a device. What goes to where another tensor is may be
+    there already."""
     assert isinstance(call.func, ast.Attribute)
     if call.func.attr == "cuda":
         return True
     if call.func.attr != "to":
         return False
     places = [*call.args[:1], *(item.value for item in call.keywords if item.arg == "device")]
-    for place in places:
-        value = context.values.of(place)
-        if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING):
-            return value.devices != CPU_ONLY
-        if isinstance(place, ast.Attribute | ast.Name) and context.placement.names_accelerator(
-            place
-        ):
-            return True
-    return False
+    return any(
+        context.placement.names_accelerator(place) and not _is_of_other(context, place)
+        for place in places
+    )
+
+
+def _is_of_other(context: Context, place: ast.expr) -> bool:
+    """`x.device` of what came in beside it."""
+    return (
+        isinstance(place, ast.Attribute)
+        and isinstance(place.value, ast.Name)
+        and any(one.kind in ("unpack", "for") for one in context.flow.reaching(place.value))
+    )

@@ -34,10 +34,11 @@ predictions = torch.cat(predictions).cpu()
 ## What is not flagged
 Copies under a test of the step, the rank or a verbosity switch, after the loop, or in evaluation
 loops that need what they copy, or make it only when they are asked to (`if args.save:`), that draw
-what they keep, free memory or take the time; what goes to the next `step(...)` of an environment,
-or to a method of the object that gave the batch (priorities of a replay buffer) whose class works
-through it in Python or by NumPy; `.to("cpu", non_blocking=True)`; modules and state dicts
-(checkpoints); tensors known to be on the CPU; loops that wait on purpose at every step.
+what they keep, free memory or take the time; what a step switches off in a function that it calls
+(`run(batch, save=False)`); what goes to the next `step(...)` of an environment, or to a method of
+the object that gave the batch (priorities of a replay buffer) whose class works through it in
+Python or by NumPy; `.to("cpu", non_blocking=True)`; modules and state dicts (checkpoints); tensors
+known to be on the CPU; loops that wait on purpose at every step.
 
 ## References
 - `aten/src/ATen/native/mps/operations/Copy.mm`

@@ -374,7 +374,8 @@ class HalfPorts:
         found: list[Left | None] = []
         scripts = False
         for program, is_tests in self._programs_that_run(name):
-            if is_tests and scripts and not beside and not may_end:
+            unasked = is_tests and scripts and one.brings
+            if unasked and not beside and not may_end:
                 break  # That a test comes there is worth nothing where no program does.
             scripts = scripts or not is_tests
             way = self._way_from(program)
@@ -386,7 +387,7 @@ class HalfPorts:
             left = self._left_on(way, one)
             if left is None and not beside and not may_end:
                 return None
-            if not (is_tests and scripts):
+            if not unasked:
                 found.append(left)
         return found[0] if found and None not in found else None
 

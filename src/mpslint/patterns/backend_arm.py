@@ -15,6 +15,9 @@ from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, in
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_ON_MPS = ("synchronize", "empty_cache")
+"""Calls of CUDA that MPS has as well, without arguments."""
+
 
 def mps_test(context: Context, test: ast.expr) -> str | None:
     """The test for MPS that corresponds to a test for CUDA.
@@ -33,27 +36,40 @@ def mps_test(context: Context, test: ast.expr) -> str | None:
 def mps_arm(context: Context, branch: ast.If, cuda: ast.Attribute) -> Edit | None:
     """Give `if CUDA:` an `elif MPS:` that does with `torch.mps` what a statement does on CUDA.
 
-    Only where the body is the one statement that holds `cuda`, or calls CUDA besides.
+    Only where the body is the one statement that holds `cuda`, or calls CUDA besides: then the arm
+    does all that MPS can do as well, whichever of it is asked for.
     """
     if not wants_mps(context):
         return None
     source, last = context.source, branch.body[-1]
     if not _is_alone(context, branch):
         return None
-    statement = context.index.statement(cuda)
-    arm = _mps_text(context, cuda, statement)
+    if len(branch.body) == 1:
+        lines = [_mps_text(context, cuda, branch.body[0])]
+    else:
+        calls = [one for one in branch.body if _called(one).attr in _ON_MPS]
+        lines = [_mps_text(context, _called(one), one) for one in calls]
+    arm = [line for line in lines if line is not None]
     test = mps_test(context, branch.test)
-    if arm is None or test is None or "\n" in test:
+    if not arm or len(arm) < len(lines) or test is None or "\n" in test:
         return None
     newline, unit = source.newline, indent_unit(source)
     indent = source.indentation(branch.lineno)
     row = last.end_lineno or last.lineno
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     gap = " " if last.lineno == branch.lineno else f"{newline}{indent}{unit}"
-    text = f"{indent}elif {test}:{gap}{arm}{newline}"
+    text = f"{indent}elif {test}:{gap}{gap.join(arm)}{newline}"
     if not source.text[:offset].endswith(("\n", "\r")):
         text = newline + text.removesuffix(newline)
     return insert(offset, text)
+
+
+def _called(statement: ast.stmt) -> ast.Attribute:
+    """`torch.cuda.synchronize` of a statement that is a call of it."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    function = call.func if isinstance(call, ast.Call) else None
+    assert isinstance(function, ast.Attribute)
+    return function
 
 
 def _is_alone(context: Context, branch: ast.If) -> bool:
@@ -73,6 +89,7 @@ def _is_alone(context: Context, branch: ast.If) -> bool:
         and all(
             isinstance(item, ast.Expr)
             and isinstance(item.value, ast.Call)
+            and isinstance(item.value.func, ast.Attribute)
             and (context.resolve(item.value.func) or "").startswith("torch.cuda.")
             for item in branch.body
         )

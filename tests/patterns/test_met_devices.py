@@ -96,6 +96,26 @@ def test_what_a_layer_is_given_beside_a_tensor_is_where_that_is() -> None:
     assert fixed(LAYERS).count(".to(x.device)") == 2
 
 
+def test_a_loop_leaves_a_tensor_where_it_is() -> None:
+    loop = "    for _ in range(k):\n        x = x + x.mean(0, keepdim=True) * x\n        x += 1\n"
+    assert "    device = x.device\n    base = " in fixed(
+        GRAPH.replace("    idx = idx.view(-1)\n", f"    idx = idx.view(-1)\n{loop}")
+    )
+
+
+def test_a_loop_that_moves_it_does_not() -> None:
+    loop = "    for _ in range(k):\n        x = x + 1\n        x = moved(x)\n"
+    text = fixed(GRAPH.replace("    device =", f"{loop}    device ="))
+    assert "x.device" not in text
+
+
+def test_many_steps_are_followed_at_once() -> None:
+    steps = "    x = x + x * x - x\n" * 60
+    assert "    device = x.device\n    base = " in fixed(
+        GRAPH.replace("    idx = idx.view(-1)\n", f"    idx = idx.view(-1)\n{steps}")
+    )
+
+
 def test_check_offers_it() -> None:
     source = SourceFile("losses.py", MASK.format(device=CHOSEN).encode())
     (finding,) = lint(source, Settings())

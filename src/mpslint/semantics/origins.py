@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
-_DEPTH = 12
+_KEY = "parameters beside which bindings are"
+_ALL = None
+"""Of what is only known to be what it was a turn of a loop before."""
 Parameters = frozenset["Binding"]
 _NONE: Parameters = frozenset()
+Found = dict["Binding", "Parameters | None"]
 
 
 def origins(context: Context, operand: ast.expr) -> list[Binding]:
     """The parameters that are on one device with `operand`, as far as they are tensors."""
-    found = _of_value(context, operand, ()) or _NONE
+    names = [context.flow.reaching(name) for name in _leaves(context, operand)]
+    found = _of_names(names, _known(context, names)) or _NONE
     return sorted(found, key=lambda one: context.source.span(one.node))
 
 
@@ -31,72 +35,89 @@ def has_origin(context: Context, name: str, at: ast.AST, parameter: Binding) -> 
     """Whether what a name holds at a place is surely on one device with a parameter."""
     if not context.flow.surely_bound(name, at):
         return False
-    return parameter in (
-        _of_bindings(context, name, context.flow.reaching_name(name, at), ()) or ()
-    )
+    names = [context.flow.reaching_name(name, at)]
+    return parameter in (_of_names(names, _known(context, names)) or _NONE)
 
 
-def is_made_with(context: Context, operand: ast.expr, call: ast.expr) -> bool:
-    """Whether an operand may be, or be computed from, what `call` gives, so that they are on one
-    device."""
-    return _is_made_with(context, operand, call, ())
-
-
-def _is_made_with(
-    context: Context, operand: ast.expr, call: ast.expr, busy: tuple[Binding, ...]
+def is_made_with(
+    context: Context, operand: ast.expr, call: ast.expr, without: set[Binding]
 ) -> bool:
-    if operand is call:
-        return True
-    if not isinstance(operand, ast.Name):
-        return any(_is_made_with(context, part, call, busy) for part in parts(context, operand))
-    if len(busy) > _DEPTH:
-        return False
-    for binding in context.flow.reaching(operand):
-        value = _value(context, binding, operand.id)
-        if value is None or binding in busy:
-            continue
-        if _is_made_with(context, value, call, (*busy, binding)):
+    """Whether an operand may be, or be computed from, what `call` gives, so that they are on one
+    device. `without` are bindings known to have nothing of it, to which this adds."""
+    seen: set[Binding] = set()
+    pending = [operand]
+    while pending:
+        value = pending.pop()
+        if value is call:
             return True
+        if not isinstance(value, ast.Name):
+            pending += parts(context, value)
+            continue
+        for binding in context.flow.reaching(value):
+            if binding in seen or binding in without:
+                continue
+            seen.add(binding)
+            is_kept = binding.kind == "augment"
+            made = binding.value if is_kept else value_of(context, binding, value.id)
+            if made is not None:
+                pending.append(made)
+    without |= seen
     return False
 
 
-def _of_value(context: Context, value: ast.expr, busy: tuple[Binding, ...]) -> Parameters | None:
-    """None: it is what it was a turn of a loop before, and says nothing of its own."""
+def _leaves(context: Context, value: ast.expr) -> list[ast.Name]:
     if isinstance(value, ast.Name):
-        return _of_bindings(context, value.id, context.flow.reaching(value), busy)
-    found = [_of_value(context, part, busy) for part in parts(context, value)]
-    known = [one for one in found if one is not None]
-    return None if found and not known else _NONE.union(*known)
+        return [value]
+    return [name for part in parts(context, value) for name in _leaves(context, part)]
 
 
-def _of_bindings(
-    context: Context, name: str, bindings: Sequence[Binding], busy: tuple[Binding, ...]
-) -> Parameters | None:
-    """What all that may have given a name its value have in common."""
-    found = [_of_binding(context, name, binding, busy) for binding in bindings]
-    known = [one for one in found if one is not None]
-    if not known:
-        return None if found else _NONE
-    return known[0].intersection(*known[1:])
+def _known(context: Context, names: Sequence[Sequence[Binding]]) -> Found:
+    """The parameters beside which these bindings are, and all those that they are made of: as many
+    as hold for all ways, also those through loops."""
+    known: Found = context.memo.setdefault(_KEY, {})  # type: ignore[assignment]
+    made_of: dict[Binding, list[Sequence[Binding]]] = {}
+    pending = [binding for bindings in names for binding in bindings]
+    while pending:
+        binding = pending.pop()
+        if binding in known:
+            continue
+        known[binding] = _ALL
+        if binding.kind == "parameter":
+            known[binding] = frozenset({binding})
+            continue
+        made_of[binding] = _read(context, binding)
+        pending += [one for bindings in made_of[binding] for one in bindings]
+    is_settled = False
+    while not is_settled:
+        is_settled = True
+        # Each stands behind those that are made of it.
+        for binding, read in reversed(made_of.items()):
+            found = _of_names(read, known)
+            if found != known[binding]:
+                known[binding], is_settled = found, False
+    return known
 
 
-def _of_binding(
-    context: Context, name: str, binding: Binding, busy: tuple[Binding, ...]
-) -> Parameters | None:
-    if binding.kind == "parameter":
-        return frozenset({binding})
-    if binding in busy:
-        return None
-    if len(busy) > _DEPTH:
-        return _NONE
-    busy = (*busy, binding)
+def _read(context: Context, binding: Binding) -> list[Sequence[Binding]]:
+    """What may have given their values to the names beside which a binding leaves its own."""
+    if not isinstance(binding.target, ast.Name):
+        return []
+    name = binding.target.id
     if binding.kind == "augment":
         # `x += y` leaves `x` where it is.
-        before = context.flow.reaching_name(name, binding.node)
-        return _of_bindings(context, name, before, busy)
+        return [context.flow.reaching_name(name, binding.node)]
     value = value_of(context, binding, name)
-    return _NONE if value is None else _of_value(context, value, busy)
+    leaves = _leaves(context, value) if value is not None else []
+    return [context.flow.reaching(leaf) for leaf in leaves]
 
 
-def _value(context: Context, binding: Binding, name: str) -> ast.expr | None:
-    return binding.value if binding.kind == "augment" else value_of(context, binding, name)
+def _of_names(names: Sequence[Sequence[Binding]], known: Found) -> Parameters | None:
+    """What one of the names is beside, whichever of its bindings gave it its value."""
+    found = _NONE
+    for bindings in names:
+        settled = [one for binding in bindings if (one := known[binding]) is not _ALL]
+        if bindings and not settled:
+            return _ALL
+        if settled:
+            found |= settled[0].intersection(*settled[1:])
+    return found

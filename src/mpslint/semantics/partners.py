@@ -24,6 +24,7 @@ from mpslint.semantics.origins import has_origin, is_made_with, origins
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.names import Binding
 
 _GATHERING = frozenset({"torch.gather", "torch.index_select", "torch.take_along_dim"})
 _FOUND, _DEPTH = "partners of what is moved", 4
@@ -80,8 +81,9 @@ def _parameter_beside(
     its name still stands for what is on its device at `at`."""
     # Of a sum of products, a product first: nearest to what is made.
     pairs = sorted(operand_pairs(context, function), key=lambda pair: _length(context, pair))
+    without: set[Binding] = set()
     for mine, other in pairs:
-        if not is_made_with(context, mine, call):
+        if not is_made_with(context, mine, call, without):
             continue
         for parameter in origins(context, other):
             name = parameter.node.arg if isinstance(parameter.node, ast.arg) else "self"

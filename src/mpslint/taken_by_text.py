@@ -90,7 +90,7 @@ class TakenByText:
         self._modules = modules
         self._lookups: dict[str, _Lookups | bool] = {}
         self._imported: dict[str, _Texts | bool] = {}
-        self._whole: dict[str, _Lookups | None] = {}
+        self._whole: dict[str, frozenset[str]] = {}
         self._held: dict[str, bool] = {}
 
     def take_over(self, known: TakenByText, changed: frozenset[str]) -> None:
@@ -129,16 +129,18 @@ class TakenByText:
         return self._held[path]
 
     def _holds(self, other: str, path: str) -> bool:
+        data = self._modules.text(other) or b""
+        tree = self._modules.tree(other) if b"import" in data else None
+        if tree is None:
+            return b"import" in data
+        imports = _imports_of(tree)
+        # Most import nothing of the kind, and to go through all of a module takes long.
+        if not self._looks_up(_held(imports, None, in_scope=False), other, path, _NO_NAME):
+            return False
         if other not in self._whole:
-            tree = self._modules.tree(other)
-            self._whole[other] = None
-            if tree is not None:
-                imports = [
-                    x for x in statements(tree) if isinstance(x, ast.Import | ast.ImportFrom)
-                ]
-                self._whole[other] = _held(imports, _whole_names(tree), in_scope=False)
-        known = self._whole[other]
-        return known is None or self._looks_up(known, other, path, _NO_NAME)
+            self._whole[other] = _whole_names(tree)
+        known = _held(imports, self._whole[other], in_scope=False)
+        return self._looks_up(known, other, path, _NO_NAME)
 
     def _looks_up(self, known: _Lookups, other: str, path: str, name: str) -> bool:
         modules = self._modules

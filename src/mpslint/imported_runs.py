@@ -137,6 +137,10 @@ class ImportedRuns:
         """What Python imports for a module whose file is `found`, its packages first: it does so
         for one that they turn out not to have as well. And the files that were looked for."""
         looked: tuple[str, ...] = ()
+        if found is None and not module.startswith("."):
+            first = self._find(path, module.partition(".")[0])
+            if first[0] is None:  # Nothing of it is the project's.
+                return (), first[1]
         while found is None:
             module, dot, _ = module.rpartition(".")
             if not dot or not module.strip("."):

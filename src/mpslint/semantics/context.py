@@ -148,7 +148,8 @@ class Context:
             self.values,
             self.loops,
             self.imported,
-            partial(is_on_host, self),
+            # Not of `self`: what holds a context that holds it is never given back.
+            partial(is_on_host, self.source, self.index, self.placement),
         )
 
     @cached_property

@@ -16,25 +16,27 @@ from mpslint.facts.priors import computes_on_host
 from mpslint.opening import is_notebook
 
 if TYPE_CHECKING:
-    from mpslint.semantics.context import Context
+    from mpslint.semantics.index import Index
+    from mpslint.semantics.placement import Placement
+    from mpslint.source import SourceFile
 
 _MOVING_NOTHING = sys.stdlib_module_names | {"torch", "torchvision", "torchaudio", "IPython"}
 # Fact: IPython's magic that runs another file in the notebook's own names, in a row of the JSON.
 _RUNS_ANOTHER = re.compile(r'(?:"|\\n)\s*%(?:run|load)\b')
 
 
-def is_on_host(context: Context) -> bool:
+def is_on_host(source: SourceFile, index: Index, placement: Placement) -> bool:
     """Whether the file is a notebook whose tensors are all on the CPU."""
-    if not is_notebook(context.source.path) or context.placement.program_uses_devices:
+    if not is_notebook(source.path) or placement.program_uses_devices:
         return False
-    if _RUNS_ANOTHER.search(getattr(context.source, "json", "")):
+    if _RUNS_ANOTHER.search(getattr(source, "json", "")):
         return False
-    return all(name in _MOVING_NOTHING or computes_on_host(name) for name in _imported(context))
+    return all(name in _MOVING_NOTHING or computes_on_host(name) for name in _imported(index))
 
 
-def _imported(context: Context) -> Iterator[str]:
+def _imported(index: Index) -> Iterator[str]:
     """The first names of the packages that are imported."""
-    for plain in context.index.of(ast.Import):
+    for plain in index.of(ast.Import):
         yield from (alias.name.partition(".")[0] for alias in plain.names)
-    for statement in context.index.of(ast.ImportFrom):
+    for statement in index.of(ast.ImportFrom):
         yield (statement.module or "").partition(".")[0] if not statement.level else ""

@@ -166,6 +166,7 @@ class ForwardPasses:
             for klass in self._index.of(ast.ClassDef)
             if self._values.is_module_class(klass)
             for item in _methods(klass, "forward")
+            if not self._trains(item)
         ]
         reached.update((function, []) for function in todo)
         while todo:
@@ -175,6 +176,13 @@ class ForwardPasses:
                     todo.append(function)
                 reached[function].append(call)
         return reached
+
+    def _trains(self, function: FunctionNode) -> bool:
+        """Whether a `forward` is the loop of a trainer, which is a module so that it has a state:
+        it goes backward by itself, and nobody's step of training runs it."""
+        return any(
+            self._index.within(call, function) for call in self._index.calls.get("backward", ())
+        )
 
     def _called(self, function: FunctionNode) -> Iterator[tuple[ast.Call, FunctionNode]]:
         """Functions of this file that `function` calls, with their calls."""

@@ -1,0 +1,40 @@
+"""What runs in a forward pass of a module."""
+
+from __future__ import annotations
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+PROGRAM = """\
+import torch
+from torch import nn
+
+device = torch.device("mps")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        self.register_buffer("step", torch.zeros(()))
+        self.net = nn.Linear(3, 3).to(device)
+
+    def forward(self, x):
+        step = self.step.item()
+        {rest}
+"""
+
+
+def told(rest: str) -> list[tuple[str, int]]:
+    source = SourceFile("net.py", PROGRAM.replace("{rest}", rest).encode())
+    found = lint(source, Settings(select=("MPS303",)))
+    return [(one.code, one.row) for one in found if "forward" in one.message]
+
+
+def test_a_read_of_a_buffer_is_one_of_each_forward_pass() -> None:
+    assert told("return self.net(x) * step") == [("MPS303", 15)]
+
+
+def test_the_loop_of_a_trainer_is_no_forward_pass_though_it_is_called_forward() -> None:
+    assert told("self.net(x).sum().backward()") == []

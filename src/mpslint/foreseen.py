@@ -34,9 +34,8 @@ _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.
 """Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
 `.cuda()`, and no `.to()`."""
 _WITHOUT_ITEM = "whose tensors have no item()"
-_AUTOCAST_SINCE = (1, 10)
-"""The first torch with `torch.autocast`; `torch.amp.GradScaler` came with 2.3, which has MPS, and
-what is told is of none that has."""
+_AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
+"""The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
 _WRITING_AUTOCAST = "MPS207"
 """The code whose fixes write these for those of `torch.cuda.amp`."""
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
@@ -99,7 +98,8 @@ def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Fin
     if told is None or not told.is_said:
         return
     lacking = "torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
-    if not lacking and context.index.calls.get("GradScaler"):
+    has_scaler = bool(context.index.calls.get("GradScaler"))
+    if not lacking and has_scaler and told.oldest < _SCALER_SINCE:
         lacking = "torch.amp.GradScaler"
     for one in findings if lacking else ():
         if one.code == _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:

@@ -131,7 +131,7 @@ BEHIND = [
     f"{SET}\n        self.prepare()",
     "self.choose()\n        self.build()",
     f"if config.fast:\n            {SET}\n        else:\n            {SET}\n        self.build()",
-    f"if config:\n            {SET}\n        else:\n            raise ValueError\n        self.build()",
+    f"if one:\n            {SET}\n        else:\n            raise one\n        self.build()",
     f"self.log(1)\n        {SET}\n        self.build()",
     f"with config:\n            {SET}\n        self.prepare()",
 ]

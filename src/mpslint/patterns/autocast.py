@@ -90,9 +90,11 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
 
 
 def _with_its_autocasts(context: Context, made: Fix) -> Fix | None:
-    """The fix of a scaler, where all that it scales for can be moved as well, and no safer than
-    that: of a unit of two either both speak of `torch.cuda.amp` or none."""
+    """The fix of a scaler, where the autocasts that it scales for can be moved as well, and no
+    safer than that: of a unit of two either both speak of `torch.cuda.amp` or none."""
     for call in context.calls_of("torch.cuda.amp.autocast"):
+        if _unpacks(call):
+            continue  # Somebody else's to write.
         beside = portable_call(context, call)
         if beside is None:
             return None

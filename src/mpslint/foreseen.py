@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, brings
+from mpslint.kernel_calls import missing_name
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook
@@ -18,6 +19,7 @@ from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _doubt_under_torch_without_autocast(context, findings)
     _doubt_what_needs_an_older_torch(context, findings)
     _doubt_beside_cells_that_were_not_read(context, findings)
+    _doubt_what_is_for_kernels(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -130,6 +133,25 @@ def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[
         for one in findings if named else ():
             if brings(one.code) and one.applicability is Applicability.SAFE:
                 one.doubt(f"cell {number} does not parse, and names {min(named).decode()}")
+
+
+def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that goes on to what ends on each Mac, a test of kernels say, needs its CUDA."""
+    opening = [
+        one for one in findings if brings(one.code) and one.applicability is Applicability.SAFE
+    ]
+    for function in context.index.functions() if opening else ():
+        last = function.end_lineno or function.lineno
+        inside = [one for one in opening if function.lineno <= one.row <= last]
+        for call in context.index.of(ast.Call) if inside else ():
+            if context.index.function(call) is not function:
+                continue
+            name = missing_name(context, call)
+            if name and context.worlds.reach(call) & MACS:
+                called = ast.unparse(call.func)
+                for one in inside:
+                    one.doubt(f"line {call.lineno}: `{called}` needs `{name}`, which no Mac has")
+                break
 
 
 def _module_before_mps(context: Context) -> tuple[str, int]:

@@ -44,6 +44,8 @@ _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
+_NARROWING = "MPS4"
+"""Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
 """The code whose fix writes `.item()`, which came with the same torch."""
 
@@ -55,6 +57,7 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _doubt_what_needs_an_older_torch(context, findings)
     _doubt_beside_cells_that_were_not_read(context, findings)
     _doubt_what_is_for_kernels(context, findings)
+    _doubt_what_goes_to_compiled_modules(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -152,6 +155,28 @@ def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) ->
                 for one in inside:
                     one.doubt(f"line {call.lineno}: `{called}` needs `{name}`, which no Mac has")
                 break
+
+
+def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that imports for itself what takes no tensors of MPS gets none, whatever dtype a
+    fix would give them."""
+    elsewhere = context.elsewhere
+    doubted = [one for one in findings if one.applicability is Applicability.SAFE]
+    for item in context.index.of(ast.ImportFrom) if doubted and elsewhere is not None else ():
+        function = context.index.function(item)
+        if function is None or elsewhere is None:
+            continue
+        last = function.end_lineno or function.lineno
+        inside = [
+            one
+            for one in doubted
+            if function.lineno <= one.row <= last
+            and (brings(one.code) or one.code.startswith(_NARROWING))
+        ]
+        module = "." * item.level + (item.module or "")
+        made_of = elsewhere.compiled_from(context.source.path, module) if inside else ""
+        for one in inside if made_of else ():
+            one.doubt(f"line {item.lineno}: {made_of}, which this is compiled from, knows no MPS")
 
 
 def _module_before_mps(context: Context) -> tuple[str, int]:

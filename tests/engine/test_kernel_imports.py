@@ -84,3 +84,43 @@ def test_what_calls_a_function_that_lacks_its_kernel_on_a_mac_stays_on_cuda(
         (project / name).write_text(text)
     run(["--no-verify", "--no-cache", "--quiet", "."])
     assert ("mps" in (project / "test_decode.py").read_text()) is is_ported
+
+
+SOLVER = """\
+import torch
+
+
+class Solve(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, values: torch.Tensor):
+        from model.ext.solver import factor
+
+        wide = values.double()
+        return factor(wide)
+"""
+DEVICE = "device = torch.device('mps' if torch.backends.mps.is_available() else 'cpu')\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_narrowed"),
+    [
+        ("#include <torch/extension.h>\nTORCH_CHECK(x.is_cpu() || x.is_cuda());\n", False),
+        ("#include <torch/extension.h>\nif (x.is_mps()) { solve_on_mps(x); }\n", True),
+        ("int main() { return 0; }\n", True),
+    ],
+)
+def test_what_goes_to_a_module_that_is_compiled_for_no_mps_keeps_its_dtype(
+    project: Path, text: str, is_narrowed: bool
+) -> None:
+    files = {
+        "model/__init__.py": "",
+        "model/ext/__init__.py": "",
+        "model/ext/solver.cpp": text,
+        "model/solve.py": SOLVER.replace("\n\n\n", f"\n\n{DEVICE}\n\n", 1),
+    }
+    for name, content in files.items():
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(content)
+    run(["--no-verify", "--no-cache", "--quiet", "."])
+    fixed = (project / "model/solve.py").read_text()
+    assert (".double()" not in fixed) is is_narrowed

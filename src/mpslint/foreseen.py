@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, brings
+from mpslint.kernel_calls import missing_name
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook
@@ -18,6 +19,7 @@ from mpslint.semantics.destinations import device_argument, keyword
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.harm import Harm, harms
+from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,15 +36,16 @@ _BEFORE_MPS = ("torch.legacy.", "torch.utils.serialization.", "torchtext.legacy.
 """Modules that no torch with MPS has. What those of Lua load is no `torch.nn.Module`: it has
 `.cuda()`, and no `.to()`."""
 _WITHOUT_ITEM = "whose tensors have no item()"
-_AUTOCAST_SINCE = (1, 10)
-"""The first torch with `torch.autocast`; `torch.amp.GradScaler` came with 2.3, which has MPS, and
-what is told is of none that has."""
+_AUTOCAST_SINCE, _SCALER_SINCE = (1, 10), (2, 3)
+"""The first torch with `torch.autocast`, and with `torch.amp.GradScaler`."""
 _WRITING_AUTOCAST = "MPS207"
 """The code whose fixes write these for those of `torch.cuda.amp`."""
 _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
+_NARROWING = "MPS4"
+"""Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
 """The code whose fix writes `.item()`, which came with the same torch."""
 
@@ -53,6 +56,8 @@ def cast_doubt(context: Context, findings: Sequence[Finding]) -> None:
     _doubt_under_torch_without_autocast(context, findings)
     _doubt_what_needs_an_older_torch(context, findings)
     _doubt_beside_cells_that_were_not_read(context, findings)
+    _doubt_what_is_for_kernels(context, findings)
+    _doubt_what_goes_to_compiled_modules(context, findings)
     if not context.worlds.is_asked:
         return
     _doubt_what_is_held_back(context, findings)
@@ -99,7 +104,8 @@ def _doubt_under_torch_without_autocast(context: Context, findings: Sequence[Fin
     if told is None or not told.is_said:
         return
     lacking = "torch.autocast" if told.oldest < _AUTOCAST_SINCE else ""
-    if not lacking and context.index.calls.get("GradScaler"):
+    has_scaler = bool(context.index.calls.get("GradScaler"))
+    if not lacking and has_scaler and told.oldest < _SCALER_SINCE:
         lacking = "torch.amp.GradScaler"
     for one in findings if lacking else ():
         if one.code == _WRITING_AUTOCAST and one.applicability is Applicability.SAFE:
@@ -130,6 +136,47 @@ def _doubt_beside_cells_that_were_not_read(context: Context, findings: Sequence[
         for one in findings if named else ():
             if brings(one.code) and one.applicability is Applicability.SAFE:
                 one.doubt(f"cell {number} does not parse, and names {min(named).decode()}")
+
+
+def _doubt_what_is_for_kernels(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that goes on to what ends on each Mac, a test of kernels say, needs its CUDA."""
+    opening = [
+        one for one in findings if brings(one.code) and one.applicability is Applicability.SAFE
+    ]
+    for function in context.index.functions() if opening else ():
+        last = function.end_lineno or function.lineno
+        inside = [one for one in opening if function.lineno <= one.row <= last]
+        for call in context.index.of(ast.Call) if inside else ():
+            if context.index.function(call) is not function:
+                continue
+            name = missing_name(context, call)
+            if name and context.worlds.reach(call) & MACS:
+                called = ast.unparse(call.func)
+                for one in inside:
+                    one.doubt(f"line {call.lineno}: `{called}` needs `{name}`, which no Mac has")
+                break
+
+
+def _doubt_what_goes_to_compiled_modules(context: Context, findings: Sequence[Finding]) -> None:
+    """A function that imports for itself what takes no tensors of MPS gets none, whatever dtype a
+    fix would give them."""
+    elsewhere = context.elsewhere
+    doubted = [one for one in findings if one.applicability is Applicability.SAFE]
+    for item in context.index.of(ast.ImportFrom) if doubted and elsewhere is not None else ():
+        function = context.index.function(item)
+        if function is None or elsewhere is None:
+            continue
+        last = function.end_lineno or function.lineno
+        inside = [
+            one
+            for one in doubted
+            if function.lineno <= one.row <= last
+            and (brings(one.code) or one.code.startswith(_NARROWING))
+        ]
+        module = "." * item.level + (item.module or "")
+        made_of = elsewhere.compiled_from(context.source.path, module) if inside else ""
+        for one in inside if made_of else ():
+            one.doubt(f"line {item.lineno}: {made_of}, which this is compiled from, knows no MPS")
 
 
 def _module_before_mps(context: Context) -> tuple[str, int]:

@@ -41,7 +41,7 @@ def _certain(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
                 yield from _certain(statement.body)
                 yield from _certain(statement.orelse)
         elif isinstance(statement, ast.Try):
-            if not any(map(_catches, statement.handlers)):
+            if not any(map(catches_failed_import, statement.handlers)):
                 yield from _certain(statement.body)
             for handler in statement.handlers:
                 yield from _certain(handler.body)
@@ -66,7 +66,8 @@ def _asks_for_cuda(test: ast.expr) -> bool:
     )
 
 
-def _catches(handler: ast.ExceptHandler) -> bool:
+def catches_failed_import(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for an import that fails, among others."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or getattr(kind, "id", "") in _CAUGHT for kind in kinds)
 
@@ -77,7 +78,7 @@ def insisted_imports(tree: ast.Module) -> Iterator[str]:
     for statement in tree.body:
         if not isinstance(statement, ast.Try):
             continue
-        handlers = [handler for handler in statement.handlers if _catches(handler)]
+        handlers = [handler for handler in statement.handlers if catches_failed_import(handler)]
         held = [node for handler in handlers for node in ast.walk(handler)]
         if any(isinstance(node, ast.Raise) for node in held) and not any(
             isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Assign, ast.Import, ast.ImportFrom))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.always import Always
 from mpslint.built_extensions import BuiltExtensions
 from mpslint.called_around import CalledAround
+from mpslint.compiled_modules import compiled_from
 from mpslint.cuda_projects import CudaProjects
 from mpslint.driven import Driven
 from mpslint.forwards import Forwards
@@ -180,6 +181,11 @@ class Neighbours:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
         self._note(files)
         return worlds
+
+    def compiled_from(self, path: str, module: str) -> str:
+        found, looked = compiled_from(self.modules, self._absolute(path), module)
+        self._note(looked)
+        return found
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         path = self._absolute(path)

@@ -131,6 +131,10 @@ class OutOfReach:
         self.asked = True
         return frozenset()
 
+    def compiled_from(self, path: str, module: str) -> str:
+        self._note(module)
+        return ""
+
     def takes(self, path: str, name: str) -> bool:
         self.asked = True
         return True
@@ -274,6 +278,9 @@ class Distant:
 
     def given_in_steps(self, path: str, name: str) -> Arguments:
         return frozenset()
+
+    def compiled_from(self, path: str, module: str) -> str:
+        return ""
 
     def takes(self, path: str, name: str) -> bool:
         return True

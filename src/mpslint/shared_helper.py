@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
+from mpslint.linked_modules import is_cut_off, linked_below
 from mpslint.modules import MAIN
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
@@ -96,6 +97,7 @@ def _groups(
     it from there. Two names for one module are two ideas of where a program starts."""
     top = os.path.abspath(settings.root or ".")
     modules = _modules_below(top)
+    linked = linked_below(top)
     left = {one: _places(one, contexts, top, modules) for one in contexts if _is_module(one)}
     while len(left) >= _LEAST:
         best: tuple[str, str, list[Context]] | None = None
@@ -111,11 +113,17 @@ def _groups(
             if best is None or len(group) > len(best[2]):
                 helper = _place(start, group) if len(group) >= _LEAST else None
                 if helper is not None:
-                    best = helper, root, group
+                    group = [one for one in group if not is_cut_off(_path(one), helper, linked)]
+                    if len(group) >= _LEAST and (best is None or len(group) > len(best[2])):
+                        best = helper, root, group
         if best is None:
             return
         yield best
         left = {one: known for one, known in left.items() if one not in best[2]}
+
+
+def _path(context: Context) -> str:
+    return os.path.abspath(context.source.path)
 
 
 def _is_module(context: Context) -> bool:

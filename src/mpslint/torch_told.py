@@ -3,7 +3,7 @@
 "Developed and tested with PyTorch 0.4", a Python or a CUDA toolkit for which no newer torch was
 built: nothing that a fix has to keep to in all it does, since nobody is held to it. But who follows
 it gets a torch without `torch.backends.mps`, and no fix may stop a program there that ran: it asks
-first.
+first. Nor has each torch with it all that a fix may write (`torch.amp.GradScaler`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from fnmatch import fnmatch
 
 from mpslint.expressions import later
+from mpslint.facts.torch_images import torch_of_image
 from mpslint.torch_pins import COMMANDS, Pin, around, ends_project, is_project, names_in, text_of
 from mpslint.torch_shown import Shown
 
@@ -20,12 +21,17 @@ _DECLARING = ("setup.py", "setup.cfg", "pyproject.toml")
 _CONDA = "*.y*ml"
 _MOST_YAML = 20
 _LONGEST_LINE = 2000
-_FILLER = r"(?:[ *`:(=\[>~<]|versions?|v|currently|is|was|has been|tested|on|with|or|at least|the)"
+_FILLER = (
+    r"(?:[ *`:(=\[>~<]|versions?|v|currently|install(?:ed)?|is|was|has been|tested|on|with|or"
+    r"|at least|the)"
+)
 _NAMED = rf"(?<![\w.-])(?:py)?torch(?![\w./])(?:{_FILLER}{{0,12}}|-)[=v]?"
 _TOLD = later(_NAMED + r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))", re.IGNORECASE)
 """A release before 1.12, where it is named with torch; `0.41` is one as well."""
-_NEWER = later(_NAMED + r"(?:1\.1[2-9]|2\.[0-9])", re.IGNORECASE)
+_NEWER = later(_NAMED + r"(1\.1[2-9]|2\.[0-9]{1,2})", re.IGNORECASE)
 """A release that has MPS: what the code was first written for does not count then."""
+_IMAGE = later(r"\bnvcr\.io/nvidia/pytorch:([0-9]{2})\.([0-9]{2})(?![0-9])")
+"""NVIDIA's own, which a Dockerfile starts from, or which is run: its tag is a month."""
 _AT_LEAST = later(
     r"(?<![\w.-])(?:py)?torch(?![\w./])[^.;|\n]{0,60}?(?:at least|>=|≥|newer than|from)[ *`]*v?"
     r"(0\.[0-4]|1\.(?:1[01](?![0-9])|[0-9](?![0-9])))",
@@ -53,6 +59,8 @@ _LAST_OF_TOOLKIT = {
     "11.1": (1, 10),
 }
 """The last torch that was built for a CUDA toolkit, where it has no MPS."""
+_MPS_SINCE, _ALL_SINCE = (1, 12), (2, 3)
+"""The first torch with MPS, and the first that has by name all that fixes write on CUDA as well."""
 _DEVICES_SINCE = (0, 4)
 """The first torch with `torch.device`."""
 _LAST_OF_PYTHON = (1, 10)
@@ -106,14 +114,17 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
     named: list[Pin] = []
     by_python: list[Pin] = []
     by_toolkit: list[Pin] = []
-    is_newer = False
+    newer: list[Pin] = []
     for name in sorted(names):
         text = text_of(os.path.join(folder, name)) if _may_tell(name, declaring) else ""
         is_prose = any(fnmatch(name.lower(), pattern.lower()) for pattern in COMMANDS)
         if is_prose or name == "setup.py":
             read = _LINKED.sub(r"\1", text)
             named += _by_word(name, text) or _by_word(name, read)
-            is_newer = is_newer or any(_NEWER.search(one) for one in (text, read))
+            newer += _by_word(name, text, _NEWER) or _by_word(name, read, _NEWER)
+            images = _by_image(name, text)
+            named += [one for one in images if one.oldest < _MPS_SINCE]
+            newer += [one for one in images if one.oldest >= _MPS_SINCE]
         if is_prose:
             by_python += _by_python(name, text, _PYTHON_WORD)
         if name in declaring:
@@ -121,9 +132,10 @@ def _told_in(folder: str, names: set[str]) -> tuple[Pin | None, bool]:
         by_toolkit += _by_toolkit(name, text)
     # Beside releases with devices, one that had none is history: a branch, a first version.
     recent = [one for one in named if one.oldest >= _DEVICES_SINCE]
-    if named or is_newer:
-        counting = recent or ([] if is_newer else named)
-        return min(counting, default=None), not counting
+    if named or newer:
+        counting = recent or ([] if newer else named)
+        lacking = [one for one in newer if one.oldest < _ALL_SINCE]
+        return min(counting or lacking, default=None), not counting
     return min([*by_python, *by_toolkit], default=None), False
 
 
@@ -131,13 +143,26 @@ def _may_tell(name: str, declaring: list[str]) -> bool:
     return name in declaring or any(fnmatch(name.lower(), one.lower()) for one in COMMANDS)
 
 
-def _by_word(name: str, text: str) -> list[Pin]:
+def _by_word(name: str, text: str, *asking: re.Pattern[str]) -> list[Pin]:
     found = []
     for row, line in enumerate(text.splitlines(), 1):
         if len(line) <= _LONGEST_LINE and "torch" in line.lower():
-            for match in (*_TOLD.finditer(line), *_AT_LEAST.finditer(line)):
+            for match in (
+                match for one in asking or (_TOLD, _AT_LEAST) for match in one.finditer(line)
+            ):
                 major, minor = match.group(1).split(".")
                 found.append(Pin((int(major), int(minor)), f"{name}:{row}"))
+    return found
+
+
+def _by_image(name: str, text: str) -> list[Pin]:
+    found = []
+    for row, line in enumerate(text.splitlines() if "nvcr.io" in text else (), 1):
+        if len(line) <= _LONGEST_LINE and not line.lstrip().startswith("#"):
+            for match in _IMAGE.finditer(line):
+                release = torch_of_image(int(match.group(1)), int(match.group(2)))
+                if release is not None:
+                    found.append(Pin(release, f"{name}:{row}"))
     return found
 
 

@@ -279,3 +279,47 @@ def test_one_gpu_of_several_is_asked_for_in_place(project: Path) -> None:
     numbered = OPTIONS.replace('"cuda"', '"cuda:0"')
     assert fix(project, dict.fromkeys(["train.py", "test.py", "demo.py"], numbered)) == []
     assert "def get_device" not in (project / "train.py").read_text()
+
+
+@pytest.mark.parametrize("is_linked", [True, False])
+def test_a_folder_that_others_hold_by_a_link_gets_no_helper_from_beside_it(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, is_linked: bool
+) -> None:
+    files = {
+        "util/__init__.py": "",
+        "util/one.py": USES,
+        "models/__init__.py": "",
+        "models/two.py": f"from util import one\n{USES}",
+        "models/three.py": f"from util import one\n{USES}",
+        "run.py": "import models.two\nimport models.three\n",
+        "notebooks/look.py": "from models import two, three\n",
+    }
+    if is_linked:
+        for name in ("util", "models"):
+            (project / "notebooks").mkdir(exist_ok=True)
+            (project / "notebooks" / name).symlink_to(Path("..") / name)
+    made = fix(project, files)
+    start(project, "run.py", away=tmp_path_factory.mktemp("away"))
+    if is_linked:
+        assert not made
+        start(project / "notebooks", "look.py", away=tmp_path_factory.mktemp("away"))
+    else:
+        assert made == ["device.py"]
+
+
+def test_a_helper_inside_the_folder_that_is_linked_comes_with_it(
+    project: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    files = {
+        "util/__init__.py": "",
+        "util/one.py": USES,
+        "util/two.py": f"from util import one\n{USES}",
+        "util/three.py": f"from util import two\n{USES}",
+        "run.py": "import util.three\n",
+        "notebooks/look.py": "import util.three\n",
+    }
+    (project / "notebooks").mkdir()
+    (project / "notebooks" / "util").symlink_to(Path("..") / "util")
+    assert fix(project, files) == ["util/device.py"]
+    for folder, name in ((project, "run.py"), (project / "notebooks", "look.py")):
+        start(folder, name, away=tmp_path_factory.mktemp("away"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mpslint.fixer import fix_source
+from mpslint.settings import Settings
 from mpslint.settings_file import SettingsFinder
 from mpslint.source import SourceFile
 from mpslint.torch_pins import Pin
@@ -34,6 +35,10 @@ def fixed(folder: Path) -> str:
         ("README.md", "PyTorch 1.0 (the branch `old` is for PyTorch 0.3)", (1, 0)),
         ("readme.md", "pytorch>=0.4.0", (0, 4)),
         ("Dockerfile", "FROM pytorch/pytorch:1.4-cuda10.1-cudnn7-runtime", (1, 4)),
+        ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:20.12-py3", (1, 7)),
+        ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:22.03-py3", (1, 11)),
+        ("README.md", "docker run --gpus all nvcr.io/nvidia/pytorch:18.01-py3", (0, 4)),
+        ("README.md", "* PyTorch install 1.11.0 (older versions may work too)", (1, 11)),
         ("README.md", "install PyTorch meeting your environment (at least 1.7):", (1, 7)),
         ("README.md", "Tested on Python 3.6", (1, 10)),
         ("conda_env.yml", "- python=3.6", (1, 10)),
@@ -64,6 +69,9 @@ def test_a_project_that_is_said_to_run_on_an_old_torch_is_asked_for_the_backend_
         ("README.md", "| PyTorch | 0.56 | 20.6 |"),
         ("README.md", "See torch/nn/modules.py, line 1.1"),
         ("environment.yml", "- python=3.10"),
+        ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:22.06-py3"),
+        ("Dockerfile", "FROM nvcr.io/nvidia/pytorch:25.06-py3"),
+        ("Dockerfile", "# FROM nvcr.io/nvidia/pytorch:20.12-py3"),
         ("setup.py", "setup(name='gan', python_requires='>=3.8')"),
         ("README.md", "[PyTorch](https://pytorch.org) 2.1 (or [PyTorch](https://old.org) 0.3)"),
         ("README.md", "See [PyTorch](https://pytorch.org), [torchvision](https://a.b) 0.8"),
@@ -75,7 +83,8 @@ def test_what_speaks_of_no_old_torch_lets_fixes_ask_for_the_backend_alone(
     project: Path, name: str, line: str
 ) -> None:
     (project / name).write_text(f"# A model\n{line}\n")
-    assert Told().of(str(project)) is None
+    told = Told().of(str(project))
+    assert told is None or told.oldest >= (1, 12)
     assert GUARD not in fixed(project)
 
 
@@ -118,6 +127,8 @@ def test_what_is_told_takes_no_autocast_away(project: Path) -> None:
     [
         ("1.7", "with torch.cuda.amp.autocast():\n    net(torch.zeros(2))", "torch.autocast"),
         ("1.10", "scaler = torch.cuda.amp.GradScaler()", "torch.amp.GradScaler"),
+        ("1.13", "scaler = torch.cuda.amp.GradScaler()", "torch.amp.GradScaler"),
+        ("2.2", "scaler = torch.cuda.amp.GradScaler()", "torch.amp.GradScaler"),
     ],
 )
 def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_alone(
@@ -129,6 +140,41 @@ def test_mixed_precision_that_the_told_torch_lacks_is_written_by_unsafe_fixes_al
     result = fix_source(source, SettingsFinder().for_folder(str(project)))
     (left,) = [one for one in result.remaining if one.code == "MPS207"]
     assert left.reason == f"README.md:1 tells of torch {release}, without {lacking}"
+
+
+@pytest.mark.parametrize("line", ["Tested with PyTorch 2.3.", "FROM nvcr.io/nvidia/pytorch:24.05"])
+def test_a_told_torch_that_has_the_scaler_takes_its_fix_from_nobody(
+    project: Path, line: str
+) -> None:
+    (project / "README.md").write_text(f"{line}\n")
+    source = SourceFile(
+        str(project / "train.py"),
+        b"import torch\nfrom torch.cuda import amp\n\n"
+        b"device = torch.device('cuda' if torch.cuda.is_available() else 'mps')\n"
+        b"net = torch.nn.Linear(2, 2).to(device)\nscaler = amp.GradScaler()\n",
+    )
+    text = fix_source(source, SettingsFinder().for_folder(str(project))).text
+    assert "torch.amp.GradScaler(" in text
+    assert "from torch.cuda import amp" not in text
+
+
+def test_a_scaler_moves_only_together_with_the_autocasts_of_its_file() -> None:
+    source = SourceFile(
+        "train.py",
+        b"import torch\n\n\ndef main(name):\n    device = torch.device(name)\n"
+        b"    net = torch.nn.Linear(2, 2).to(device)\n"
+        b"    scaler = torch.cuda.amp.GradScaler(enabled=True)\n    PLACE\n",
+    )
+
+    def with_use(use: str) -> str:
+        text = source.text.replace("PLACE", use)
+        return fix_source(SourceFile("train.py", text.encode()), Settings()).text
+
+    inside = "with torch.cuda.amp.autocast(enabled=True):\n        net(torch.zeros(2))"
+    assert "torch.cuda.amp" not in with_use(inside)
+    apart = f"train(net, scaler)\n\n\ndef train(net, scaler):\n    {inside}"
+    assert "torch.cuda.amp.GradScaler(" in with_use(apart)
+    assert "torch.cuda.amp.autocast(" in with_use(apart)
 
 
 @pytest.mark.parametrize(

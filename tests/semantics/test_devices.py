@@ -111,3 +111,81 @@ def test_the_function_comes_before_the_object_and_the_object_before_the_module()
 )
 def test_a_name_that_may_be_unbound_or_pinned_is_not_at_hand(program: str) -> None:
     assert at_hand(program) is None
+
+
+SET = f"self.device = {PICK}"
+BEFORE = [
+    f"self.build()\n        {SET}",
+    f"self.prepare()\n        {SET}",
+    f"if config.fast:\n            {SET}",
+    f"for one in config:\n            {SET}",
+    f"try:\n            {SET}\n        except OSError:\n            pass",
+    f"self.model = self.build() or 1\n        {SET}",
+    f"with config:\n            self.prepare()\n        {SET}",
+    f"run(self.build)\n        {SET}",
+    f"self.ready\n        {SET}",
+    f"later = lambda: self.choose()\n        {SET.replace('device', 'other')}",
+]
+BEHIND = [
+    f"{SET}\n        self.build()",
+    f"{SET}\n        self.prepare()",
+    "self.choose()\n        self.build()",
+    f"if config.fast:\n            {SET}\n        else:\n            {SET}\n        self.build()",
+    f"if one:\n            {SET}\n        else:\n            raise one\n        self.build()",
+    f"self.log(1)\n        {SET}\n        self.build()",
+    f"with config:\n            {SET}\n        self.prepare()",
+]
+
+
+def built(constructor: str, base: str = "") -> str | None:
+    return at_hand(f"""
+class Base:
+    def __init__(self):
+        self.log(1)
+        self.build()
+class Solver{base}:
+    def __init__(self, config):
+        {constructor}
+    def log(self, x):
+        print(x)
+    def choose(self):
+        {SET}
+    def prepare(self):
+        self.build()
+    @property
+    def ready(self):
+        return self.prepare()
+    def build(self):
+        probe(1)
+""")
+
+
+@pytest.mark.parametrize("constructor", BEFORE)
+def test_what_the_constructor_runs_before_it_sets_the_device_has_none_at_hand(
+    constructor: str,
+) -> None:
+    assert built(constructor) is None
+
+
+@pytest.mark.parametrize("constructor", BEHIND)
+def test_what_runs_when_the_constructor_has_set_the_device_has_it_at_hand(constructor: str) -> None:
+    assert built(constructor) == "self.device"
+
+
+def test_a_base_that_is_built_first_may_ask_for_the_device_too_early() -> None:
+    assert built(f"super().__init__()\n        {SET}", "(Base)") is None
+    assert built(f"{SET}\n        super().__init__()", "(Base)") == "self.device"
+
+
+def test_a_method_of_its_own_may_set_the_device_for_the_others() -> None:
+    lines = f"""
+    class Predictor:
+        def setup(self):
+            FIRST
+            {SET}
+            LAST
+        def load(self):
+            probe(1)
+    """
+    assert at_hand(lines.replace("FIRST", "pass").replace("LAST", "self.load()")) == "self.device"
+    assert at_hand(lines.replace("FIRST", "self.load()").replace("LAST", "pass")) is None

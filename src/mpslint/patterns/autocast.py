@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _SCALER_ON_MPS, _AUTOCAST_ON_MPS = (2, 8), (2, 5)
+_HOLDER = ("torch.cuda", "amp")
 _STEPPING_BACK = ("backward", "grad", "manual_backward")
 _MESSAGE = "Use the selected device's autocast"
 
@@ -84,7 +85,21 @@ def portable_call(context: Context, call: ast.Call) -> Fix | None:
     else:
         head = f"{head}, enabled={test}"
     edits.append(_first_argument(context, call, paren, head))
-    return _made(device, folded(context, call, edits))
+    made = _made(device, folded(context, call, edits))
+    return _with_its_autocasts(context, made) if scaler else made
+
+
+def _with_its_autocasts(context: Context, made: Fix) -> Fix | None:
+    """The fix of a scaler, where the autocasts that it scales for can be moved as well, and no
+    safer than that: of a unit of two either both speak of `torch.cuda.amp` or none."""
+    for call in context.calls_of("torch.cuda.amp.autocast"):
+        if _unpacks(call):
+            continue  # Somebody else's to write.
+        beside = portable_call(context, call)
+        if beside is None:
+            return None
+        made = made._replace(applicability=min(made.applicability, beside.applicability))
+    return made
 
 
 def portable_argument(context: Context, call: ast.Call, literal: ast.expr) -> Fix | None:
@@ -238,15 +253,20 @@ def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_
 
 
 def drop_unused_import(context: Context, statement: ast.ImportFrom) -> Fix | None:
-    """Remove names of `from torch.cuda.amp import ...` that nothing uses any more."""
+    """Remove names of `from torch.cuda.amp import ...` that nothing uses any more, and that of the
+    module in `from torch.cuda import amp`."""
     source = context.source
     start, end = source.span(statement)
-    used = [alias for alias in statement.names if _is_used(context, alias, statement)]
+    names = statement.names
+    if statement.module == _HOLDER[0]:
+        names = [alias for alias in names if alias.name == _HOLDER[1]]
+    unused = [alias for alias in names if not _is_used(context, alias, statement)]
+    used = [alias for alias in statement.names if alias not in unused]
     if len(used) == len(statement.names) or holds_comment(source, start, end):
         return None
     if used:
-        names = ", ".join(source.segment(alias) for alias in used)
-        text = f"from {statement.module} import {names}"
+        left = ", ".join(source.segment(alias) for alias in used)
+        text = f"from {statement.module} import {left}"
         return Fix(
             "Drop the unused import", (replace_span(source, start, end, text),), Applicability.SAFE
         )

@@ -26,6 +26,8 @@ _FROM_NUMPY = ("torch.from_numpy", "torch.frombuffer")
 _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 """Functions that ask an object for these, and copy nothing."""
 _COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict")
+_OF_TEXTS = ("packaging.version.parse", "packaging.version.Version")
+"""Functions that take a text."""
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
@@ -60,11 +62,13 @@ def _only_copied(
     parent = context.index.parents[node]
     if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
         return True
-    if is_plain_entry(context, node) or (_key(node) is not None and _is_shown(parent)):
+    if is_plain_entry(context, node) or (
+        _key(node) is not None and (_is_shown(parent) or _is_read_as_text(context, parent))
+    ):
         return True
     if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
         return True
-    if _is_an_array(context, parent):
+    if _is_an_array(context, parent) or _fills_a_tensor(node, parent):
         return True
     devices = kept_on(context, node)
     if devices:
@@ -96,6 +100,17 @@ def _only_copied(
             return _is_for_nobody(context, copy)
         return all(_only_copied(context, use, kept, weights=weights, names=more) for use in uses)
     return copy is not None and _only_copied(context, copy, kept, weights=weights, names=names)
+
+
+def _fills_a_tensor(node: ast.expr, parent: ast.AST) -> bool:
+    """`self.step.copy_(checkpoint["step"])`: it copies from whatever device."""
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr == "copy_"
+        and bool(parent.args)
+        and parent.args[0] is node
+    )
 
 
 def _taken(
@@ -316,6 +331,10 @@ def _is_shown(parent: ast.AST) -> bool:
     if isinstance(parent.func, ast.Attribute):
         return parent.func.attr == "format" and isinstance(parent.func.value, ast.Constant)
     return isinstance(parent.func, ast.Name) and parent.func.id in ("print", "str", "repr")
+
+
+def _is_read_as_text(context: Context, parent: ast.AST) -> bool:
+    return isinstance(parent, ast.Call) and context.resolve(parent.func) in _OF_TEXTS
 
 
 def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:

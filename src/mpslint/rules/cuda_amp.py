@@ -85,7 +85,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _imports(context: Context, rule: Rule, wrong: set[ast.AST]) -> Iterator[Finding]:
     for statement in context.index.of(ast.ImportFrom):
-        if not statement.module or not statement.module.startswith("torch.cuda.amp"):
+        if not statement.module or not _is_of_amp(context, statement):
             continue
         if not context.worlds.breaks(statement) or not _names_wrong(context, statement, wrong):
             continue
@@ -97,6 +97,23 @@ def _imports(context: Context, rule: Rule, wrong: set[ast.AST]) -> Iterator[Find
             applicability=Applicability.SAFE,
             fix=partial(drop_unused_import, context, statement),
         )
+
+
+def _is_of_amp(context: Context, statement: ast.ImportFrom) -> bool:
+    """`from torch.cuda.amp import ...`; the module itself, `from torch.cuda import amp`, where a
+    port has left it over."""
+    if (statement.module or "").startswith("torch.cuda.amp"):
+        return True
+    return (
+        statement.module == "torch.cuda"
+        and any(alias.name == "amp" for alias in statement.names)
+        and _is_left_over(context)
+        and not any(
+            context.index.names.get(alias.asname or "amp", ())
+            for alias in statement.names
+            if alias.name == "amp"
+        )
+    )
 
 
 def _is_left_over(context: Context) -> bool:

@@ -14,6 +14,7 @@ from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
 from mpslint.semantics.names import Binding, Names, Scope
+from mpslint.semantics.set_by_then import is_set_by_then
 from mpslint.semantics.values import Kind, Value, Values
 
 
@@ -180,6 +181,8 @@ class DevicesAtHand:
                 and self._index.enclosing(call_target, ast.ClassDef) is klass
             ):
                 value = self._values.of(ast.copy_location(call_target, call_target))
+                if not is_set_by_then(self._index, klass, "device", node):
+                    return None
                 if value.kind in (Kind.DEVICE, Kind.DEVICE_STRING) and self._usable(value):
                     is_string = value.kind is Kind.DEVICE_STRING
                     return DeviceName("self.device", is_string, value, attribute=call_target)

@@ -14,6 +14,7 @@ from mpslint.facts.priors import names_device
 from mpslint.semantics.elsewhere import set_by
 from mpslint.semantics.imported import imported_base
 from mpslint.semantics.selected_devices import assigned_cuda, picks_cuda
+from mpslint.semantics.set_by_then import is_set_by_then
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +114,18 @@ def _holds_at(context: Context, use: ast.Attribute, node: ast.AST) -> bool:
         return False
     if not function.args.args or function.args.args[0].arg != "self":
         return False
-    return function.name != "__init__" or _is_set_before(context, function, use.attr, node)
+    if function.name == "__init__":
+        return _is_set_before(context, function, use.attr, node)
+    return not _is_stored(context, owner, use.attr) or is_set_by_then(index, owner, use.attr, node)
+
+
+def _is_stored(context: Context, owner: ast.ClassDef, attribute: str) -> bool:
+    return any(
+        isinstance(item.ctx, ast.Store)
+        and _is_self(item)
+        and context.index.enclosing(item, ast.ClassDef) is owner
+        for item in context.index.attributes.get(attribute, ())
+    )
 
 
 def _is_set_before(context: Context, function: ast.AST, attribute: str, node: ast.AST) -> bool:

@@ -196,6 +196,10 @@ class Elsewhere(Protocol):
         """The arguments for which a step of training in another file of the project gives the
         function `name` of the file at `path` a tensor of a device; empty: none calls it."""
 
+    def compiled_from(self, path: str, module: str) -> str:
+        """What a module of the project is compiled from that takes no tensors of MPS; empty: it is
+        none, or nothing is known of it."""
+
     def takes(self, path: str, name: str) -> bool:
         """Whether anything in the project, but for the file at `path` itself, may have the variable
         `name` of this module."""

@@ -163,10 +163,12 @@ def _left_out(context: Context, node: ast.AST) -> bool:
 
 
 def _says_no_to_mps(text: str) -> bool:
-    """Whether a sentence that speaks of MPS denies something: `MPS is not supported`. What only
-    lists it (`CUDA, MPS or the CPU`) promises it."""
+    """Whether a part of a sentence that speaks of MPS, and not of CUDA, denies something: `MPS is
+    not supported`. What only lists it (`CUDA, MPS or the CPU`) promises it, and so does what takes
+    it where CUDA is not there."""
     return any(
-        matches("mps-words", sentence) and matches("denials", sentence)
+        matches("mps-words", part) and matches("denials", part) and "cuda" not in part.lower()
         for paragraph in text.split("\n\n")
         for sentence in " ".join(paragraph.split()).split(". ")
+        for part in sentence.split(",")
     )

@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.elsewhere import entered_from
 from mpslint.semantics.facts_known import NOBODY, NONE, common
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.worlds.machines import MACS
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ _ASKING = frozenset({b"cuda", b"is_available", b"device_count", b"nccl"})
 _LASTING = frozenset({"cuda", "no-mps"})
 """What is still so in a function that is called where it holds."""
 _FOR_CUDA: Facts = frozenset({"cuda"})
+_HOPS = 2
+"""So many other files are gone through, from a function to those that call it."""
+_CALLS = 3
+"""And so many functions of each."""
 
 
 class Users:
@@ -33,9 +39,10 @@ class Users:
         self._runs = runs
         self._elsewhere = elsewhere
 
-    def entered(self, path: str, name: str) -> tuple[Facts, tuple[str, ...]]:
+    def entered(self, path: str, name: str, hops: int = _HOPS) -> tuple[Facts, tuple[str, ...]]:
         """What holds wherever others use the function or class `name` of the file at the absolute
-        `path`, and the files that this rests on. Who cannot be imported on a Mac uses it for CUDA.
+        `path`, and the files that this rests on. Who cannot be imported on a Mac uses it for CUDA;
+        of a function that uses it, those that call that are asked as well, `hops` times over.
         """
         folder, stem = os.path.split(path.removesuffix(".py"))
         own = stem if stem != "__init__" else os.path.basename(folder)
@@ -60,12 +67,12 @@ class Users:
             elif self._modules.tree(other) is None:
                 continue  # No Python of today's: nobody runs it.
             elif not self._asks(other):
-                if not self._defines(other, name) or self._mentions(path, name, other):
+                if not self._defines(other, name) or self._mentions(path, name, other, files):
                     return NONE, tuple(files)
             else:
                 here.append(other)
         for other in here:
-            found = self._mentions(path, name, other)
+            found = self._mentions(path, name, other, files, hops)
             files += self._elsewhere.rests_on(other)
             if found is None:
                 return NONE, tuple(files)
@@ -104,7 +111,9 @@ class Users:
         last = os.path.basename(path)
         return path not in imported and any(os.path.basename(found) == last for found in imported)
 
-    def _mentions(self, path: str, name: str, other: str) -> list[Facts] | None:
+    def _mentions(
+        self, path: str, name: str, other: str, files: list[str], hops: int = 0
+    ) -> list[Facts] | None:
         """What holds at each mention in another file; None where that cannot be read."""
         context = self._modules.context(other, self._elsewhere)
         if context is None:
@@ -119,11 +128,37 @@ class Users:
             found = self._modules.find(other, module)[0]
             return found == path or (found is not None and self._hands_on(other, qualified, path))
 
-        found = entered_from(context, imported, name)
+        around = partial(self._around, context, other, files, hops, _CALLS)
+        found = entered_from(context, imported, name, around)
         if not found and self._takes_others(context, path, name):
             return []
         # A file that has both words and no mention that can be followed may use it somehow.
         return found or [NONE]
+
+    def _around(
+        self,
+        context: Context,
+        path: str,
+        files: list[str],
+        hops: int,
+        calls: int,
+        use: ast.expr,
+    ) -> Facts:
+        """What holds wherever the function around `use` is called, in its file or in those that
+        import it from there: `calls` times over here, `hops` times over there."""
+        function = next((x for x in context.index.ancestors(use) if x in context.tree.body), None)
+        if not isinstance(function, FUNCTIONS) or function.decorator_list or not calls:
+            return NONE
+        callers = context.guards.callers
+        if not hops or callers.named_by_frameworks(function):
+            return NONE
+        sites = callers.mentions(function)
+        if sites:
+            onward = partial(self._around, context, path, files, hops, calls - 1)
+            return common([(context.guards.at(site) & _LASTING) or onward(site) for site in sites])
+        found, looked = self.entered(path, function.name, hops - 1)
+        files += looked
+        return found & _LASTING
 
     def _hands_on(self, other: str, qualified: str, path: str) -> bool:
         """Whether what `other` names comes from the file at `path` through another module."""

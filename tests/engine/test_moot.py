@@ -255,3 +255,31 @@ def test_who_returns_without_cuda_to_measure_its_memory_has_nothing_to_do_on_a_m
     leave: str, reset: str, told: bool
 ) -> None:
     assert bool(found(_MEASURED.format(leave=leave, reset=reset), "MPS202")) is told
+
+
+_OF_CARDS = """
+import argparse
+
+import torch
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--device", choices={cards}, {more})
+    args = parser.parse_args()
+    torch.nn.Linear(3, 3).cuda()
+"""
+
+
+def _told_of_cards(cards: list[str], more: str = "required=True") -> int:
+    return len(found(_OF_CARDS.format(cards=cards, more=more), "MPS102"))
+
+
+def test_a_program_that_must_be_told_one_of_nvidias_cards_measures_these() -> None:
+    assert _told_of_cards(["4090", "a100"]) == 0
+    assert _told_of_cards(["RTX-3080 Ti", "V100-32GB"]) == 0
+
+
+def test_a_program_that_takes_other_devices_or_none_is_for_all() -> None:
+    assert _told_of_cards(["4090", "m1"]) == 1
+    assert _told_of_cards(["4090", "a100"], 'default="a100"') == 1
+    assert _told_of_cards([]) == 1

@@ -90,3 +90,33 @@ def test_a_scaler_that_a_test_only_keeps_may_be_off(module: str, device: str) ->
     assert not told("tests/test_app.py", text)
     assert told("app_state.py", text)
     assert told("tests/test_app.py", f"{text}    app.scaler.scale(app.loss()).backward()\n")
+
+
+_TURNED = """\
+import torch
+from batches import debug_batch
+
+def test_turning():
+    batch = debug_batch()
+    {more}
+    turned = torch.Tensor([[1.0, 0.0]], device=batch.device)
+    assert turned.shape == (1, 2)
+"""
+
+
+def _turned(path: str, more: str) -> int:
+    source = SourceFile(path, _TURNED.format(more=more).encode())
+    return len(lint(source, Settings(select=("MPS416",))))
+
+
+def test_what_follows_a_tensor_of_a_test_that_names_no_device_is_on_the_cpu() -> None:
+    assert _turned("tests/test_turning.py", "pass") == 0
+
+
+@pytest.mark.parametrize("more", ["batch = batch.to('mps')", "batch = batch.cuda()"])
+def test_it_is_told_where_the_test_moves_something(more: str) -> None:
+    assert _turned("tests/test_turning.py", more) == 1
+
+
+def test_it_is_told_where_no_test_runs_it() -> None:
+    assert _turned("turning/model.py", "pass") == 1

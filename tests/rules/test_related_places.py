@@ -143,3 +143,31 @@ def test_the_number_of_the_current_gpu_is_told_to_who_asks_for_it() -> None:
     program = "import torch\ndef place(x):\n    return x.to(torch.cuda.current_device())\n"
     assert ("MPS206", 3) in told(program, extend_select=("MPS206",))
     assert ("MPS206", 3) not in told(program)
+
+
+def test_a_move_points_at_no_test_that_only_lies_on_the_way() -> None:
+    program = """\
+import sys
+import torch
+def test(data):
+    return data.cuda()
+def train(data):
+    return data.cuda()
+if args.test:
+    test(torch.ones(2))
+    sys.exit()
+train(torch.ones(2))
+"""
+    found = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS102",)))
+    assert [[label.row for label in one.labels] for one in found][1] == []
+
+
+def test_a_move_points_at_the_switch_around_it() -> None:
+    program = """\
+import torch
+def train(data, args):
+    if args.cuda:
+        data = data.cuda()
+    return data
+"""
+    assert related("MPS102", program) == [3]

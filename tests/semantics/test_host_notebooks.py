@@ -22,14 +22,14 @@ class Halved(nn.Module):
 """
 
 
-def told(*cells: str) -> int:
+def told(*cells: str, select: str = "MPS303") -> int:
     texts = ("import torch\nfrom torch import nn\n", *cells)
     source = [
         {"cell_type": "code", "metadata": {}, "outputs": [], "source": text.splitlines(True)}
         for text in texts
     ]
     book = {"cells": source, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    settings = Settings(select=("MPS303",))
+    settings = Settings(select=(select,))
     return len(lint(NotebookSource("a.ipynb", json.dumps(book).encode()), settings))
 
 
@@ -58,3 +58,21 @@ def test_a_module_that_others_import_may_be_moved_by_them() -> None:
     text = f"import torch\nfrom torch import nn\n\n\n{MODEL}"
     settings = Settings(select=("MPS303",))
     assert len(lint(SourceFile("model.py", text.encode()), settings)) == 1
+
+
+SOLVED = """\
+def solved(a, b):
+    return torch.linalg.lstsq(a, b).solution
+"""
+
+
+def lacking(*cells: str) -> int:
+    return told(SOLVED, *cells, select="MPS501")
+
+
+def test_what_mps_lacks_is_computed_on_the_cpu_there() -> None:
+    assert lacking("print(solved(torch.rand(3, 2), torch.rand(3, 1)))\n") == 0
+
+
+def test_what_mps_lacks_is_told_of_a_notebook_that_moves_something() -> None:
+    assert lacking("device = 'mps'\n", "print(solved(a.to(device), b.to(device)))\n") == 1

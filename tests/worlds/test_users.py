@@ -105,3 +105,47 @@ def test_a_class_whose_maker_a_mac_calls_is_for_all(cli: Cli, project: Path) -> 
 def test_a_class_that_others_make_as_well_is_for_all(cli: Cli, project: Path) -> None:
     user = "from parts.monitor import Monitor\n\nprint(Monitor().name)\n"
     assert _built(cli, project, user=user) == ["MPS206"]
+
+
+_SPREAD = (
+    "import torch\n\n\ndef add(parts):\n"
+    "    total = torch.zeros(2, dtype=torch.float64, device='cuda:0')\n"
+    "    return total + torch.cuda.device_count()\n"
+)
+_BETWEEN = (
+    "import torch\nfrom spread import add\n\n\n"
+    "def _mean(parts):\n    return add(parts).cuda()\n\n\n"
+    "def spread_mean(parts):\n    return _mean(parts)\n\n\n"
+    "def mean(parts):\n    return torch.mean(parts)\n"
+)
+_MAIN = (
+    "import torch\nimport between\n\n\ndef run(args, parts):\n    if {test}:\n"
+    "        return between.spread_mean(parts)\n    return between.mean(parts)\n"
+)
+
+
+def _behind(cli: Cli, project: Path, test: str, between: str = _BETWEEN) -> list[str]:
+    texts = {"spread": _SPREAD, "between": between, "main": _MAIN.format(test=test)}
+    for name, text in texts.items():
+        (project / f"{name}.py").write_text(text)
+    ran = cli("check", "--no-cache", "--output-format", "json", "spread.py", "--select", "MPS101")
+    return [finding["code"] for finding in json.loads(ran.out)]
+
+
+def test_what_is_called_through_others_where_there_are_several_gpus_is_for_these(
+    cli: Cli, project: Path
+) -> None:
+    assert _behind(cli, project, "not args.cpu and torch.cuda.device_count() > 1") == []
+
+
+def test_what_is_called_through_others_wherever_it_is_asked_for_is_for_all(
+    cli: Cli, project: Path
+) -> None:
+    assert _behind(cli, project, "not args.cpu or torch.cuda.device_count() > 1") == ["MPS101"]
+
+
+def test_another_function_between_that_others_use_leads_to_it_as_well(
+    cli: Cli, project: Path
+) -> None:
+    between = _BETWEEN.replace("torch.mean(parts)", "_mean(parts)")
+    assert _behind(cli, project, "torch.cuda.device_count() > 1", between) == ["MPS101"]

@@ -15,6 +15,7 @@ from mpslint.patterns.gates import opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.cuda_packages import computes_without_mps
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.load_places import goes_to_a_model
 from mpslint.semantics.test_code import is_all_of_a_test
 from mpslint.semantics.wide_default import computes_in_float64, goes_beside_float64
@@ -148,10 +149,26 @@ def _written_as(context: Context, choice: Choice) -> list[Chain]:
 
 def _left_out(context: Context, node: ast.AST) -> bool:
     """Whether the choice is right without MPS: what is made there would be float64, or a comment in
-    it, or right above it, speaks of MPS: that was decided."""
+    it, or right above it, speaks of MPS, or the text of its function says no to it: that was
+    decided."""
     if computes_in_float64(context, node) or goes_beside_float64(context, node):
         return True
     source = context.source
     first = max(context.index.statement(node).lineno - 1, 1)
     rows = range(first, source.position(source.span(node)[1])[0] + 1)
-    return any(matches("mps-words", source.line(row).partition("#")[2]) for row in rows)
+    if any(matches("mps-words", source.line(row).partition("#")[2]) for row in rows):
+        return True
+    function = context.index.function(node)
+    return isinstance(function, FUNCTIONS) and _says_no_to_mps(ast.get_docstring(function) or "")
+
+
+def _says_no_to_mps(text: str) -> bool:
+    """Whether a part of a sentence that speaks of MPS, and not of CUDA, denies something: `MPS is
+    not supported`. What only lists it (`CUDA, MPS or the CPU`) promises it, and so does what takes
+    it where CUDA is not there."""
+    return any(
+        matches("mps-words", part) and matches("denials", part) and "cuda" not in part.lower()
+        for paragraph in text.split("\n\n")
+        for sentence in " ".join(paragraph.split()).split(". ")
+        for part in sentence.split(",")
+    )

@@ -21,7 +21,8 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
 rank or a verbosity switch, or of one for debugging that is made of `__debug__`, or in evaluation
 and generation loops; assertions of tests; tensors known to be on the CPU, and what the function
-moves further down (`labels = labels.to(device)`), which came to it on the CPU; in functions that a
+moves further down (`labels = labels.to(device)`), which came to it on the CPU; what
+`isinstance(x, torch.Tensor)` has found to be none; in functions that a
 step calls, in this file or from another, but for what ends all, and of losses of which only
 `backward()` is seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
 

@@ -24,7 +24,8 @@ elif torch.backends.mps.is_available():
 ## What is not flagged
 Calls that a test for CUDA, an early return or a `try` already covers. Code that is written for
 CUDA alone: functions and classes named after it, loops over the CUDA devices. Code for
-several GPUs. Memory snapshots (`_record_memory_history`), a tool to debug CUDA. A counter that
+several GPUs. Tests that skip themselves without CUDA for the device that they are given, where that
+is not the CPU. Memory snapshots (`_record_memory_history`), a tool to debug CUDA. A counter that
 reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 
 ## Fix safety
@@ -49,6 +50,7 @@ from mpslint.patterns.counters import COUNTERS, ask_each_backend
 from mpslint.patterns.guard import CUDA, guard_statement
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
+from mpslint.semantics.skipping_tests import skips_for_cuda
 
 _ANSWERS = (
     "memory_allocated",
@@ -83,6 +85,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
     for event in context.worlds.raising(names):
         call, name = event.call, event.name.rsplit(".", 1)[-1]
+        if skips_for_cuda(context, call):
+            continue
         if name in _ANSWERS:
             answer = "is empty" if name.startswith("memory_stats") else "reads 0"
             fixable = name in COUNTERS

@@ -137,13 +137,28 @@ def _finding(
         end,
         message,
         severity=severity,
-        labels=(*(context.refused(event) or context.decided(event)), *_left_beside(context, call)),
+        labels=(*_deciding(context, event), *_left_beside(context, call)),
         applicability=partial(move_level, context, call),
         fix=partial(move_with, context, call, empty),
     )
     beside = operand_gate(context, call) or beside_tensor(context, call)
     finding.follows = beside is not None
     return finding
+
+
+def _deciding(context: Context, event: Event) -> tuple[Label, ...]:
+    """What keeps a Mac from a move, or the switch that leads it there: of a move that a Mac comes
+    to, a test around it, or around a mention of its function. Others only lie on the way."""
+    refused = context.refused(event)
+    if refused or not event.on_mac:
+        return refused or context.decided(event)
+    gate = context.index.parents.get(event.gate) if event.gate is not None else None
+    if gate is None:
+        return ()
+    function = context.index.function(event.call)
+    mentions = context.index.names.get(function.name, ()) if function is not None else ()
+    leads = any(context.index.within(item, gate) for item in (event.call, *mentions))
+    return context.decided(event) if leads else ()
 
 
 def _spread(context: Context, rule: Rule, call: ast.Call, spread: Spread) -> Finding:

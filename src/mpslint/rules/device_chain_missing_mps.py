@@ -29,8 +29,9 @@ device = (
 
 ## What is not flagged
 Choices of anything but a device (a dtype, a backend, a number of workers); chains that know MPS
-or `torch.accelerator`, before, after or around, or speak of MPS in a comment; functions named after
-CUDA; code for another system; comparisons with a device that was selected elsewhere, and what
+or `torch.accelerator`, before, after or around, or speak of MPS in a comment, or deny it in the
+text of the function ("does not work on MPS"); functions named after CUDA; code for another system;
+comparisons with a device that was selected elsewhere, and what
 overrides the device of a model; a choice that only autocast follows, where the file places nothing
 on a device, and one for tensors that several processes exchange; devices that are only printed, or
 that stand under a name of the module which nobody in the project reads; devices that are handed to

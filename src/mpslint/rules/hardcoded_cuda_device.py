@@ -100,6 +100,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             item in asked for item in context.index.ancestors(found.node)
         ):
             continue  # The choice is what is wrong: device-chain-missing-mps.
+        if is_for_listed_gpus(context, found.node):
+            continue
         if spread is not None and found.node in spread.nodes:
             if spread.is_first(found.node):
                 labels = spread.labels(context, found.node)
@@ -107,7 +109,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         literal = literals.get(found.node)
         slot = context.devices.slot(found.node) if literal is not None else None
-        if is_never_default(context, found.node) or is_for_listed_gpus(context, found.node):
+        if is_never_default(context, found.node):
             continue
         if is_for_skipped_tests(context, found.node) or is_kept_text(context, found.node):
             continue

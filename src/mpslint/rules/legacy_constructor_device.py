@@ -20,7 +20,8 @@ index = torch.tensor([[i, i] for i in range(n)], dtype=torch.long, device=x.devi
 
 ## What is not flagged
 A device that is the CPU or None, code that no Mac comes to, what stands in a `try`, and a device
-that is written out as CUDA (that is what is wrong first).
+that is written out as CUDA (that is what is wrong first). The device of a tensor in tests that
+name no device and move nothing.
 
 ## Fix safety
 There is no fix: what is given may be the data or the sizes.
@@ -38,6 +39,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import DTYPE_OF_TYPE
+from mpslint.semantics.test_files import is_test_file
 
 _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
 
@@ -52,7 +54,7 @@ _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):
         given = next((item.value for item in call.keywords if item.arg == "device"), None)
-        if given is None or _is_on_host(context, given):
+        if given is None or _is_on_host(context, given) or _follows_a_test(context, given):
             continue
         if not context.worlds.on_mps(call) or context.worlds.is_caught(call):
             continue
@@ -63,6 +65,20 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             " torch.empty for sizes",
             confidence=Confidence.INFERRED,
         )
+
+
+def _follows_a_test(context: Context, given: ast.expr) -> bool:
+    """Whether the device is that of something else in a file of tests that names no device: what
+    tests make is on the CPU where they do not say otherwise."""
+    return (
+        isinstance(given, ast.Attribute)
+        and given.attr == "device"
+        and not (isinstance(given.value, ast.Name) and given.value.id == "self")
+        and is_test_file(context)
+        and not context.devices.literals
+        and not any(isinstance(c.func, ast.Attribute) for c in context.index.calls.get("cuda", ()))
+        and not any(context.index.calls.get(name) for name in ("to", "device", "parametrize"))
+    )
 
 
 def _is_on_host(context: Context, given: ast.expr) -> bool:

@@ -302,9 +302,15 @@ def implied_by_import(definition: Definition, outcome: bool, *, called: bool) ->
     return common(facts) - _LOCAL
 
 
-def entered_from(context: Context, imported: Callable[[str], bool], name: str) -> list[Facts]:
+def entered_from(
+    context: Context,
+    imported: Callable[[str], bool],
+    name: str,
+    around: Callable[[ast.expr], Facts] = lambda _: NONE,
+) -> list[Facts]:
     """What holds at each mention of what another file defines as `name`; `imported` says of a
-    qualified name whether it is that which is meant.
+    qualified name whether it is that which is meant, and `around` what holds wherever the function
+    around a mention is called by others.
 
     What is imported and not used is there for others, but where the file uses something else of
     the same import: then it is a leftover, which runs no more than that.
@@ -320,24 +326,26 @@ def entered_from(context: Context, imported: Callable[[str], bool], name: str) -
             if not uses and isinstance(binding.node, ast.ImportFrom) and not listed:
                 beside = [alias.asname or alias.name for alias in binding.node.names]
                 uses = [use for other in beside for use in _loads(context, other)]
-            found += [_holding(context, use) for use in uses] or [NONE]
+            found += [_holding(context, use, around) for use in uses] or [NONE]
             continue
         for use in uses:
             parent = context.index.parents[use]
             if isinstance(parent, ast.Attribute) and imported(f"{qualified}.{parent.attr}"):
-                found.append(_holding(context, parent))
+                found.append(_holding(context, parent, around))
     for use in _loads(context, name):
         if context.names.owner(name, use) is None and imported(context.resolve(use) or ""):
-            found.append(_holding(context, use))
+            found.append(_holding(context, use, around))
     return found
 
 
-def _holding(context: Context, use: ast.expr) -> Facts:
+def _holding(context: Context, use: ast.expr, around: Callable[[ast.expr], Facts]) -> Facts:
     """What holds where a name is used; that CUDA is there where no Mac comes to it. What follows
     the use says nothing of it: that may be so because of what is used."""
     facts = context.guards.at(use)
-    if "cuda" in facts or context.worlds.comes_to(use) & MACS:
+    if "cuda" in facts:
         return facts
+    if context.worlds.comes_to(use) & MACS:
+        return facts | around(use)
     return facts | {"cuda"}
 
 

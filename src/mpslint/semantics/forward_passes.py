@@ -166,7 +166,7 @@ class ForwardPasses:
             for klass in self._index.of(ast.ClassDef)
             if self._values.is_module_class(klass)
             for item in _methods(klass, "forward")
-            if not self._trains(item)
+            if not _trains(item)
         ]
         reached.update((function, []) for function in todo)
         while todo:
@@ -176,13 +176,6 @@ class ForwardPasses:
                     todo.append(function)
                 reached[function].append(call)
         return reached
-
-    def _trains(self, function: FunctionNode) -> bool:
-        """Whether a `forward` is the loop of a trainer, which is a module so that it has a state:
-        it goes backward by itself, and nobody's step of training runs it."""
-        return any(
-            self._index.within(call, function) for call in self._index.calls.get("backward", ())
-        )
 
     def _called(self, function: FunctionNode) -> Iterator[tuple[ast.Call, FunctionNode]]:
         """Functions of this file that `function` calls, with their calls."""
@@ -265,6 +258,22 @@ class ForwardPasses:
         if isinstance(test, ast.UnaryOp):
             return self._asks_for_numbers(test.operand)
         return self._values.of(test).kind is Kind.TENSOR
+
+
+def _trains(function: FunctionNode) -> bool:
+    """Whether a `forward` that is given nothing goes back through losses and steps in a loop of its
+    own: a program that trains, by whatever name it is started, and no pass through a model."""
+    given = function.args
+    if len(given.posonlyargs) + len(given.args) != 1 or given.vararg or given.kwonlyargs:
+        return False
+    called = {
+        last_name(call.func)
+        for loop in walk(function)
+        if isinstance(loop, ast.For | ast.While)
+        for call in walk(loop)
+        if isinstance(call, ast.Call)
+    }
+    return {"backward", "step"} <= called
 
 
 def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:

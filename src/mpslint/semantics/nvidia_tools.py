@@ -1,21 +1,24 @@
 """Programs that measure NVIDIA's GPUs: they ask its driver (NVML) in the course of their work,
-whatever their user says, and end without it; and functions that return without CUDA, to measure the
-memory of CUDA's allocator."""
+whatever their user says, and end without it, or have to be told one of its cards; and functions
+that return without CUDA, to measure the memory of CUDA's allocator."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import matches
 from mpslint.semantics.index import FUNCTIONS, FunctionNode
 from mpslint.semantics.switch_defaults import is_asked_for
 from mpslint.semantics.unused import is_program
+from mpslint.semantics.value_syntax import keyword
 from mpslint.semantics.worlds.machines import MAC
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
 _WORD = b"nvmlInit"
+_CHOICES = b"choices"
 # Fact: nvidia-ml-py, py3nvml and nvidia-ml-py3: they load libnvidia-ml, which comes with the
 # driver, and raise NVMLError_LibraryNotFound without it.
 _STARTS = tuple(
@@ -32,7 +35,10 @@ _MOST_CALLERS = 4
 
 def is_about_nvidia(context: Context) -> bool:
     """Whether the file is a program that asks NVIDIA's driver on the way that everybody takes who
-    starts it: behind no test for CUDA, no option that is off by default, and no `try`."""
+    starts it: behind no test for CUDA, no option that is off by default, and no `try`; or a program
+    that only takes NVIDIA's cards for an option which must be given."""
+    if _CHOICES in context.source.data and _is_for_cards(context):
+        return True
     if _WORD not in context.source.data:
         return False
     known = context.memo.get("about-nvidia")
@@ -41,6 +47,27 @@ def is_about_nvidia(context: Context) -> bool:
             _is_needed(context, call, _MOST_CALLERS) for call in context.calls_of(*_STARTS)
         )
     return bool(known)
+
+
+def _is_for_cards(context: Context) -> bool:
+    """`parser.add_argument("--device", choices=["4090", "a100"], required=True)`"""
+    known = context.memo.get("for-cards")
+    if known is None:
+        known = context.memo["for-cards"] = is_program(context) and any(
+            _asks_for_card(option) for option in context.index.calls.get("add_argument", ())
+        )
+    return bool(known)
+
+
+def _asks_for_card(option: ast.Call) -> bool:
+    required, choices = keyword(option, "required"), keyword(option, "choices")
+    if not isinstance(required, ast.Constant) or required.value is not True:
+        return False
+    cards = choices.elts if isinstance(choices, ast.List | ast.Tuple) else []
+    return bool(cards) and all(
+        isinstance(card, ast.Constant) and matches("nvidia-cards", str(card.value))
+        for card in cards
+    )
 
 
 def measures_cudas_memory(context: Context, row: int) -> bool:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.missed_results import is_missed_later
 from mpslint.semantics.sample_transforms import only_transforms_run
 from mpslint.semantics.value import Kind
@@ -68,6 +69,8 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
         value = context.values.of(argument)
         if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
+    if is_on_host(context.source, context.index, context.placement):
+        return False
     return not only_transforms_run(context, call)
 
 

@@ -24,9 +24,12 @@ def shows_no_warnings(context: Context) -> bool:
 
 def _ignores_all(context: Context, call: ast.Call) -> bool:
     action = call.args[0] if call.args else keyword(call, "action")
-    if not isinstance(action, ast.Constant) or action.value != "ignore" or len(call.args) > 1:
-        return False
     kind = keyword(call, "category")
+    given = call.args[1:]
+    if len(given) == 1 and context.values.last_name(call.func) == "simplefilter":
+        kind, given = given[0], []  # `filterwarnings` takes a message there.
+    if not isinstance(action, ast.Constant) or action.value != "ignore" or given:
+        return False
     if kind is not None and context.values.last_name(kind) not in _ALL:
         return False
     return all(item.arg in ("action", "category", "append") for item in call.keywords)

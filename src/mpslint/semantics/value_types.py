@@ -73,7 +73,8 @@ class Types:
                         binding.node
                     ):
                         self._classes[klass] = True
-        if not self._classes[klass] and klass.bases:
+        others = [base for base in klass.bases if last_name(base) != "object"]
+        if not self._classes[klass] and others:
             methods = {item.name for item in klass.body if isinstance(item, FUNCTIONS)}
             self._classes[klass] = "forward" in methods
         return self._classes[klass]

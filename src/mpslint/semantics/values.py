@@ -19,6 +19,7 @@ from mpslint.semantics.guards import Guards
 from mpslint.semantics.imported import Imported, imported_base
 from mpslint.semantics.index import Index
 from mpslint.semantics.names import Binding, Names
+from mpslint.semantics.type_arms import is_no_tensor
 from mpslint.semantics.value import (
     ANY_DEVICE,
     FLAG,
@@ -136,6 +137,8 @@ class Values:
         value = join(values)
         if value.kind is Kind.MODULE:
             return self._moves.moved(node.id, value)
+        if value.kind is Kind.TENSOR and is_no_tensor(self._index, self._names, node, bindings):
+            return UNKNOWN
         if value.kind is Kind.TENSOR and value.on_cpu and not value.computed:
             moved = self._bindings.moved_parts(node, bindings)
             if moved is not None:

@@ -21,6 +21,7 @@ from mpslint.published import Published
 from mpslint.semantics.defined import is_handed_on
 from mpslint.semantics.elsewhere import ANYTHING, Given
 from mpslint.semantics.known_bases import line
+from mpslint.semantics.looked_up import is_looked_up
 from mpslint.semantics.overridden import replaces
 from mpslint.semantics.paths import is_example
 from mpslint.semantics.type_questions import only_asks
@@ -424,11 +425,15 @@ class Mentions:
 
     def _may_mean(self, context: Context, use: ast.Attribute, path: str, *, method: bool) -> bool:
         """Whether `x.name` may be what is looked for: of a module its function, of an object its
-        method."""
+        method. A module that lies in a table (`models[args.model].Model(args)`) is any that the
+        project has as a value."""
         here = context.source.path
         qualified = context.resolve(use.value)
         if qualified is None:
-            return method or any(self._may_be(here, one, path) for one in _once(context, use.value))
+            if method or any(self._may_be(here, one, path) for one in _once(context, use.value)):
+                return True
+            whole = self._projects.of(path) if is_looked_up(context, use.value) else None
+            return whole is not None and self._taken.is_held(whole.modules, path)
         if method:
             return self._is_of_project(here, qualified) and self._found(here, qualified) is None
         return self._may_be(here, qualified, path)

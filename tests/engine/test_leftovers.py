@@ -479,6 +479,35 @@ def test_an_attribute_that_is_looked_up_is_one_of_a_module_that_the_file_has(
     assert found(tmp_path / "utils.py") == [5]
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{'utils': utils}[input()].to_gpu(1)",
+        "[utils][0].to_gpu(1)",
+        "table = {'utils': utils}\nchosen = table[input()]\nchosen.to_gpu(1)",
+        "table = {'utils': utils}\ntable.get(input()).to_gpu(1)",
+    ],
+)
+def test_a_function_of_a_module_that_lies_in_a_table_is_used(tmp_path: Path, use: str) -> None:
+    project(tmp_path, {"utils.py": UTILS, "train.py": f"import utils\n{use}\n"})
+    assert found(tmp_path / "utils.py") == [5]
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "print(utils.shape(1))\nitems[0].to_gpu(1)",
+        "{'utils': utils}[input()].shape(1)",
+        "table = {'utils': utils}\nitems.to_gpu(table)",
+    ],
+)
+def test_an_object_out_of_a_table_has_no_function_of_a_module_that_lies_in_none(
+    tmp_path: Path, use: str
+) -> None:
+    project(tmp_path, {"utils.py": UTILS, "train.py": f"import utils\nitems = []\n{use}\n"})
+    assert found(tmp_path / "utils.py") == []
+
+
 def test_a_module_of_the_same_name_further_up_is_not_that_of_a_program_below(
     tmp_path: Path,
 ) -> None:

@@ -33,3 +33,25 @@ def test_the_message_names_the_error_of_this_use(line: str, said: str) -> None:
     program = f"import torch\n\n\ndef f(x, cuda):\n    {line}\n    return y, kind\n"
     (finding,) = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS111",)))
     assert finding.message.startswith(said)
+
+
+BEAM = """\
+import torch
+
+
+class Beam:
+    def __init__(self, size):
+        self.tt = {module}
+        self.scores = self.tt.FloatTensor(size).zero_()
+
+    def state(self, last):
+        return self.tt.LongTensor(last)
+"""
+
+
+@pytest.mark.parametrize(("module", "rows"), [("torch.cuda", [7, 10]), ("torch", [])])
+def test_a_module_that_an_object_keeps_makes_its_types(module: str, rows: list[int]) -> None:
+    program = BEAM.format(module=module)
+    found = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS111",)))
+    assert [finding.row for finding in found] == rows
+    assert all(finding.message.startswith(CALLED) for finding in found)

@@ -69,3 +69,43 @@ def test_relative_imports_keep_their_dots() -> None:
 def test_two_names_that_are_bound_to_each_other_end() -> None:
     context, node = probe("a = b\nb = a\nprobe(a.x)")
     assert context.resolve(node) is None
+
+
+def test_a_module_that_an_object_keeps_is_the_same_module() -> None:
+    context, node = probe(
+        """
+        import torch as th
+        class Beam:
+            def __init__(self, size):
+                self.tt = th.cuda
+            def first(self):
+                probe(self.tt.LongTensor)
+        """
+    )
+    assert context.resolve(node) == "torch.cuda.LongTensor"
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "class Beam:\n    def __init__(self, cuda):\n        self.tt = torch.cuda\n"
+        "        if not cuda:\n            self.tt = torch\n"
+        "    def f(self):\n        probe(self.tt.X)",
+        "class Beam:\n    def __init__(self):\n        self.tt = torch.cuda\n"
+        "class Other:\n    def f(self):\n        probe(self.tt.X)",
+        "class Beam:\n    tt = None\n    def __init__(self):\n        self.tt = torch.cuda\n"
+        "    def f(self):\n        probe(self.tt.X)",
+        "class Beam:\n    def __init__(self, torch):\n        self.tt = torch.cuda\n"
+        "    def f(self):\n        probe(self.tt.X)",
+        "class Beam:\n    def __init__(self, other):\n        other.tt = torch.cuda\n"
+        "    def f(self):\n        probe(self.tt.X)",
+        "class Beam:\n    def __init__(self):\n        self.tt = torch.cuda\n"
+        "    def f(self, other):\n        probe(other.tt.X)",
+        "class Beam:\n    def __init__(self):\n        self.tt = torch.cuda\n"
+        "def swap(beam):\n    beam.tt = torch\n"
+        "class Late(Beam):\n    def f(self):\n        probe(self.tt.X)",
+    ],
+)
+def test_what_may_be_another_module_than_the_one_that_was_kept_has_no_name(program: str) -> None:
+    context, node = probe(f"import torch\n{program}")
+    assert context.resolve(node) is None

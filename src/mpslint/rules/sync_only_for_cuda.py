@@ -32,8 +32,9 @@ times it in a way of its own; a wait that no clock read follows in its function 
 or only one for a time that nobody uses (before memory counters, in clean-up code, at the end of a
 step), unless its function ends with it or copies without waiting (`non_blocking=True`); one before
 which something else has waited already, such as `.item()` or `.cpu()`. By default: waits before
-which work is known to be queued, waits behind which the clock is read and then work is queued, and
-functions that wait and hand back the clock. Where that is left open (a call of a library, the start
+which work is known to be queued (where the clock is set back in a loop, by the turn before), waits
+behind which the clock is read and then work is queued, and functions that wait and hand back the
+clock. Where that is left open (a call of a library, the start
 of a function) the finding is opt-in (`--select MPS602`).
 
 ## Fix safety

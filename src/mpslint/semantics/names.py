@@ -23,6 +23,8 @@ _MODULE_LOADERS = {
     "importorskip",
     "import_module",
 }
+_MODULES_KEPT = frozenset({"torch", "torch.cuda"})
+"""Modules that objects keep, to make their tensors with the types in them."""
 _OF_PYTHON = frozenset(dir(builtins))
 _CANONICAL = {
     "torch.cuda.amp.autocast_mode": "torch.cuda.amp",
@@ -267,7 +269,7 @@ class Names:
         result: str | None = None
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
-            result = f"{base}.{node.attr}" if base else None
+            result = f"{base}.{node.attr}" if base else self._kept_module(node)
         elif isinstance(node, ast.Name):
             result = self._resolve_name(node)
         elif isinstance(node, ast.Call):
@@ -319,6 +321,56 @@ class Names:
     @cached_property
     def _cells(self) -> list[FunctionNode]:
         return cells_of(self._index.tree)
+
+    def _kept_module(self, node: ast.Attribute) -> str | None:
+        """The module of torch that an object keeps: `self.tt` behind `self.tt = torch.cuda`."""
+        if not isinstance(node.value, ast.Name) or node.attr not in self._kept_modules:
+            return None
+        klass, receiver, module = self._kept_modules[node.attr]
+        if node.value.id != receiver or type(node.ctx) is not ast.Load:
+            return None
+        return module if self._index.enclosing(node, ast.ClassDef) is klass else None
+
+    @cached_property
+    def _kept_modules(self) -> dict[str, tuple[ast.ClassDef, str, str]]:
+        """By attribute, the one class that gives it a module of torch, once and nothing else."""
+        kept: dict[str, tuple[ast.ClassDef, str, str]] = {}
+        for statement in self._index.of(ast.Assign):
+            target, value = statement.targets[0], statement.value
+            if len(statement.targets) != 1 or not isinstance(value, ast.Name | ast.Attribute):
+                continue
+            if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name):
+                continue
+            module = self._module_of_torch(value)
+            if module is None:
+                continue
+            klass = self._index.enclosing(statement, ast.ClassDef)
+            stores = [x for x in self._index.attributes[target.attr] if type(x.ctx) is ast.Store]
+            if klass is None or stores != [target] or not self._is_receiver(target.value):
+                continue
+            if target.attr not in self._scope_for(klass).bindings:
+                kept[target.attr] = klass, target.value.id, module
+        return kept
+
+    def _module_of_torch(self, node: ast.Name | ast.Attribute) -> str | None:
+        """Which of the modules that make tensors an imported name is."""
+        root: ast.expr = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return None
+        if not any(binding.kind == "import" for binding in self.bindings(root.id, root)):
+            return None
+        name = self.resolve(node)
+        return name if name in _MODULES_KEPT else None
+
+    def _is_receiver(self, name: ast.Name) -> bool:
+        """Whether a name is the object whose method this is: its first parameter."""
+        method = self.scope_of(name).node
+        if not isinstance(method, FUNCTIONS):
+            return False
+        parameters = [*method.args.posonlyargs, *method.args.args]
+        return bool(parameters) and parameters[0].arg == name.id
 
     def _resolve_loader(self, node: ast.Call) -> str | None:
         """The module that `importorskip("torch")` and its like return."""

@@ -34,12 +34,24 @@ def pending_at(context: Context, wait: ast.AST, name: str | None = None) -> Effe
             if last is not None:
                 return last
         parent = context.index.parents[statement]
-        if isinstance(parent, (ast.Module, ast.ClassDef, *FUNCTIONS, *LOOPS)):
-            # What calls the function, or the turn of the loop before, has the answer.
-            return Effect.UNKNOWN
+        if isinstance(parent, LOOPS):
+            return _turn_before(context, statement, name)
+        if isinstance(parent, (ast.Module, ast.ClassDef, *FUNCTIONS)):
+            return Effect.UNKNOWN  # What calls the function has the answer.
         while not isinstance(parent, ast.stmt):
             parent = context.index.parents[parent]
         statement = parent
+
+
+def _turn_before(context: Context, statement: ast.stmt, name: str | None) -> Effect:
+    """What the turn of a loop before has queued behind a statement, where a clock is read between:
+    a time is taken of the turns that come."""
+    block = context.index.block(statement)
+    clocks = set(context.calls_of(*CLOCKS))
+    if not any(item in clocks for item in ast.walk(statement)):
+        return Effect.UNKNOWN
+    last = _last(context, block[block.index(statement) + 1 :], name)
+    return Effect.WORK if last is Effect.WORK else Effect.UNKNOWN
 
 
 def pending_at_calls(context: Context, name: str) -> Effect:

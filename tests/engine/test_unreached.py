@@ -1,4 +1,4 @@
-"""A module of a program's package that nothing leads to runs nowhere, whatever it does."""
+"""A module of a program that nothing leads to runs nowhere, whatever it does."""
 
 from __future__ import annotations
 
@@ -157,3 +157,103 @@ def test_a_module_of_a_package_that_is_called_as_a_build_is_builds_nothing(
 ) -> None:
     setup = "from core.engine import inference\n\n\ndef setup(x):\n    return inference(x, x)\n"
     assert found(tmp_path, **with_(place, setup)) == codes
+
+
+LOOSE = {
+    "README.md": "A program.\n",
+    "train.py": "from parts.net import inference\n\nprint(inference(1))\n",
+    "parts/net.py": "import math\n\n\ndef inference(x):\n    return math.exp(x)\n",
+    "parts/engine.py": ENGINE,
+}
+"""The same where the folder is no package, though it is used as one."""
+LOOSE_PLACE = "parts/engine.py"
+
+
+def found_loose(folder: Path, **files: str) -> list[str]:
+    for place in PROGRAM.keys() - LOOSE.keys() - files.keys():
+        files[place] = ""
+    return found(folder, LOOSE_PLACE, **{**LOOSE, **files})
+
+
+def test_a_folder_that_is_no_package_but_used_as_one_has_leftovers_as_well(tmp_path: Path) -> None:
+    assert found_loose(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("run.py", "from parts.engine import inference\n\nprint(inference)\n"),
+        ("run.py", "from parts import net, \\\n    engine\nprint(1)\n"),
+        ("parts/run.py", "import engine\n\nprint(engine.inference)\n"),
+        ("tools/run.py", "import sys\nsys.path.append('../parts')\nimport engine\nprint(1)\n"),
+        ("parts/net.py", "from .engine import inference\n"),
+        ("run.py", "import os\nfrom importlib import import_module\n\n\ndef load():\n"
+         "    for one in os.listdir('parts'):\n        import_module(one[:-3])\n\n\nload()\n"),
+        ("run.py", "from importlib import import_module\nprint(import_module('parts.' + input()))\n"),
+        ("run.py", "import imp\nprint(imp.load_source('x', input()))\n"),
+        ("run.yaml", "target: parts.engine.Model\n"),
+        ("look.ipynb", '{"cells": [{"source": ["from parts.engine import inference"]}]}'),
+        (LOOSE_PLACE, ENGINE + "\n\nif __name__ == '__main__':\n    inference(1, 2)\n"),
+        (LOOSE_PLACE, ENGINE + "\n\ninference(1, 2)\n"),
+        (LOOSE_PLACE, ENGINE + "\n\nresult = inference(1, 2)\n"),
+        (LOOSE_PLACE, ENGINE + "\n\ntry:\n    x = inference(1, 2)\nexcept OSError:\n    x = 0\n"),
+        (LOOSE_PLACE, "import web\napp = web.App()\n" + ENGINE.replace("def", "@app.get('/')\ndef")),
+        (LOOSE_PLACE, "import unittest\n" + ENGINE),
+        ("train.py", "print('nothing of the folder is used')\n"),
+    ],
+)  # fmt: skip
+def test_whatever_leads_to_one_in_such_a_folder_is_enough(
+    tmp_path: Path, place: str, text: str
+) -> None:
+    assert found_loose(tmp_path, **with_(place, text)) == ["MPS213"]
+
+
+def test_a_name_that_only_a_user_may_give_is_looked_for_in_all_texts(tmp_path: Path) -> None:
+    run = "from importlib import import_module\nprint(import_module(input()).inference)\n"
+    told = {"run.py": run, "README.md": "Start it with the engine.\n"}
+    assert found_loose(tmp_path / "told", **told) == ["MPS213"]
+    listed = {"run.py": run, "options.py": "NAMES = ('engine', 'net')\n"}
+    assert found_loose(tmp_path / "listed", **listed) == ["MPS213"]
+    assert found_loose(tmp_path / "silent", **with_("run.py", run)) == []
+
+
+def test_what_such_modules_lead_to_is_reached_where_somebody_may_start_them(tmp_path: Path) -> None:
+    user = "from core.engine import inference\n\n\ndef both(x):\n    return inference(x, x)\n"
+    alone = {"loose/zoo.py": user, "loose/net.py": "import zoo\n"}
+    assert found(tmp_path / "alone", **alone) == ["MPS213"]
+    run = {"run.py": "from loose import net\nprint(net)\n"}
+    beside = {"loose/zoo.py": user, "loose/net.py": "import math\n", **run}
+    assert found(tmp_path / "beside", **beside) == []
+
+
+@pytest.mark.parametrize(
+    ("setup", "codes"),
+    [
+        ("setup(name='nice')", ["MPS213"]),
+        ("setup(name='nice', packages=['parts'])", ["MPS213"]),
+        ("setup(name='nice', packages=['core'])", []),
+        ("setup(name='nice', packages=find_packages())", []),
+    ],
+)
+def test_a_folder_that_others_may_get_is_for_them(
+    tmp_path: Path, setup: str, codes: list[str]
+) -> None:
+    script = f"from setuptools import find_packages, setup\n\n{setup}\n"
+    texts = {"setup.py": script, "README.md": "Install it: `pip install nice`.\n"}
+    assert found_loose(tmp_path, **texts) == codes
+
+
+def test_a_function_that_nobody_names_loads_no_file(tmp_path: Path) -> None:
+    loading = "import imp\n\n\ndef load(x):\n    return imp.load_source('x', x)\n"
+    loading += "\n\ndef load_all(x):\n    return load(x)\n"
+    assert found(tmp_path / "idle", **with_("core/net.py", PROGRAM["core/net.py"] + loading)) == []
+    user = {"run.py": "from core import net\n\nprint(net.load_all(input()))\n"}
+    files = {"core/net.py": PROGRAM["core/net.py"] + loading, **user}
+    assert found(tmp_path / "used", **files) == ["MPS213"]
+
+
+def test_what_cannot_be_parsed_takes_from_texts_what_it_imports(tmp_path: Path) -> None:
+    old = "print 'x', eval('1')\n"
+    assert found(tmp_path / "old", **with_("old/run.py", old)) == []
+    user = f"from core import *\n{old}"
+    assert found(tmp_path / "user", **with_("run.py", user)) == ["MPS213"]

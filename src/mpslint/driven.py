@@ -44,6 +44,8 @@ class Driven:
         """By project: whether one of its modules is registered so."""
         self._joining: dict[str, bool] = {}
         """By program: whether it joins NCCL."""
+        self._naming: dict[str, bool] = {}
+        """By project: whether one of its modules names NCCL."""
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
@@ -55,12 +57,18 @@ class Driven:
             return False, ()
         if self._is_spoken_of(whole) and self._serves(whole, path, self._is_registered):
             return True, whole.files
-        if not any(_NCCL in (self._modules.text(other) or b"") for other in whole.modules):
+        if not self._names_nccl(whole):
             return False, whole.files
         published, told = self._mentions.is_published(path)
         if published:
             return False, told
         return self._serves_nccl(whole, path), (*told, *whole.files)
+
+    def _names_nccl(self, whole: Whole) -> bool:
+        if whole.head not in self._naming:
+            texts = (self._modules.text(other) or b"" for other in whole.modules)
+            self._naming[whole.head] = any(_NCCL in text for text in texts)
+        return self._naming[whole.head]
 
     def _serves_nccl(self, whole: Whole, path: str) -> bool:
         """Whether only programs that join NCCL use a module, and no text shows another use."""

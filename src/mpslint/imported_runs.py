@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.foreign import foreign_worlds
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MACS, NVIDIA
 from mpslint.semantics.worlds.values import CONST, NOTHING, Atom, Cases
+from mpslint.unconditional_names import UnconditionalNames
 
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
@@ -57,6 +58,7 @@ class ImportedRuns:
     def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
         self._modules = modules
         self._built = built
+        self._unconditional = UnconditionalNames(modules)
         self._settled: dict[str, Interpreter | None] = {}
         self._imported: dict[str, int] = {}
         """By path: the worlds in which a module can be imported that leads to kernels."""
@@ -115,6 +117,8 @@ class ImportedRuns:
         they are. Where it lets anything in, nothing is known."""
         text = self._modules.text(path) or b""
         if b"import *" in text or b"__getattr__" in text or name.encode() not in text:
+            return ALL
+        if name in self._unconditional.of(path):
             return ALL
         interpreter = self.settled(path)
         value = interpreter.frame.env.get(name) if interpreter is not None else None

@@ -50,19 +50,29 @@ class KeptAnswers:
     def _asked(
         self, name: str, modules: _Files, others: _Files, files: _Files
     ) -> tuple[Answer | None, _Files]:
-        word = re.escape(name.encode("utf-8", "replace"))
+        spelled = name.encode("utf-8", "replace")
+        part = max(spelled.split(b"_"), key=len)  # An option is spelled with hyphens as well.
+        word = re.escape(spelled)
         option = re.compile(rb"(?<![\w-])--?%s(?![\w-])" % word.replace(b"_", b"[-_]"))
         setting = re.compile(
             rb"(?<![\w-])%s[\"']?[ \t]*[:=](?!=)(?![^\n]*cuda\.is_available\(\))" % word
         )
         for other in others:
             data = self._modules.text(other) or b""
-            if not other.endswith(PROSE) and setting.search(data):
+            if not other.endswith(PROSE) and spelled in data and setting.search(data):
                 return None, (other,)
         given = re.compile(rb"\b%s\b[^\n]*=(?!=)|[\"']%s[\"']" % (word, word))
-        texts = [(other, self._modules.text(other) or b"") for other in modules]
+        texts = [
+            (other, data)
+            for other, data in ((other, self._modules.text(other) or b"") for other in modules)
+            if part in data
+        ]
         optional = [other for other, data in texts if option.search(data)]
-        users = [other for other, data in texts if other in optional or given.search(data)]
+        users = [
+            other
+            for other, data in texts
+            if other in optional or (spelled in data and given.search(data))
+        ]
         asking = [other for other, data in texts if any(word in data for word in _QUESTIONS)]
         if len(users) > _MOST_PARSED or set(users).isdisjoint(asking):
             return None, files
@@ -75,6 +85,9 @@ class KeptAnswers:
                 values += [(context, value) for value in stored(context, name)]
             except Unknown:
                 return None, (other,)
+            if any(not counts_cuda(*value) for value in values):
+                if not all(said(*value).at_most for value in values):
+                    return None, files  # Whatever the rest puts there.
         if not optional and any(option.search(self._modules.text(one) or b"") for one in others):
             return None, files  # Some library makes options of what the project defines.
         return _answer(values), files

@@ -81,6 +81,7 @@ class Modules:
         self._roots: dict[str, str] = {}
         self._around_folders: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
         self._scripts: dict[str, bool] = {}
+        self._packages: dict[str, tuple[tuple[str, str], ...]] = {}
         self._of_project = project_roots(settings)
         self._signs: dict[str, tuple[int, int]] = {}
         self.marks: dict[str, bool] = {}
@@ -189,18 +190,28 @@ class Modules:
         """The packages that Python imports before the module `found`, outermost first, as the file
         at `path` names that. Of those around this file, which it is told of by `.`, there are none:
         they have been imported before it."""
-        folder = os.path.dirname(found)
-        if os.path.basename(found) == "__init__.py":
-            folder = os.path.dirname(folder)
         most = module.strip(".").count(".") if not module.startswith(".") else _UP
         inside: list[str] = []
-        for _ in range(most):
-            package = os.path.join(folder, "__init__.py")
-            if not self._is_file(package) or (module != "." and _is_below(path, folder)):
+        for folder, package in self._packages_around(found)[:most]:
+            if module != "." and _is_below(path, folder):
                 break
             inside.insert(0, package)
-            folder = os.path.dirname(folder)
         return inside
+
+    def _packages_around(self, found: str) -> tuple[tuple[str, str], ...]:
+        """The folders of the packages around a module, innermost first, and what makes them so."""
+        if found not in self._packages:
+            folder, name = os.path.split(found)
+            if name == "__init__.py":
+                folder = os.path.dirname(folder)
+            around: list[tuple[str, str]] = []
+            while self._is_file(package := os.path.join(folder, "__init__.py")):
+                around.append((folder, package))
+                folder, inner = os.path.dirname(folder), folder
+                if folder == inner:
+                    break
+            self._packages[found] = tuple(around)
+        return self._packages[found]
 
     def made_around(self, path: str, package: str) -> tuple[bool, tuple[str, ...]]:
         """Whether a folder around the file at the absolute `path` holds a package of this name

@@ -265,11 +265,11 @@ def _whole_names(tree: ast.Module) -> frozenset[str]:
     it asks such a one for another, or gives it to who does."""
     names: set[str] = set()
     owners: set[ast.AST] = set()
-    for node in walk(tree):
-        if isinstance(node, ast.Attribute) and node.attr != "__dict__":
-            owners.add(node.value)
-    for node in walk(tree):
-        if isinstance(node, ast.Name) and node not in owners:
+    for node in walk(tree):  # The outer ones first.
+        if isinstance(node, ast.Attribute):
+            if node.attr != "__dict__":
+                owners.add(node.value)
+        elif isinstance(node, ast.Name) and node not in owners:
             names.add(node.id)
     return frozenset(names)
 

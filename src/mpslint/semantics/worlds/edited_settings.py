@@ -11,7 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from mpslint.semantics.index import FUNCTIONS, statements
+from mpslint.semantics.index import FUNCTIONS, statements, walk
 
 # Fact: Python's grammar, an assignment of a text or of None at the margin.
 _SET = re.compile(rb"^([A-Za-z_]\w*)[ \t]*=[ \t]*(?:None\b|['\"])", re.M)
@@ -66,7 +66,7 @@ def edited_attributes(tree: ast.Module, text: bytes) -> frozenset[str]:
                     texts.setdefault(left.attr, set()).add(other)
     several = {name for name, found in texts.items() if len(found) >= _LEAST_TEXTS}
     stored: dict[str, int] = {}
-    for item in ast.walk(tree) if several else ():
+    for item in walk(tree) if several else ():
         if isinstance(item, ast.Attribute) and isinstance(item.ctx, ast.Store):
             own = isinstance(item.value, ast.Name) and item.value.id == "self"
             stored[item.attr] = stored.get(item.attr, 0) + (1 if own else 2)

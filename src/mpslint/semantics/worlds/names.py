@@ -167,11 +167,13 @@ class Names(Wrapping, Conditions):
             return None
         if not (matches("cuda-switches", node.attr) or matches("gpu-words", node.attr)):
             return None
+        said = self.project.answer_kept(node.attr)  # Asked of each name once, of all objects.
+        if said is None:
+            return None
         owner = str(value.v).rpartition(".")[0]
         if value.kind == NAME and not self.project.keeps_object(owner):
             return None
-        said = self.project.answer_kept(node.attr)
-        if said is None or self._is_set_here(node):
+        if self._is_set_here(node):
             return None
         if said[2] is False:
             self.kept_answers.add(node)

@@ -422,7 +422,7 @@ print(doubled(torch.zeros(3), pick()))
 
 def test_no_machine_is_asked_for_a_device_that_it_lacks() -> None:
     result = fixed(ON_THE_DEVICE_GIVEN.format('"cuda"'), unsafe=True)
-    (applied,) = [one for one in result.applied if one.code == "MPS102"]
+    (applied,) = [one for one in result.applied if one.code == "MPS103"]
     assert applied.applicability is Applicability.UNSAFE
     assert "x.to(device) would ask for cuda on a CPU" in applied.message
 

@@ -139,12 +139,6 @@ def test_a_move_behind_a_flag_of_another_line_is_told_by_itself() -> None:
     assert ("MPS102", 6) in told(program)
 
 
-def test_the_number_of_the_current_gpu_is_told_to_who_asks_for_it() -> None:
-    program = "import torch\ndef place(x):\n    return x.to(torch.cuda.current_device())\n"
-    assert ("MPS206", 3) in told(program, extend_select=("MPS206",))
-    assert ("MPS206", 3) not in told(program)
-
-
 def test_a_move_points_at_no_test_that_only_lies_on_the_way() -> None:
     program = """\
 import sys

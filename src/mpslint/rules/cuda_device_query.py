@@ -39,9 +39,8 @@ GPU than the first (`if index > 0: torch.cuda.set_device(index)`).
 ## Confidence
 Where the number of a process is shared out (`rank % torch.cuda.device_count()`) the finding is
 inferred: it speaks of processes of which there is one for each GPU, to somebody who has asked for
-them. So is `torch.cuda.current_device()`, whose number is of use to CUDA's own code alone: nearly
-all of it is behind a question for CUDA that stands in another place. These findings are opt-in:
-`extend-select = ["MPS206"]` (or `--extend-select MPS206`) turns them on.
+them. These findings are opt-in: `extend-select = ["MPS206"]` (or `--extend-select MPS206`) turns
+them on.
 
 ## Fix safety
 Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
@@ -108,9 +107,6 @@ _HOLDERS = frozenset({"self", "cls", "args", "cfg", "config", "opt", "hparams", 
 _UNANSWERED = ("current_device", "get_device_properties", "get_device_capability", "mem_get_info")
 _RECORDING = ("profiler.start", "profiler.stop")
 """What is asked for by whoever wants to see a trace: without CUDA there would be none, silently."""
-_CURRENT = "current_device"
-"""Who asks for it is about CUDA's GPUs: readers of first looks called 8 of 10 such findings wrong,
-since nothing on a Mac came there for a reason that stands elsewhere."""
 _STATEMENTS = ("set_device", "ipc_collect", "init", "set_sync_debug_mode", "start", "stop")
 
 
@@ -140,7 +136,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             rule,
             call.func,
             f"torch.cuda.{name}() raises {cuda_names()[name].detail} where there is no CUDA",
-            confidence=Confidence.INFERRED if name == _CURRENT else Confidence.CERTAIN,
             labels=context.refused(event),
             applicability=applicability,
             fix=fix,

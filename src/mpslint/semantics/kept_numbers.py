@@ -97,8 +97,11 @@ def _returns_numbers(context: Context, call: ast.Call, steps: int) -> bool:
             return bool(returned) and all(
                 item is not None and is_of_host(context, item, steps) for item in returned
             )
+    if (context.resolve(call.func) or "").startswith("torch."):
+        return False  # `nn.Linear(2, 2)` is given numbers, and is none.
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return bool(call.args) and all(_is_plainly_of_host(item) for item in given)
+    copied = any(isinstance(item, ast.Call) for item in given)
+    return copied and all(_is_plainly_of_host(item) for item in given)
 
 
 def _is_plainly_of_host(node: ast.expr) -> bool:

@@ -40,6 +40,8 @@ def lines(text: str) -> list[int]:
         ("warmup.load_state_dict(torch.load(state_file))", False),
         ("steps.load_state_dict(torch.load(state_file))", False),
         ("scaler.load_state_dict(torch.load(state_file))", False),
+        ('return torch.load(checkpoint + "/training_args.bin").max_length', False),
+        ('return torch.load(checkpoint + "/optimizer.bin").max_length', True),
         ("return torch.from_numpy(torch.load(checkpoint)).cuda()", False),
         ("return torch.nn.Parameter(torch.load(checkpoint)).cuda()", True),
         (

@@ -338,8 +338,13 @@ def _is_read_as_text(context: Context, parent: ast.AST) -> bool:
 
 
 def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
-    """`m.load_state_dict(node)`; published `weights` are those of a module."""
+    """`m.load_state_dict(node)`, `Net.from_pretrained(name, state_dict=node)`; published `weights`
+    are those of a module."""
     parent = context.index.parents[node]
+    if isinstance(parent, ast.keyword) and parent.arg == "state_dict":
+        # Fact: Hugging Face's `from_pretrained(..., state_dict=...)` copies into what it makes.
+        call = context.index.parents[parent]
+        return isinstance(call, ast.Call) and last_name(call.func) == "from_pretrained"
     return (
         isinstance(parent, ast.Call)
         and isinstance(parent.func, ast.Attribute)

@@ -15,7 +15,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.tensor_uses import used_as_tensor
 from mpslint.semantics.value import CPU_ONLY, Kind
-from mpslint.semantics.value_syntax import keyword
+from mpslint.semantics.value_syntax import keyword, last_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -102,6 +102,10 @@ def constants(context: Context) -> Iterator[Move]:
             yield Move(call, call, drawn=False)
 
 
+_OF_MODULES = ("Parameter", "Buffer")
+"""Fact: what `Module.to` moves along, by the classes of `torch.nn.parameter`."""
+
+
 def kept_on_host(context: Context) -> Iterator[ast.Call]:
     """`self.mean.to(x.device)` in a module that keeps `mean` as a plain attribute on the CPU, where
     a buffer would move with the module."""
@@ -117,7 +121,9 @@ def kept_on_host(context: Context) -> Iterator[ast.Call]:
             continue
         if not context.values.is_module_class(klass) or not _goes_to_device(context, call):
             continue
-        if not _is_kept(context, call) and not _is_stored_outside(context, kept, klass):
+        if _is_kept(context, call) or _is_stored_outside(context, kept, klass):
+            continue
+        if not any(_moves_along(context, made) for made in _stored(context, kept, klass)):
             yield call
 
 
@@ -134,6 +140,33 @@ def _is_stored_outside(context: Context, kept: ast.Attribute, klass: ast.ClassDe
         and function.name != "__init__"
         for use in context.index.attributes.get(kept.attr, ())
         if context.index.within(use, klass)
+    )
+
+
+def _stored(context: Context, kept: ast.Attribute, klass: ast.ClassDef) -> Iterator[ast.expr]:
+    """What the class stores under the attribute."""
+    for use in context.index.attributes.get(kept.attr, ()):
+        statement = context.index.parents[use]
+        if context.index.within(use, klass) and isinstance(statement, ast.Assign):
+            yield statement.value
+
+
+def _moves_along(context: Context, made: ast.expr) -> bool:
+    """Whether what is stored moves with the module: a parameter or a buffer, be it by a function of
+    the file that returns one."""
+    if not isinstance(made, ast.Call):
+        return False
+    if last_name(made.func) in _OF_MODULES:
+        return True
+    bound = (
+        context.names.bindings(made.func.id, made.func) if isinstance(made.func, ast.Name) else ()
+    )
+    return any(
+        isinstance(item.value, ast.Call) and last_name(item.value.func) in _OF_MODULES
+        for binding in bound
+        if isinstance(binding.node, FUNCTIONS)
+        for item in ast.walk(binding.node)
+        if isinstance(item, ast.Return)
     )
 
 

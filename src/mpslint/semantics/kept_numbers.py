@@ -24,6 +24,9 @@ the CPU alone, for CUDA's generators as well (`torch/random.py`, `torch/cuda/ran
 _RATES = frozenset({"get_lr", "get_last_lr"})
 """Methods of a learning rate's schedule (`torch/optim/lr_scheduler.py`), whose state is numbers."""
 _SCHEDULES = "torch.optim.lr_scheduler."
+_SETTINGS = "training_args.bin"
+"""Fact: what transformers' `Trainer` pickles its options to (`trainer.py`, `TRAINING_ARGS_NAME`),
+as the scripts did that it grew from."""
 _WARMUPS = ("get_constant_schedule", "get_cosine_schedule", "get_linear_schedule", "get_scheduler")
 """Fact: functions of `transformers/optimization.py` that return a `LambdaLR`."""
 
@@ -114,7 +117,10 @@ def _is_plainly_of_host(node: ast.expr) -> bool:
 
 
 def holds_no_tensors(context: Context, call: ast.Call) -> bool:
-    """Whether what is done with all that `call` reads shows that it has no tensor of a device."""
+    """Whether what is done with all that `call` reads shows that it has no tensor of a device, or
+    the name of the file does."""
+    if any(_names_settings(item) for item in ast.walk(call)):
+        return True
     parent = context.index.parents[call]
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return _takes_no_tensors(context, call)
@@ -128,6 +134,10 @@ def holds_no_tensors(context: Context, call: ast.Call) -> bool:
         and any(binding.node is parent for binding in context.flow.reaching(use))
     ]
     return bool(uses) and all(_takes_no_tensors(context, use) for use in uses)
+
+
+def _names_settings(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and str(node.value).endswith(_SETTINGS)
 
 
 def _takes_no_tensors(context: Context, node: ast.expr) -> bool:

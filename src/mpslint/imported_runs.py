@@ -13,6 +13,7 @@ from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_worlds
 from mpslint.groups import groups
 from mpslint.import_texts import imported_modules, used_in_main
+from mpslint.imports_behind import ImportsBehind
 from mpslint.kernel_imports import imported_by, insisted_imports
 from mpslint.left_behind import MOST_MODULES
 from mpslint.modules import is_foreign
@@ -25,11 +26,7 @@ from mpslint.unconditional_names import UnconditionalNames
 
 if TYPE_CHECKING:
     from mpslint.built_extensions import BuiltExtensions
-    from mpslint.facts.machines import Answer
     from mpslint.modules import Modules
-    from mpslint.semantics.worlds.handed import Handed
-    from mpslint.semantics.worlds.state import Class
-    from mpslint.semantics.worlds.values import Value
 
 _SETTLED = 64
 """So many run modules: a package's helpers, which most of its files ask; some megabytes."""
@@ -224,7 +221,13 @@ class ImportedRuns:
                 if self.names_kernels(path) or any(other in known for other in graph[path])
             ]
             if needing:
-                self._settle(group, graph, known, _Behind(self, group[0], known), needing)
+                self._settle(
+                    group,
+                    graph,
+                    known,
+                    ImportsBehind(self.imported_in_turn, group[0], known),
+                    needing,
+                )
                 for path in group:
                     if known[path] & MACS and self._insists(path, known):
                         known[path] &= ~MACS
@@ -352,14 +355,16 @@ class ImportedRuns:
             if path not in self._imported and self._leads_to(path).kernels
         }
         for group in groups(leading):
-            self._settle(group, leading, self._imported, _Behind(self, group[0]))
+            self._settle(
+                group, leading, self._imported, ImportsBehind(self.imported_in_turn, group[0])
+            )
 
     def _settle(
         self,
         group: list[str],
         imported: Mapping[str, tuple[str, ...]],
         known: dict[str, int],
-        project: _Behind,
+        project: ImportsBehind,
         needing: Iterable[str] | None = None,
     ) -> None:
         """Notes in `known` the worlds in which each module of a group can be imported, once this is
@@ -388,14 +393,16 @@ class ImportedRuns:
                 ]
 
     def _run(
-        self, path: str, *, as_program: bool = False, project: _Behind | None = None
+        self, path: str, *, as_program: bool = False, project: ImportsBehind | None = None
     ) -> Interpreter | None:
         data = self._modules.text(path)
         if data is None:
             return None
         try:
             tree = self._modules.trees.read(path, data)[1]
-            interpreter = Interpreter(tree, data, {}, project=project or _Behind(self, path))
+            interpreter = Interpreter(
+                tree, data, {}, project=project or ImportsBehind(self.imported_in_turn, path)
+            )
             if as_program:
                 interpreter.frame.env["__name__"] = Atom(CONST, "__main__")
             interpreter.settle()
@@ -454,50 +461,6 @@ class ImportedRuns:
             imported.pop(path, None)
             self._edges[path] = _Needs({path: tuple(imported)}, kernels, frozenset(files))
         return self._edges[path]
-
-
-class _Behind:
-    """Implements `worlds.core.Project` for a module that is run because it is imported: what its
-    own imports need, and nothing else of other files."""
-
-    def __init__(
-        self, runs: ImportedRuns, path: str, known: Mapping[str, int] | None = None
-    ) -> None:
-        """`known`: where modules can be imported, where that is known; else it is asked."""
-        self._runs = runs
-        self.path = self._path = path
-        self._known = known
-
-    def of(self, path: str) -> _Behind:
-        """The same for another module."""
-        return _Behind(self._runs, path, self._known)
-
-    def value(self, qualified: str) -> Value | None:
-        return None
-
-    def may_hold(self, qualified: str) -> bool:
-        return False
-
-    def keeps_object(self, qualified: str) -> bool:
-        return False
-
-    def keeps(self, qualified: str) -> bool:
-        return False
-
-    def base(self, qualified: str) -> Class | None:
-        return None
-
-    def imports_on(self, module: str) -> int:
-        return self._runs.imported_in_turn(self._path, module, self._known)
-
-    def entered(self, name: str) -> int:
-        return ALL
-
-    def answer_kept(self, attribute: str) -> Answer | None:
-        return None
-
-    def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
-        return None
 
 
 def _is_apart(path: str, needs: _Needs, changed: frozenset[str]) -> bool:

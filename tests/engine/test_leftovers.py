@@ -646,10 +646,8 @@ def test_files_whose_functions_call_each_other_and_nobody_calls_are_taken_for_us
     one = (
         "from utils import to_gpu\n\n\ndef a(x):\n    from two import b\n    return b(to_gpu(x))\n"
     )
-    one += "\n\ndef size(x):\n    return x\n"
     two = "from one import a\n\n\ndef b(x):\n    return a(x)\n"
-    run = "from one import size\n\nsize(1)\n"
-    project(tmp_path, {"utils.py": UTILS, "one.py": one, "two.py": two, "run.py": run})
+    project(tmp_path, {"utils.py": UTILS, "one.py": one, "two.py": two})
     assert found(tmp_path / "utils.py") == [5]
 
 

@@ -189,7 +189,7 @@ def test_a_folder_that_is_no_package_but_used_as_one_has_leftovers_as_well(tmp_p
         ("parts/net.py", "from .engine import inference\n"),
         ("run.py", "import os\nfrom importlib import import_module\n\n\ndef load():\n"
          "    for one in os.listdir('parts'):\n        import_module(one[:-3])\n\n\nload()\n"),
-        ("run.py", "from importlib import import_module\nimport_module('parts.' + input())\n"),
+        ("run.py", "from importlib import import_module\nprint(import_module('parts.' + input()))\n"),
         ("run.py", "import imp\nprint(imp.load_source('x', input()))\n"),
         ("run.yaml", "target: parts.engine.Model\n"),
         ("look.ipynb", '{"cells": [{"source": ["from parts.engine import inference"]}]}'),
@@ -197,7 +197,7 @@ def test_a_folder_that_is_no_package_but_used_as_one_has_leftovers_as_well(tmp_p
         (LOOSE_PLACE, ENGINE + "\n\ninference(1, 2)\n"),
         (LOOSE_PLACE, ENGINE + "\n\nresult = inference(1, 2)\n"),
         (LOOSE_PLACE, ENGINE + "\n\ntry:\n    x = inference(1, 2)\nexcept OSError:\n    x = 0\n"),
-        (LOOSE_PLACE, "import web\napp = web.A()\n" + ENGINE.replace("def", "@app.get('/')\ndef")),
+        (LOOSE_PLACE, "import web\napp = web.App()\n" + ENGINE.replace("def", "@app.get('/')\ndef")),
         (LOOSE_PLACE, "import unittest\n" + ENGINE),
         ("train.py", "print('nothing of the folder is used')\n"),
     ],

@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from mpslint.modules import MAIN
 
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+"
-    rb"(?P<names>\([^)]*\)|[^\n#;\\]*(?:\\\r?\n[^\n#;\\]*)*)"
+    rb"^[ \t]*(?:from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]*)"
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
-_LEFT_OUT = re.compile(rb"#[^\n]*|\\\r?\n")
-"""Comments among names, and what joins lines."""
 
 
 def imported_modules(text: bytes) -> Iterator[str]:
@@ -30,8 +27,7 @@ def imported_modules(text: bytes) -> Iterator[str]:
         module = match["module"].decode(errors="replace")
         yield module
         dot = "" if module.endswith(".") else "."
-        names = _LEFT_OUT.sub(b" ", match["names"])
-        for item in names.strip(b"() \t\r\n").split(b","):
+        for item in match["names"].strip(b"() \t\r\n").split(b","):
             words = item.split()
             if words and words[0].replace(b"_", b"x").isalnum():
                 yield f"{module}{dot}{words[0].decode(errors='replace')}"

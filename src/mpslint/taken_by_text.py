@@ -9,7 +9,6 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.import_texts import imported_modules
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import statements, walk
 
@@ -113,27 +112,7 @@ class TakenByText:
         if other not in self._lookups:
             self._lookups[other] = _lookups_of(self._modules, other)
         known = self._lookups[other]
-        if known is True:
-            return self._imports_it(other, path)
-        return known is not False and self._looks_up(known, other, path, name)
-
-    def _imports_it(self, other: str, path: str) -> bool:
-        """Whether a module that cannot be parsed imports the one at `path` or its package, as far
-        as its text shows it. A file of Python 2 reaches no further than others."""
-        modules = self._modules
-        return any(
-            modules.find(other, module)[0] in (path, _package(path))
-            or module.rpartition(".")[2] == _stem(path)
-            for module in imported_modules(modules.text(other) or b"")
-        )
-
-    def imports_any(self, other: str) -> bool:
-        """Whether the module at `other` imports others by texts that are not written out in it: a
-        name may come from a command line, or from another file."""
-        if other not in self._imported:
-            self._imported[other] = _importing_texts(self._modules, other)
-        texts = self._imported[other]
-        return texts if isinstance(texts, bool) else None in texts.imported
+        return known if isinstance(known, bool) else self._looks_up(known, other, path, name)
 
     def is_held(self, others: tuple[str, ...], path: str) -> bool:
         """Whether one of the modules `others` does more with the module at `path`, or with a
@@ -221,7 +200,7 @@ class TakenByText:
 
 
 def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
-    """False: it takes nothing from texts; True: it may take whatever it imports."""
+    """False: it takes nothing from texts; True: it may take whatever there is."""
     data = modules.text(other) or b""
     if not _has(data, _LOOKING_UP) or not _LOOKED_UP.search(data):
         return False

@@ -1,9 +1,8 @@
-"""Modules of a program that nothing of the program leads to: no file imports them, or only such as
-nobody imports either, no text names them, and started by themselves they do nothing.
+"""Modules of a program's package that nothing of the program leads to: no file imports them, or
+only such as nobody imports either, no text names them, and started by themselves they do nothing.
 
-What such a module defines runs on no machine. One that lies in no package is another matter, unless
-the program comes to others beside it, as it does to those of a package: it is new, or somebody
-starts what uses it by hand; and what others install they may import as well.
+What such a module defines runs on no machine. One that lies in no package is another matter: it is
+new, or somebody starts what uses it by hand; and what others install they may import as well.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from typing import TYPE_CHECKING
 
 from mpslint.import_texts import imported_modules
 from mpslint.left_behind import programs
-from mpslint.loose_modules import does_work, is_named_by_some_text
-from mpslint.places_of_files import PlacesOfFiles
 from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE
 
@@ -33,6 +30,8 @@ _AT_HEADS = frozenset({"hubconf.py", "setup.py"})
 _ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
 """Modules that Python or a tool starts by their names."""
 _TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
+_BY_FILE = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"run_path")
+"""What imports a module by the place of its file, which a program puts together."""
 _SOME_NAME = ""
 """No module has it: whoever may take this one from a text may take any."""
 
@@ -51,13 +50,9 @@ class Unreached:
         self._published = published
         self._offered = offered
         self._taken = taken
-        self._places = PlacesOfFiles(modules)
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._of_use: dict[str, bool] = {}
         self._inits: dict[Whole, frozenset[str]] = {}
-        self._leaders: dict[str, list[str]] = {}
-        """Of a module to which nothing leads, all that would if something led to them."""
-        self._used_folders: dict[str, bool] = {}
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
@@ -75,33 +70,7 @@ class Unreached:
             return False, leading
         if published and not self._is_among_reached(whole, path):
             return False, (*told, *whole.files)
-        return self._is_left_behind(whole, path), whole.files
-
-    def _is_left_behind(self, whole: Whole, path: str) -> bool:
-        """Whether a module and all that would lead to it, as far as they lie in no package, lie
-        among such as the program comes to. Where it comes to none of a folder, somebody may start
-        what uses them by hand."""
-        seen, todo = {path}, [path]
-        while todo:
-            one = todo.pop()
-            if self._is_loose(whole, one) and not self._is_used_folder(whole, os.path.dirname(one)):
-                return False
-            left = [other for other in self._leaders[one] if other not in seen]
-            seen.update(left)
-            todo += left
-        return True
-
-    def _is_used_folder(self, whole: Whole, folder: str) -> bool:
-        """Whether something leads to a module of a folder that does nothing by itself."""
-        if folder not in self._used_folders:
-            self._used_folders[folder] = any(
-                os.path.dirname(other) == folder
-                and self._may_be(whole, other)
-                and not self._runs_by_itself(other)
-                and self._leading_to(whole, other) is not None
-                for other in whole.modules
-            )
-        return self._used_folders[folder]
+        return True, whole.files
 
     def _is_among_reached(self, whole: Whole, path: str) -> bool:
         """Whether something leads to another module beside one. Who installs a package may import
@@ -124,22 +93,14 @@ class Unreached:
         if name == _INIT:
             outermost = _outermost(self._inits_of(whole), folder)
             return folder != outermost and self._is_of_use(whole, outermost)
-        if _TEST.match(name):
-            return False
-        if self._is_loose(whole, path) and self._published.includes(whole, path)[0]:
+        if _TEST.match(name) or os.path.join(folder, _INIT) not in self._inits_of(whole):
             return False
         # What builds a project, or is taken from its head, lies in no package.
         return name not in _ENTRIES or (name in _AT_HEADS and folder != whole.head)
 
-    def _is_loose(self, whole: Whole, path: str) -> bool:
-        """Whether a module lies in no package."""
-        return os.path.join(os.path.dirname(path), _INIT) not in self._inits_of(whole)
-
     def _rests_on(self, whole: Whole, path: str) -> tuple[str, ...]:
         """The files that tell that a module runs without anything which leads to it."""
-        if os.path.basename(path) == _INIT:
-            return whole.files
-        return self._published.includes(whole, path)[1] if self._is_loose(whole, path) else ()
+        return whole.files if os.path.basename(path) == _INIT else ()
 
     def _inits_of(self, whole: Whole) -> frozenset[str]:
         if whole not in self._inits:
@@ -169,11 +130,9 @@ class Unreached:
         todo = [path]
         while todo:
             one = todo.pop()
-            if self._runs_by_itself(one) or (self._is_loose(whole, one) and self._works(one)):
+            if self._runs_by_itself(one):
                 return self._reached(seen, one, (one,))
-            leaders = self._leaders[one] = []
             for other, is_come_to in self._leading(whole, one):
-                leaders.append(other)
                 known = () if is_come_to else self._known.get(other, ())
                 if known is None or other in seen:
                     continue
@@ -201,10 +160,6 @@ class Unreached:
             return False
         tree = self._modules.tree(path)
         return tree is None or bool(programs(tree))
-
-    def _works(self, path: str) -> bool:
-        tree = self._modules.tree(path)
-        return tree is None or does_work(tree)
 
     def _leading(self, whole: Whole, path: str) -> Iterator[tuple[str, bool]]:
         """The files that lead to a module, and whether they do so whoever comes to them: a text
@@ -244,18 +199,12 @@ class Unreached:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
                 yield other, False
-            if self._places.are_put_together(whole, other):
+            if any(way in (self._modules.text(other) or b"") for way in _BY_FILE):
                 yield other, True
-        is_any = self._is_loose(whole, path) and is_named_by_some_text(whole, self._taken)
         for other in whole.others:
             data = self._modules.text(other) or b""
-            if (as_file if other.endswith(PROSE) and not is_any else spoken).search(data):
+            if (as_file if other.endswith(PROSE) else spoken).search(data):
                 yield other, True
-        if is_any:
-            quoted = re.compile(rb"[\"']%s[\"']" % word)
-            for other in whole.modules:
-                if other != path and quoted.search(self._modules.text(other) or b""):
-                    yield other, True
 
     def _imports_from(self, other: str, data: bytes, inside: str) -> bool:
         """Whether a module imports another that lies in a folder, or the package that this is."""

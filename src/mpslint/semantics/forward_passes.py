@@ -261,11 +261,19 @@ class ForwardPasses:
 
 
 def _trains(function: FunctionNode) -> bool:
-    """Whether a `forward` goes backward by itself: the loop of a trainer, which is a module so that
-    it has a state, and no pass through a model."""
-    return any(
-        isinstance(call, ast.Call) and last_name(call.func) == "backward" for call in walk(function)
-    )
+    """Whether a `forward` that is given nothing goes back through losses and steps in a loop of its
+    own: a program that trains, by whatever name it is started, and no pass through a model."""
+    given = function.args
+    if len(given.posonlyargs) + len(given.args) != 1 or given.vararg or given.kwonlyargs:
+        return False
+    called = {
+        last_name(call.func)
+        for loop in walk(function)
+        if isinstance(loop, ast.For | ast.While)
+        for call in walk(loop)
+        if isinstance(call, ast.Call)
+    }
+    return {"backward", "step"} <= called
 
 
 def _methods(klass: ast.ClassDef, name: str) -> Iterator[FunctionNode]:

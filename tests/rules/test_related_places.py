@@ -131,12 +131,20 @@ def test_moves_are_told_by_themselves_where_the_test_is_not_told() -> None:
     assert told(MOVED_BEHIND_A_TEST, ignore=("MPS103",)) == [("MPS102", 5), ("MPS102", 6)]
 
 
-def test_a_move_behind_a_flag_of_another_line_is_told_by_itself() -> None:
+def test_a_move_behind_a_condition_that_has_a_name_is_told_with_it() -> None:
     program = MOVED_BEHIND_A_TEST.replace(
         "    if torch.cuda.is_available():\n",
         "    gpu = torch.cuda.is_available()\n    if gpu:\n",
     )
-    assert ("MPS102", 6) in told(program)
+    assert told(program) == [("MPS103", 4)]
+
+
+def test_a_move_behind_a_flag_that_others_ask_as_well_is_told_by_itself() -> None:
+    program = MOVED_BEHIND_A_TEST.replace(
+        "    if torch.cuda.is_available():\n",
+        "    gpu = torch.cuda.is_available()\n    print(gpu)\n    if gpu:\n",
+    )
+    assert ("MPS102", 7) in told(program)
 
 
 def test_a_move_points_at_no_test_that_only_lies_on_the_way() -> None:

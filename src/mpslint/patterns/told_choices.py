@@ -94,8 +94,8 @@ def _told(context: Context) -> Iterator[ToldSelection | ToldTest]:
 def _moves_behind(context: Context, test: ast.expr, choice: Choice) -> tuple[ast.Call, ...]:
     """The moves that a Mac does not come to since the `if` of `test` alone says so, where one fix
     opens all of them."""
-    gate = context.index.statement(test)
-    if not isinstance(gate, ast.If) or not context.index.within(test, gate.test):
+    gate = _decided_by(context, test)
+    if gate is None:
         return ()
     found = [
         event.call
@@ -105,13 +105,35 @@ def _moves_behind(context: Context, test: ast.expr, choice: Choice) -> tuple[ast
         and not event.on_mac
         and event.once_ported
         and event.arm
-        and any(context.index.within(event.call, statement) for statement in gate.body)
+        and context.index.within(event.call, gate)
         and not goes_to_a_model(context, event.call)
         and refusal_before(context.worlds, event) is None
     ]
     if not found or not opens_all(context, choice.tests):
         return ()
     return tuple(sorted(found, key=lambda call: (call.lineno, call.col_offset)))
+
+
+def _decided_by(context: Context, test: ast.expr) -> ast.If | ast.IfExp | None:
+    """The one conditional that a test decides, where it stands there or under a name of its own."""
+    asked: ast.AST = test
+    kept = context.index.parents.get(test)
+    if isinstance(kept, ast.Assign) and kept.value is test:
+        if len(kept.targets) != 1 or not isinstance(kept.targets[0], ast.Name):
+            return None
+        name = kept.targets[0].id
+        uses = [u for u in context.index.names.get(name, ()) if u is not kept.targets[0]]
+        if len(uses) != 1 or context.index.function(uses[0]) is not context.index.function(test):
+            return None
+        asked = uses[0]
+    child = asked
+    for parent in context.index.ancestors(asked):
+        if isinstance(parent, ast.If | ast.IfExp):
+            return parent if parent.test is child else None
+        if isinstance(parent, ast.stmt):
+            return None
+        child = parent
+    return None
 
 
 def _decides_nothing(context: Context, event: Event) -> bool:

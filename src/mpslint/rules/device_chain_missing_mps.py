@@ -158,10 +158,12 @@ def _decision(context: Context, rule: Rule, told: ToldTest) -> Finding:
         if device.lineno != test.lineno
     ) + tuple(context.label(move, "moved only here") for move in moves)
     start, end = context.source.span(test)
+    if isinstance(context.index.statement(test), ast.If):
+        end = max((end, *(context.source.span(move)[1] for move in moves)))
     finding = context.finding_at(
         rule,
         start,
-        max((end, *(context.source.span(move)[1] for move in moves))),
+        end,
         "a Mac's GPU is never used: CUDA or something else is decided here",
         confidence=Confidence.INFERRED if choice.is_flag else Confidence.CERTAIN,
         labels=labels,

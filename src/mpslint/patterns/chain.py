@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from mpslint.model import Edit, Fix, doubtful
@@ -236,8 +237,11 @@ def _turned(context: Context, chain: Chain, torch: str) -> str:
 
 
 def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tuple[Edit, ...] | None:
-    if chain.inverted or chain.asked_only or not _plain_arm(context, chain, node):
-        return _into_cpu_arm(context, chain, torch)
+    moved = _moved_beside(context, chain, node)
+    if moved is None or (moved and (chain.inverted or chain.asked_only)):
+        return None  # What only the arm for CUDA moves would stay where it is.
+    if chain.inverted or chain.asked_only or not _plain_arm(context, chain, node, moved):
+        return None if moved else _into_cpu_arm(context, chain, torch)
     mps, test = mps_arm(context, chain.cuda_arm), mps_test(context, chain, torch)
     if mps is None or test is None:
         return None
@@ -248,7 +252,7 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     behind_colon = node.body == [arm_statement] and arm_statement.lineno == node.lineno
     alone = alone_on_lines(source, last) and alone_on_lines(source, arm_statement)
     if not alone and not behind_colon:
-        return _into_cpu_arm(context, chain, torch)
+        return None if moved else _into_cpu_arm(context, chain, torch)
     arm_start = source.span(chain.cuda_arm)[0]
     head = source.text[source.span(arm_statement)[0] : arm_start]
     newline, indent = source.newline, source.indentation(node.lineno)
@@ -256,16 +260,58 @@ def _statement(context: Context, chain: Chain, node: ast.If, torch: str) -> tupl
     said = "" if behind_colon else "".join(f"{gap}{one}" for one in told_on_mps(context, node))
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
     lead = newline if offset == len(source.text) and not source.text.endswith(("\n", "\r")) else ""
-    text = f"{lead}{indent}elif {test}:{gap}{head}{mps}{said}{newline}"
+    before = "".join(f"{one}{gap}" for at, one in moved.items() if at.lineno < arm_statement.lineno)
+    after = "".join(f"{gap}{one}" for at, one in moved.items() if at.lineno > arm_statement.lineno)
+    text = f"{lead}{indent}elif {test}:{gap}{before}{head}{mps}{after}{said}{newline}"
     return (insert(offset, text),)
 
 
-def _plain_arm(context: Context, chain: Chain, node: ast.If) -> bool:
-    """Whether all that the arms do for the rest of the program is to choose the device."""
+def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt, str] | None:
+    """What the arm for CUDA moves besides, each as it is moved to MPS: `net.cuda()`, `net =
+    net.cuda()`. None where it does something else with CUDA's devices."""
+    chosen = context.index.statement(chain.cuda_arm)
+    found: dict[ast.stmt, str] = {}
+    if chosen not in node.body:
+        return found
+    source = context.source
+    named = {item.node for item in context.devices.literals if item.backend == "cuda"}
+    for item in node.body:
+        inside = list(ast.walk(item)) if item is not chosen else []
+        moves = [call for call in inside if _moves(call, named)]
+        if not moves:
+            continue
+        move = moves[0]
+        assert isinstance(move, ast.Call)
+        assert isinstance(move.func, ast.Attribute)
+        whole = item.value if isinstance(item, ast.Assign | ast.Expr) else None
+        if whole is not move or len(moves) > 1 or move.keywords:
+            return None
+        if move.args and (move.func.attr == "cuda" or named.isdisjoint(move.args)):
+            return None
+        start, end = source.span(item)[0], source.span(move.func.value)[1]
+        found[item] = f'{source.text[start:end]}.to("mps")'
+    return found
+
+
+def _moves(node: ast.AST, named: set[ast.expr]) -> bool:
+    """`x.cuda()`, and `x.to("cuda")` of a device that is written there."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    given = (*node.args, *(item.value for item in node.keywords))
+    return node.func.attr == "cuda" or (
+        node.func.attr == "to" and any(not named.isdisjoint(ast.walk(item)) for item in given)
+    )
+
+
+def _plain_arm(
+    context: Context, chain: Chain, node: ast.If, moved: Collection[ast.stmt] = ()
+) -> bool:
+    """Whether all that the arms do for the rest of the program is to choose the device, and to
+    move to it."""
     statement = context.index.statement(chain.cuda_arm)
     if statement not in node.body:
         return False
-    chosen = {statement}
+    chosen = {statement, *moved}
     if chain.cpu_arm is not None:
         chosen.add(context.index.statement(chain.cpu_arm))
     return all(

@@ -45,3 +45,19 @@ def test_moves_that_must_stay_are_not_promised_a_fix(name: str) -> None:
     for finding in findings:
         promised = finding.applicability
         assert promised is None or finding.fix is not None, finding
+
+
+NUMBERED = """\
+import torch
+
+
+def main(args):
+    args.device = torch.device("cuda", args.gpu)
+    return torch.nn.Linear(2, 2).to(args.device)
+"""
+
+
+def test_a_device_whose_number_stands_beside_it_is_promised_what_its_fix_is() -> None:
+    source = SourceFile("main.py", NUMBERED.encode())
+    (finding,) = lint(source, Settings(select=("MPS101",)))
+    assert (finding.applicability is None) is (finding.fix is None)

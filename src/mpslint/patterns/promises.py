@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability
@@ -24,11 +25,17 @@ def literal_level(context: Context, literal: Literal, slot: Slot) -> Applicabili
         return None
     if torch_name(context, literal.node) is None and "torch" not in _imported(context):
         return Applicability.UNSAFE
-    if settles_somewhere(context):
+    if _is_numbered(slot) or settles_somewhere(context):
         # Rare, and often no place is left for a selection: what the fix comes to is asked.
         fix = replace_literal(context, literal, slot)
         return fix.applicability if fix is not None else None
     return Applicability.UNSAFE if asked_for_by_name(context, slot) else Applicability.SAFE
+
+
+def _is_numbered(slot: Slot) -> bool:
+    """`torch.device("cuda", args.gpu)`: a place for the one GPU of a Mac has no second part."""
+    call = slot.node
+    return slot.kind == "device" and isinstance(call, ast.Call) and len(call.args) > 1
 
 
 def _imported(context: Context) -> set[str]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.gates import opens_all
 from mpslint.patterns.only_copied import goes_to_state_dict
+from mpslint.records import NamedTuple
 from mpslint.semantics.chains import Chain
 from mpslint.semantics.cuda_packages import computes_without_mps
 from mpslint.semantics.index import FUNCTIONS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import BACKENDS, last_name
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.value_syntax import is_main_test
+from mpslint.semantics.order import may_be_passed_by
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -59,18 +59,10 @@ def narrows(context: Context, name: str) -> bool:
     for target in context.index.attributes.get(name, ()):
         statement = context.index.parents[target]
         if isinstance(statement, ast.Assign) and target in statement.targets:
-            if said(context, statement.value).at_most and not _perhaps(context, statement):
+            if said(context, statement.value).at_most and not may_be_passed_by(
+                context.index, statement
+            ):
                 return True
-    return False
-
-
-def _perhaps(context: Context, statement: ast.stmt) -> bool:
-    """Whether some way through the function around passes a statement by."""
-    for parent in context.index.ancestors(statement):
-        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-            return False
-        if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
-            return not (isinstance(parent, ast.If) and is_main_test(parent.test))
     return False
 
 

@@ -29,10 +29,10 @@ from mpslint.semantics.facts_known import (
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.gpu_counts import GpuCounts
 from mpslint.semantics.imported import imported_base
-from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.index import Index
 from mpslint.semantics.names import Names
+from mpslint.semantics.order import may_be_passed_by
 from mpslint.semantics.returning import Returning
-from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
     from mpslint.semantics.guards import Guards
@@ -368,18 +368,9 @@ class Conditions:
                 return bindings[0].value or test
         elif isinstance(test, ast.Attribute):
             values = self.assigned(test)
-            if len(values) == 1 and not self._perhaps(values[0]):
+            if len(values) == 1 and not may_be_passed_by(self._index, values[0]):
                 # `args.cuda = args.cuda and ...` reads what the user said under the same name.
                 spelled = ast.dump(test)
                 own = any(ast.dump(item) == spelled for item in ast.walk(values[0]))
                 return test if own else values[0]
         return test
-
-    def _perhaps(self, node: ast.AST) -> bool:
-        """Whether some way through the function around passes `node` by."""
-        for parent in self._index.ancestors(node):
-            if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
-                return False
-            if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
-                return not (isinstance(parent, ast.If) and is_main_test(parent.test))
-        return False

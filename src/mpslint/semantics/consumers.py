@@ -88,15 +88,20 @@ def _next_places(context: Context, child: ast.AST, parent: ast.AST | None) -> It
         yield from _option_reads(context, parent)
 
 
+def reads_of(context: Context, target: ast.Name) -> Iterator[ast.Name]:
+    """Where the value that an assignment gives to a name may be read."""
+    statement = context.index.statement(target)
+    for use in context.index.names.get(target.id, ()):
+        if isinstance(use.ctx, ast.Load) and any(
+            binding.node is statement for binding in context.flow.reaching(use)
+        ):
+            yield use
+
+
 def reads(context: Context, target: ast.expr) -> Iterator[ast.expr]:
     """Where the value that an assignment gives to `target` may be read."""
     if isinstance(target, ast.Name):
-        statement = context.index.statement(target)
-        for use in context.index.names.get(target.id, ()):
-            if isinstance(use.ctx, ast.Load) and any(
-                binding.node is statement for binding in context.flow.reaching(use)
-            ):
-                yield use
+        yield from reads_of(context, target)
     elif isinstance(target, ast.Attribute):
         spelled = ast.unparse(target)
         for read in context.index.attributes.get(target.attr, ()):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.consumers import reads_of
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
@@ -127,12 +128,7 @@ def holds_no_tensors(context: Context, call: ast.Call) -> bool:
     target = parent.targets[0]
     if not isinstance(target, ast.Name):
         return False
-    uses = [
-        use
-        for use in context.index.names.get(target.id, ())
-        if isinstance(use.ctx, ast.Load)
-        and any(binding.node is parent for binding in context.flow.reaching(use))
-    ]
+    uses = list(reads_of(context, target))
     return bool(uses) and all(_takes_no_tensors(context, use) for use in uses)
 
 

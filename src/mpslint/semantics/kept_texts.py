@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.consumers import reads_of
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -36,12 +37,7 @@ def _is_asserted(context: Context, node: ast.expr, text: object, names: int) -> 
     target = statement.targets[0]
     if not isinstance(target, ast.Name):
         return False
-    uses = [
-        use
-        for use in context.index.names.get(target.id, ())
-        if isinstance(use.ctx, ast.Load)
-        and any(binding.node is statement for binding in context.flow.reaching(use))
-    ]
+    uses = list(reads_of(context, target))
     asserted = [use for use in uses if isinstance(context.index.statement(use), ast.Assert)]
     if uses and len(asserted) == len(uses):
         return any(_equals(context, use, text) for use in uses)

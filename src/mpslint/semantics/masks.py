@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.consumers import reads_of
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import keyword, last_name
 
@@ -124,7 +125,7 @@ def _is_reduced(context: Context, item: ast.expr, names: int = 1) -> bool:
         return _is_reduced(context, parent, names)
     if isinstance(parent, ast.Assign) and names:
         target = parent.targets[0] if len(parent.targets) == 1 else None
-        return isinstance(target, ast.Name) and _are_reduced(context, parent, target, names - 1)
+        return isinstance(target, ast.Name) and _are_reduced(context, target, names - 1)
     if isinstance(parent, ast.Attribute):
         call = context.index.parents[parent]
         if not isinstance(call, ast.Call) or call.func is not parent or call.keywords or call.args:
@@ -136,14 +137,9 @@ def _is_reduced(context: Context, item: ast.expr, names: int = 1) -> bool:
     return context.resolve(parent.func) in {f"torch.{name}" for name in _REDUCED}
 
 
-def _are_reduced(context: Context, given: ast.Assign, target: ast.Name, names: int) -> bool:
+def _are_reduced(context: Context, target: ast.Name, names: int) -> bool:
     """Whether all that is asked of the name that is given a selection is its mean or sum."""
-    uses = [
-        use
-        for use in context.index.names.get(target.id, ())
-        if isinstance(use.ctx, ast.Load)
-        and any(binding.node is given for binding in context.flow.reaching(use))
-    ]
+    uses = list(reads_of(context, target))
     return bool(uses) and all(
         len(context.flow.reaching(use)) == 1 and _is_reduced(context, use, names) for use in uses
     )

@@ -11,6 +11,7 @@ import ast
 import enum
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.consumers import reads_of
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.placement import is_host_copy
 from mpslint.semantics.switch_defaults import is_default
@@ -148,19 +149,16 @@ def read_under_switch(context: Context, call: ast.Call) -> tuple[Loop, ast.expr]
         return None
     switches = []
     arms: dict[str, bool] = {}
-    for use in context.index.names.get(target.id, ()):
-        if isinstance(use.ctx, ast.Load) and any(
-            binding.node is statement for binding in context.flow.reaching(use)
-        ):
-            switch = _switch(context, use, statement, loop)
-            if switch is None:
-                return None
-            test, inside = switch
-            if arms.setdefault(ast.unparse(test), inside) is not inside or len(arms) > 1:
-                return None  # One arm or the other reads it.
-            if is_default(context, test, inside):
-                return None  # Who asks for nothing else reads it.
-            switches.append(test)
+    for use in reads_of(context, target):
+        switch = _switch(context, use, statement, loop)
+        if switch is None:
+            return None
+        test, inside = switch
+        if arms.setdefault(ast.unparse(test), inside) is not inside or len(arms) > 1:
+            return None  # One arm or the other reads it.
+        if is_default(context, test, inside):
+            return None  # Who asks for nothing else reads it.
+        switches.append(test)
     return (loop, switches[0]) if switches else None
 
 

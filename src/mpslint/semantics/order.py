@@ -1,12 +1,16 @@
-"""What comes before what, by where it stands."""
+"""What comes before what, and what may be passed by, by where it stands."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import is_main_test
+
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.index import Index
 
 
 def precedes(context: Context, step: ast.Call, call: ast.Call) -> bool:
@@ -20,3 +24,13 @@ def precedes(context: Context, step: ast.Call, call: ast.Call) -> bool:
 
 def _in_body(context: Context, test: ast.If, node: ast.AST) -> bool:
     return any(context.index.within(node, statement) for statement in test.body)
+
+
+def may_be_passed_by(index: Index, node: ast.AST) -> bool:
+    """Whether some way through the function around, or through the program, passes `node` by."""
+    for parent in index.ancestors(node):
+        if isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            return False
+        if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
+            return not (isinstance(parent, ast.If) and is_main_test(parent.test))
+    return False

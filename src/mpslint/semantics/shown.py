@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.consumers import reads_of
 from mpslint.semantics.value_syntax import last_name
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def is_shown(context: Context, use: ast.expr, loop: Turns, names: int = _NAMES_F
         if isinstance(target, ast.Attribute):
             return is_text
         if isinstance(target, ast.Name) and names:
-            return _all_shown(context, target, parent, loop, names - 1)
+            return _all_shown(context, target, loop, names - 1)
     return False
 
 
@@ -97,14 +98,10 @@ def _is_format(operation: ast.BinOp, child: ast.AST) -> bool:
     )
 
 
-def _all_shown(
-    context: Context, target: ast.Name, statement: ast.stmt, loop: Turns, names: int
-) -> bool:
-    """Whether the loop only shows what `target` is given by `statement`."""
+def _all_shown(context: Context, target: ast.Name, loop: Turns, names: int) -> bool:
+    """Whether the loop only shows what `target` is given there."""
     return all(
         is_shown(context, use, loop, names)
-        for use in context.index.names.get(target.id, ())
-        if isinstance(use.ctx, ast.Load)
-        and context.index.within(use, loop)
-        and any(binding.node is statement for binding in context.flow.reaching(use))
+        for use in reads_of(context, target)
+        if context.index.within(use, loop)
     )

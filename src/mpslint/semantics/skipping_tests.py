@@ -69,11 +69,11 @@ def _skips_itself(context: Context, function: FunctionNode, given: Iterable[str]
     for item in function.body:
         if not isinstance(item, ast.If):
             continue
-        test, arms = _named(context, item.test), (item.body, item.orelse)
+        test, arms = _condition(context, item.test), (item.body, item.orelse)
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             if _misses(context, test):
                 break
-            test, arms = _named(context, test.operand), arms[::-1]
+            test, arms = _condition(context, test.operand), arms[::-1]
         if any(map(_is_skip, arms[0])) and _asks_for_cuda_and_misses(
             context, test, frozenset(given)
         ):
@@ -81,11 +81,9 @@ def _skips_itself(context: Context, function: FunctionNode, given: Iterable[str]
     return False
 
 
-def _named(context: Context, test: ast.expr) -> ast.expr:
-    """The condition that a name stands for."""
-    given = context.flow.reaching(test) if isinstance(test, ast.Name) else ()
-    value = given[0].value if len(given) == 1 and given[0].kind == "assign" else None
-    return value if value is not None else test
+def _condition(context: Context, test: ast.expr) -> ast.expr:
+    """The condition that a name stands for, or the test itself."""
+    return context.guards.behind(test) if isinstance(test, ast.Name) else test
 
 
 def _asks_for_cuda_and_misses(context: Context, test: ast.expr, given: frozenset[str]) -> bool:

@@ -31,10 +31,6 @@ from mpslint.semantics.worlds.values import (
     text_of,
 )
 
-_OF_SEVERAL: dict[tuple[type[ast.cmpop], int], bool] = {
-    **dict.fromkeys(((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)), True),
-    **dict.fromkeys(((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)), False),
-}
 Answer = list[tuple[int, bool | None]]
 """Worlds, each with what a comparison says there."""
 
@@ -42,6 +38,11 @@ _SOMETHING = frozenset(
     {TENSOR, MODULE, SOME, FUNCTION, CLASS, INSTANCE, SEQUENCE, MAPPING, DEVICE, ARRAY, HOST}
 )
 """Kinds that are never None."""
+_OF_SEVERAL: dict[tuple[type[ast.cmpop], int], bool] = {
+    **dict.fromkeys(((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)), True),
+    **dict.fromkeys(((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)), False),
+}
+"""Comparisons of a number that hold where it is more than one, and those that do not."""
 
 
 def compare(operator: ast.cmpop, a: Atom, b: Atom, worlds: int) -> Answer:
@@ -234,8 +235,4 @@ def asks_for_more_than_one(
         return None
     if not matches("gpu-numbers", last_name(node.left) or ""):
         return None
-    if (operator.__class__, right.v) in ((ast.Gt, 1), (ast.GtE, 2), (ast.NotEq, 1)):
-        return True
-    return (
-        False if (operator.__class__, right.v) in ((ast.LtE, 1), (ast.Lt, 2), (ast.Eq, 1)) else None
-    )
+    return _OF_SEVERAL.get((operator.__class__, right.v))

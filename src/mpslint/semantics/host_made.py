@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.own_attributes import is_stored_outside_init, stored
 from mpslint.semantics.tensor_uses import used_as_tensor
 from mpslint.semantics.value import CPU_ONLY, Kind
 from mpslint.semantics.value_syntax import keyword, last_name
@@ -121,9 +122,9 @@ def kept_on_host(context: Context) -> Iterator[ast.Call]:
             continue
         if not context.values.is_module_class(klass) or not _goes_to_device(context, call):
             continue
-        if _is_kept(context, call) or _is_stored_outside(context, kept, klass):
+        if _is_kept(context, call) or is_stored_outside_init(context, kept):
             continue
-        if not any(_moves_along(context, made) for made in _stored(context, kept, klass)):
+        if not any(_is_part(context, made) for made in stored(context, kept)):
             yield call
 
 
@@ -131,27 +132,7 @@ def _is_own(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id == "self"
 
 
-def _is_stored_outside(context: Context, kept: ast.Attribute, klass: ast.ClassDef) -> bool:
-    """Whether a method besides `__init__` stores the attribute as well: it may be moved there, or
-    be another one at each call."""
-    return any(
-        isinstance(use.ctx, ast.Store)
-        and (function := context.index.function(use)) is not None
-        and function.name != "__init__"
-        for use in context.index.attributes.get(kept.attr, ())
-        if context.index.within(use, klass)
-    )
-
-
-def _stored(context: Context, kept: ast.Attribute, klass: ast.ClassDef) -> Iterator[ast.expr]:
-    """What the class stores under the attribute."""
-    for use in context.index.attributes.get(kept.attr, ()):
-        statement = context.index.parents[use]
-        if context.index.within(use, klass) and isinstance(statement, ast.Assign):
-            yield statement.value
-
-
-def _moves_along(context: Context, made: ast.expr) -> bool:
+def _is_part(context: Context, made: ast.expr) -> bool:
     """Whether what is stored moves with the module: a parameter or a buffer, be it by a function of
     the file that returns one."""
     if not isinstance(made, ast.Call):

@@ -44,11 +44,8 @@ def _given(context: Context, node: ast.expr) -> Iterator[ast.expr]:
     if isinstance(node, ast.Name):
         yield from (one.value for one in context.flow.reaching(node) if one.value is not None)
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        for use in context.index.attributes.get(node.attr, ()):
-            statement = context.index.parents[use]
-            if isinstance(use.ctx, ast.Store) and isinstance(statement, ast.Assign):
-                if isinstance(use.value, ast.Name) and use.value.id == node.value.id == "self":
-                    yield statement.value
+        if node.value.id == "self":
+            yield from context.guards.assigned(node)
 
 
 def _says_no(context: Context, call: ast.Call) -> bool:

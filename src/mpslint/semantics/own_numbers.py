@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.number_reads import read_tensor
+from mpslint.semantics.own_attributes import is_stored_outside_init
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_calls import called_by_name
 from mpslint.semantics.steps import Step
@@ -83,7 +84,7 @@ def _asks_for_numbers(context: Context, test: ast.expr) -> bool:
         and (
             item.attr in REDUCTIONS
             or item.attr == "training"
-            or _is_set_here(context, item)
+            or is_stored_outside_init(context, item)
             or _is_buffer_of_some(context, item.attr)
         )
         for item in ast.walk(test)
@@ -95,19 +96,6 @@ def _is_buffer_of_some(context: Context, name: str) -> bool:
     return any(
         bool(call.args) and isinstance(call.args[0], ast.Constant) and call.args[0].value == name
         for call in context.index.calls.get("register_buffer", ())
-    )
-
-
-def _is_set_here(context: Context, state: ast.Attribute) -> bool:
-    """Whether a method besides `__init__` sets what a test asks (`if not self.initialised:`)."""
-    klass = context.index.enclosing(state, ast.ClassDef)
-    return any(
-        isinstance(use.ctx, ast.Store)
-        and klass is not None
-        and context.index.within(use, klass)
-        and (function := context.index.function(use)) is not None
-        and function.name != "__init__"
-        for use in context.index.attributes.get(state.attr, ())
     )
 
 

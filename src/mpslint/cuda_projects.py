@@ -23,7 +23,7 @@ from mpslint.built_extensions import BuiltExtensions
 from mpslint.certain_imports import ANY_MODULE, certain_imports, texts_of
 from mpslint.extensions import built_by
 from mpslint.facts.priors import least_share, package_names
-from mpslint.import_texts import imported_modules
+from mpslint.import_texts import imported_modules, module_name
 from mpslint.imported_runs import ImportedRuns
 from mpslint.left_behind import programs
 from mpslint.modules import MAIN, Modules
@@ -242,7 +242,7 @@ class _Project:
 
     @cached_property
     def _stems(self) -> re.Pattern[bytes]:
-        stems = {_stem(path).encode("utf-8", "replace") for path in self._stuck}
+        stems = {module_name(path).encode("utf-8", "replace") for path in self._stuck}
         return re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(stems))))
 
     def _may_name_stuck(self, path: str) -> bool:
@@ -402,11 +402,6 @@ def _tree_of(notebook: bytes) -> ast.Module | None:
 def _rows_of(notebook: bytes) -> bytes:
     """The rows of a notebook's cells, as far as imports go: each is a text of its own there."""
     return b"\n".join(_ROW.findall(notebook))
-
-
-def _stem(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) if name == _INIT else os.path.splitext(name)[0]
 
 
 def _is_below(path: str, shared: str) -> bool:

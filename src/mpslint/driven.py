@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.import_texts import imported_modules
+from mpslint.import_texts import imported_modules, module_name
 from mpslint.left_behind import programs
 from mpslint.semantics.frameworks import frameworks_of
 from mpslint.semantics.several_gpus import always_joins_nccl
@@ -74,7 +74,7 @@ class Driven:
         """Whether only programs that join NCCL use a module, and no text shows another use."""
         if self._joins(path) or not self._serves(whole, path, self._joins):
             return False
-        word = _word(path).encode("utf-8", "replace")
+        word = module_name(path).encode("utf-8", "replace")
         return not any(
             word in text and b"import" in text
             for text in (self._modules.text(other) or b"" for other in whole.others)
@@ -121,7 +121,7 @@ class Driven:
         return found
 
     def _importing(self, whole: Whole, path: str) -> Iterator[str]:
-        word = _word(path)
+        word = module_name(path)
         spoken = word.encode("utf-8", "replace")
         for other in whole.modules:
             data = self._modules.text(other) or b""
@@ -142,9 +142,3 @@ class Driven:
                 if self._modules.find(path, framework.package)[0] is None:
                     return not self._modules.made_around(path, framework.package)[0]
         return False
-
-
-def _word(path: str) -> str:
-    """By what name a module is imported."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) if name == _INIT else os.path.splitext(name)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -42,3 +43,9 @@ def used_in_main(text: bytes, name: str) -> bool:
         return False
     above = text[: found.start()].split(b"\n")
     return not any(word in line for line in above if not line.startswith((b"import ", b"from ")))
+
+
+def module_name(path: str) -> str:
+    """The last name by which others import the file at a path: of a package, that of its folder."""
+    folder, own = os.path.split(path)
+    return os.path.basename(folder) if own == "__init__.py" else os.path.splitext(own)[0]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.far_imports import FarImports
 from mpslint.files import spoken_path
-from mpslint.import_texts import imported_modules
+from mpslint.import_texts import imported_modules, module_name
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.environment import sets_variable
@@ -144,5 +144,4 @@ class Importers:
 
 def _name(path: str) -> bytes:
     """The name by which others would import a file."""
-    folder, stem = os.path.split(os.path.splitext(path)[0])
-    return (os.path.basename(folder) if stem == "__init__" else stem).encode()
+    return module_name(path).encode()

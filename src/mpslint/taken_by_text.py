@@ -9,6 +9,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from mpslint.import_texts import module_name
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import statements, walk
 
@@ -119,7 +120,7 @@ class TakenByText:
         package that hands it on, than to take from it what is written out: then a name that stands
         somewhere as a text may come to be looked for in it."""
         if path not in self._held:
-            words = {_stem(path).encode(), _stem(_package(path)).encode()}
+            words = {module_name(path).encode(), module_name(_package(path)).encode()}
             self._held[path] = any(
                 other != path
                 and any(word in (self._modules.text(other) or b"") for word in words)
@@ -149,7 +150,7 @@ class TakenByText:
             found = modules.find(other, module)[0]
             if found == _package(path):
                 data = modules.text(other) or b""
-                return _names(data, _stem(path)) or _hands_on(modules, found, path)
+                return _names(data, module_name(path)) or _hands_on(modules, found, path)
             return found == path or is_found_from_inside(other, module, path)
 
         if any(map(is_meant, known.plain)):
@@ -174,7 +175,8 @@ class TakenByText:
                 if other == _package(path):
                     return True
                 return any(
-                    _names(texts.spoken, word) for word in (_stem(path), _stem(_package(path)))
+                    _names(texts.spoken, word)
+                    for word in (module_name(path), module_name(_package(path)))
                 )
             if text.endswith(_OPEN):
                 if self._begins(text.removesuffix(_OPEN), other, path):
@@ -195,8 +197,8 @@ class TakenByText:
         found = self._modules.find(other, package)[0]
         if found is None:
             folder = os.path.basename(os.path.dirname(holder))
-            return folder == package.rpartition(".")[2] and _stem(path).startswith(first)
-        return found == holder and _stem(path).startswith(first)
+            return folder == package.rpartition(".")[2] and module_name(path).startswith(first)
+        return found == holder and module_name(path).startswith(first)
 
 
 def _lookups_of(modules: Modules, other: str) -> _Lookups | bool:
@@ -348,7 +350,9 @@ def _hands_on(modules: Modules, package: str, path: str) -> bool:
                 for alias in item.names
             ):
                 return True
-            if found not in (None, package) and _names(modules.text(found) or b"", _stem(path)):
+            if found not in (None, package) and _names(
+                modules.text(found) or b"", module_name(path)
+            ):
                 return True  # What it takes from there may be from here.
     return False
 
@@ -359,12 +363,6 @@ def _names(data: bytes, stem: str) -> bool:
         return False  # Most are not, and an expression for each would have to be compiled.
     bounded = rb"(?<![a-zA-Z0-9])%s(?![a-zA-Z0-9])" % re.escape(word)
     return re.search(bounded, data) is not None
-
-
-def _stem(path: str) -> str:
-    """What a module is called where it is imported."""
-    folder, own = os.path.split(path)
-    return os.path.basename(folder) if own == _INIT else os.path.splitext(own)[0]
 
 
 def _package(path: str) -> str:

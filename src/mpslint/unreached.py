@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.import_texts import imported_modules
+from mpslint.import_texts import imported_modules, module_name
 from mpslint.left_behind import programs
 from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE
@@ -165,8 +165,7 @@ class Unreached:
         """The files that lead to a module, and whether they do so whoever comes to them: a text
         that names its file, or what imports others by theirs."""
         folder, own = os.path.split(path)
-        is_package = own == _INIT
-        stem = os.path.basename(folder) if is_package else os.path.splitext(own)[0]
+        is_package, stem = own == _INIT, module_name(path)
         holder = os.path.dirname(folder) if is_package else folder
         word = re.escape(stem.encode("utf-8", "replace"))
         spoken = re.compile(rb"\b%s\b" % word)

@@ -10,7 +10,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS, below
+from mpslint.semantics.index import below
+from mpslint.semantics.order import following
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -54,23 +55,9 @@ def _is_moved_below(context: Context, name: ast.Name) -> bool:
         return False
     return any(
         set(context.flow.reaching(moved)) == set(bindings)
-        for statement in _following(context, name)
+        for statement in following(context.index, name)
         for moved in _moved_by(context, statement, name.id)
     )
-
-
-def _following(context: Context, node: ast.AST) -> Iterator[ast.stmt]:
-    """The statements behind the one of `node`, in its block and those around it: each way from
-    `node` to the end of the function passes them, and none of them is run before it."""
-    statement: ast.AST = context.index.statement(node)
-    while not isinstance(statement, (*FUNCTIONS, ast.Module)):
-        place = context.index.place(statement)
-        if place is not None:
-            block, at = place
-            yield from block[at + 1 :]
-        statement = context.index.parents[statement]
-        if isinstance(statement, ast.For | ast.AsyncFor | ast.While):
-            return  # What stands behind a loop says nothing of what its turns hand on.
 
 
 def _moved_by(context: Context, statement: ast.stmt, name: str) -> Iterator[ast.Name]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.index import FUNCTIONS, LOOPS
 from mpslint.semantics.value_syntax import is_main_test
 
 if TYPE_CHECKING:
@@ -34,3 +35,17 @@ def may_be_passed_by(index: Index, node: ast.AST) -> bool:
         if isinstance(parent, ast.If | ast.For | ast.While | ast.Try | ast.Match):
             return not (isinstance(parent, ast.If) and is_main_test(parent.test))
     return False
+
+
+def following(index: Index, node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements that run after a node, up to the end of its function or turn."""
+    statement = index.statement(node)
+    while True:
+        block = index.block(statement)
+        yield from block[block.index(statement) + 1 :]
+        parent = index.parents[statement]
+        if isinstance(parent, (ast.Module, ast.ClassDef, *FUNCTIONS, *LOOPS)):
+            return
+        while not isinstance(parent, ast.stmt):
+            parent = index.parents[parent]
+        statement = parent

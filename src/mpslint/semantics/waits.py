@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, LOOPS
+from mpslint.semantics.order import following
 from mpslint.semantics.timing import CLOCKS
 
 if TYPE_CHECKING:
@@ -17,12 +17,12 @@ def serves_nothing(context: Context, wait: ast.AST) -> bool:
     """Whether nothing that is seen counts on a wait: no clock is read after it in its function or
     its turn of a loop, but for a time that nobody uses, and no copy was left to run beside. A
     function that ends by waiting serves those who call it."""
-    following = list(_behind(context, wait))
+    behind = list(following(context.index, wait))
     if ends_function(context, wait) or _copies_without_waiting(context, wait):
         return False
     idle = _read_in_vain(context)
     clocks = [clock for clock in context.calls_of(*CLOCKS) if clock not in idle]
-    return not any(context.index.within(clock, item) for clock in clocks for item in following)
+    return not any(context.index.within(clock, item) for clock in clocks for item in behind)
 
 
 def _read_in_vain(context: Context) -> set[ast.Call]:
@@ -30,20 +30,6 @@ def _read_in_vain(context: Context) -> set[ast.Call]:
     spans = context.timing.spans
     read = {clock for s in spans if context.timing.is_read(s) for clock in (s.start, s.end)}
     return {clock for s in spans for clock in (s.start, s.end)} - read
-
-
-def _behind(context: Context, wait: ast.AST) -> Iterator[ast.stmt]:
-    """The statements that run after a wait, up to the end of its function or turn."""
-    statement = context.index.statement(wait)
-    while True:
-        block = context.index.block(statement)
-        yield from block[block.index(statement) + 1 :]
-        parent = context.index.parents[statement]
-        if isinstance(parent, (ast.Module, ast.ClassDef, *FUNCTIONS, *LOOPS)):
-            return
-        while not isinstance(parent, ast.stmt):
-            parent = context.index.parents[parent]
-        statement = parent
 
 
 def ends_function(context: Context, wait: ast.AST) -> bool:
@@ -57,7 +43,7 @@ def ends_function(context: Context, wait: ast.AST) -> bool:
     return all(
         isinstance(item, ast.Return)
         and (item.value is None or isinstance(item.value, ast.Name | ast.Constant))
-        for item in _behind(context, wait)
+        for item in following(context.index, wait)
     )
 
 

@@ -348,7 +348,15 @@ def _dispatched(context: Context, call: ast.Call) -> list[Edit] | None:
             if _goes_without(context, gate.test):
                 return _in_front_of(context, gate, statement, torch)
             return _kept_question(context, statement, torch)
+    if any(_goes_without(context, test) for test in _questions_around(context, call)):
+        return None  # That question would stay, where others of the same number are turned.
     return _told_apart(context, statement, call, torch)
+
+
+def _questions_around(context: Context, call: ast.Call) -> list[ast.expr]:
+    """The tests around a move that hold where its number is given."""
+    around = ((test, outcome) for test, outcome, _ in tests_around(context, call))
+    return [test for test, outcome in around if outcome and _asks_for_index(test, call)]
 
 
 def _asks_for_index(test: ast.expr, call: ast.Call) -> bool:

@@ -271,11 +271,10 @@ def _moved_beside(context: Context, chain: Chain, node: ast.If) -> dict[ast.stmt
     net.cuda()`. None where it does something else with CUDA's devices."""
     chosen = context.index.statement(chain.cuda_arm)
     found: dict[ast.stmt, str] = {}
-    if chosen not in node.body:
-        return found
+    block = next((block for block in (node.body, node.orelse) if chosen in block), [])
     source = context.source
     named = {item.node for item in context.devices.literals if item.backend == "cuda"}
-    for item in node.body:
+    for item in block:
         inside = list(ast.walk(item)) if item is not chosen else []
         moves = [call for call in inside if _moves(call, named)]
         if not moves:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, cast
 
 from mpslint.model import Severity
 from mpslint.semantics.collectives import is_made_for_ranks
+from mpslint.semantics.cuda_memory_measures import measures_cudas_memory
 from mpslint.semantics.cuda_packages import computes_without_mps, made_without_mps
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.nvidia_tools import is_about_nvidia, measures_cudas_memory
+from mpslint.semantics.nvidia_tools import is_about_nvidia
 from mpslint.semantics.paths import is_test_of_cuda
 from mpslint.semantics.purpose import speaks_of_mps
 from mpslint.semantics.unused import is_program

@@ -28,8 +28,6 @@ from mpslint.out_of_reach import Distant, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.saved_around import SavedAround
-from mpslint.screening import names_in
-from mpslint.semantics.checkpoint_writers import all_saved_from_cpu
 from mpslint.semantics.elsewhere import (
     Definition,
     ForCuda,
@@ -360,16 +358,9 @@ class Neighbours:
         return cuda
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        path = self._absolute(path)
-        parts = names_in(_bytes(file_name))
-        self._note((os.path.dirname(path),))
-        found: list[bool | None] = []
-        for other in self.modules.beside(path):
-            self._note((other,))
-            words = self.modules.words(other)
-            if b"save" in words and parts <= words and (context := self.context(other)):
-                found.append(all_saved_from_cpu(context, file_name))
-        return any(found) and False not in found
+        saves, files = self._saved.from_cpu(self._absolute(path), file_name)
+        self._note(files)
+        return saves
 
     def saves_models(self, context: Context) -> bool:
         saves, files = self._saved.models(context)
@@ -507,7 +498,3 @@ class Neighbours:
                 return Definition(context, tuple(bindings))
             path, qualified = found, bindings[0].qualified
         return None
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")

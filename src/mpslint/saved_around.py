@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
+from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_keys import keeps_under
 from mpslint.semantics.checkpoint_writers import (
+    all_saved_from_cpu,
     classes_that_save,
     savers_of_states,
     saves_from_cpu,
@@ -84,6 +86,18 @@ class SavedAround:
             if saving.placement.file_uses_devices or context.placement.file_uses_devices:
                 return True, (other,)
         return False, whole.files
+
+    def from_cpu(self, path: str, file_name: str) -> tuple[bool, tuple[str, ...]]:
+        """Whether all modules beside the one at `path` that save a file of this name do so from the
+        CPU; and what that rests on."""
+        parts = names_in(file_name.encode("utf-8", "replace"))
+        beside = tuple(self._modules.beside(path))
+        found: list[bool | None] = []
+        for other in beside:
+            words = self._modules.words(other)
+            if b"save" in words and parts <= words and (saving := self._context(other)):
+                found.append(all_saved_from_cpu(saving, file_name))
+        return any(found) and False not in found, (os.path.dirname(path), *beside)
 
     def by_lightning(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program beside the file has Lightning keep checkpoints; and what that rests

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, cast
 
 from mpslint.semantics.index import LOOPS
-from mpslint.semantics.kept_numbers import is_of_host
+from mpslint.semantics.kept_numbers import is_made_of_numbers
 from mpslint.semantics.numbered_files import numbered_place
 from mpslint.semantics.order import precedes
 from mpslint.semantics.unpacked import given_to
@@ -387,7 +387,9 @@ def _copies_first(context: Context, saved: ast.Call) -> bool:
     """`net.eval().cpu()` before `torch.save(net.state_dict(), ...)` in the same function, or
     `state[key] = value.cpu()` before `torch.save(state, ...)`."""
     kept = _argument(saved, 0, "obj")
-    return kept is not None and (_copied_first(context, saved, kept) or is_of_host(context, kept))
+    return kept is not None and (
+        _copied_first(context, saved, kept) or is_made_of_numbers(context, kept)
+    )
 
 
 def _copied_first(context: Context, saved: ast.Call, kept: ast.expr) -> bool:

@@ -32,7 +32,7 @@ _WARMUPS = ("get_constant_schedule", "get_cosine_schedule", "get_linear_schedule
 """Fact: functions of `transformers/optimization.py` that return a `LambdaLR`."""
 
 
-def is_of_host(context: Context, node: ast.expr, steps: int = _STEPS) -> bool:
+def is_made_of_numbers(context: Context, node: ast.expr, steps: int = _STEPS) -> bool:
     """Whether the value is one of numbers, texts and arrays, or is made of nothing else, be it out
     of sight: `scores[name] = rank(model, loader)`, where `rank` returns `fit(features.numpy())`."""
     if steps == 0:
@@ -43,7 +43,7 @@ def is_of_host(context: Context, node: ast.expr, steps: int = _STEPS) -> bool:
         return True
     if isinstance(node, ast.Dict | ast.List | ast.Tuple):
         parts = node.values if isinstance(node, ast.Dict) else node.elts
-        return all(is_of_host(context, item, steps - 1) for item in parts)
+        return all(is_made_of_numbers(context, item, steps - 1) for item in parts)
     if isinstance(node, ast.Name):
         return _is_given_numbers(context, node, steps - 1)
     return isinstance(node, ast.Call) and _returns_numbers(context, node, steps - 1)
@@ -56,7 +56,9 @@ def _is_given_numbers(context: Context, name: ast.Name, steps: int) -> bool:
     put = _put_into(context, name)
     if put is None or (not put and any(map(_is_empty, given))):
         return False  # What is put there is not seen.
-    return all(item is not None and is_of_host(context, item, steps) for item in (*given, *put))
+    return all(
+        item is not None and is_made_of_numbers(context, item, steps) for item in (*given, *put)
+    )
 
 
 def _is_empty(made: ast.expr | None) -> bool:
@@ -99,7 +101,7 @@ def _returns_numbers(context: Context, call: ast.Call, steps: int) -> bool:
                 if isinstance(item, ast.Return) and context.index.function(item) is function
             ]
             return bool(returned) and all(
-                item is not None and is_of_host(context, item, steps) for item in returned
+                item is not None and is_made_of_numbers(context, item, steps) for item in returned
             )
     if (context.resolve(call.func) or "").startswith("torch."):
         return False  # `nn.Linear(2, 2)` is given numbers, and is none.

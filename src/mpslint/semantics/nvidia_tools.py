@@ -1,6 +1,5 @@
 """Programs that measure NVIDIA's GPUs: they ask its driver (NVML) in the course of their work,
-whatever their user says, and end without it, or have to be told one of its cards; and functions
-that return without CUDA, to measure the memory of CUDA's allocator."""
+whatever their user says, and end without it, or have to be told one of its cards."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.semantics.index import FUNCTIONS, FunctionNode
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.switch_defaults import is_asked_for
 from mpslint.semantics.unused import is_program
 from mpslint.semantics.value_syntax import keyword
@@ -26,9 +25,6 @@ _STARTS = tuple(
     for module in ("pynvml", "py3nvml.py3nvml", "nvidia_smi")
     for name in ("nvmlInit", "nvmlInitWithFlags")
 )
-_RESET = b"torch.cuda.reset_"
-_RESETS = ("torch.cuda.reset_peak_memory_stats", "torch.cuda.reset_max_memory_allocated")
-_PEAKS = ("torch.cuda.max_memory_allocated", "torch.cuda.max_memory_reserved")
 _MOST_CALLERS = 4
 """So many functions stand between the program and what asks the driver."""
 
@@ -67,38 +63,6 @@ def _asks_for_card(option: ast.Call) -> bool:
     return bool(cards) and all(
         isinstance(card, ast.Constant) and matches("nvidia-cards", str(card.value))
         for card in cards
-    )
-
-
-def measures_cudas_memory(context: Context, row: int) -> bool:
-    """Whether a line belongs to a function that only returns without CUDA, and then sets back and
-    reads the peak of CUDA's memory: `if not torch.cuda.is_available(): return`. What it would
-    measure is not there on other GPUs."""
-    if _RESET not in context.source.data:
-        return False
-    known = context.memo.get("measures-memory")
-    if known is None:
-        resets = (context.index.function(call) for call in context.calls_of(*_RESETS))
-        known = context.memo["measures-memory"] = [
-            function for function in resets if function is not None and _measures(context, function)
-        ]
-    return any(
-        function.lineno <= row <= (function.end_lineno or 0)
-        for function in known  # type: ignore[attr-defined]
-    )
-
-
-def _measures(context: Context, function: FunctionNode) -> bool:
-    peaks = (context.index.function(call) for call in context.calls_of(*_PEAKS))
-    return function in peaks and any(
-        isinstance(item, ast.If)
-        and isinstance(item.test, ast.UnaryOp)
-        and isinstance(item.test.op, ast.Not)
-        and isinstance(item.test.operand, ast.Call)
-        and context.resolve(item.test.operand.func) == "torch.cuda.is_available"
-        and isinstance(item.body[-1], ast.Return)
-        and not item.orelse
-        for item in function.body
     )
 
 

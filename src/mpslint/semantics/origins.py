@@ -24,7 +24,7 @@ _NONE: Parameters = frozenset()
 Found = dict["Binding", "Parameters | None"]
 
 
-def origins(context: Context, operand: ast.expr) -> list[Binding]:
+def parameters_beside(context: Context, operand: ast.expr) -> list[Binding]:
     """The parameters that are on one device with `operand`, as far as they are tensors."""
     names = [context.flow.reaching(name) for name in _leaves(context, operand)]
     found = _of_names(names, _known(context, names)) or _NONE

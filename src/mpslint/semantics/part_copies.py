@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from mpslint.facts.priors import find, matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.element_reads import (
     Turning,
@@ -32,12 +33,6 @@ _CALLERS_FOLLOWED = 3
 _NAMES_FOLLOWED = 3
 """`hits = (iou > levels[i]) & same`, `x = torch.where(hits)`, `pairs = torch.stack(x, 1)`, and the
 copy: more is not seen in real code."""
-_TELLING = frozenset(
-    {"info", "debug", "warning", "write", "show", "imshow", "plot", "savefig", "imsave", "imwrite"}
-    | {"save_image", "save", "scatter", "add_image"}
-)
-"""What shows or writes what it is given, which takes longer than to wait."""
-_DRAWING = ("imshow", "plot", "scatter", "savefig", "show", "imwrite", "imsave")
 _NUMBERED = ("range", "len", "enumerate", "arange", "trange")
 
 
@@ -83,11 +78,12 @@ def _shows(context: Context, loop: Turning) -> bool:
     calls = (item for item in ast.walk(loop) if isinstance(item, ast.Call))
     return (
         prints(loop)
-        or any(last_name(call.func) in _TELLING for call in calls)
+        or any(matches("showing-functions", last_name(call.func)) for call in calls)
         or any(
             context.index.function(call) is function
-            for name in _DRAWING
-            for call in context.index.calls.get(name, ())
+            for name, drawing in context.index.calls.items()
+            if (row := find("showing-functions", name)) is not None and row.says == "draws"
+            for call in drawing
         )
     )
 

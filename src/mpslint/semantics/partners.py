@@ -19,7 +19,7 @@ from mpslint.semantics.operand_pairs import (
     own_callee,
     wants_tensor,
 )
-from mpslint.semantics.origins import has_origin, is_made_with, origins
+from mpslint.semantics.origins import has_origin, is_made_with, parameters_beside
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -85,7 +85,7 @@ def _parameter_beside(
     for mine, other in pairs:
         if not is_made_with(context, mine, call, without):
             continue
-        for parameter in origins(context, other):
+        for parameter in parameters_beside(context, other):
             name = parameter.node.arg if isinstance(parameter.node, ast.arg) else "self"
             if name in ("self", "cls") or isinstance(parameter.value, ast.Constant):
                 continue

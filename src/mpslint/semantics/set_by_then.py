@@ -64,7 +64,7 @@ class _Way:
         self.index = index
         self.klass = klass
         self.name = name
-        self._line = _line_of(index, klass)
+        self._line = _own_line(index, klass)
         self.methods = {
             item.name: item
             for one in reversed(self._line)
@@ -177,7 +177,7 @@ def _is_super(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and _is_name(node.func, "super")
 
 
-def _line_of(index: Index, klass: ast.ClassDef) -> list[ast.ClassDef]:
+def _own_line(index: Index, klass: ast.ClassDef) -> list[ast.ClassDef]:
     """A class, and those of its bases that the file has."""
     line = [klass]
     for one in line:

@@ -6,32 +6,31 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.patterns.filled_objects import feeds_state_dict
+from mpslint.patterns.followed_values import callers, is_table, next_places, taken
 from mpslint.patterns.kept_entries import is_kept_number, kept_on
-from mpslint.semantics.consumers import given_to
+from mpslint.records import NamedTuple
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.kept_numbers import sets_a_generator
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from mpslint.semantics.context import Context
 
 _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 """Functions that load what somebody has published for a module."""
-_ALIASES = 3
-"""So many names are followed from what is loaded to where it goes."""
+_FOLLOWED = 12
+"""So many names and calls lead from what is loaded to where it goes: more is not seen in code."""
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
 _FROM_NUMPY = ("torch.from_numpy", "torch.frombuffer")
 """Functions that take what has no device."""
 _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 """Functions that ask an object for these, and copy nothing."""
-_COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict")
 _OF_TEXTS = ("packaging.version.parse", "packaging.version.Version")
 """Functions that take a text."""
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
-_OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
-"""What only modules are asked for, among the things that have a `load_state_dict`."""
 
 
 def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
@@ -40,27 +39,35 @@ def goes_to_state_dict(context: Context, call: ast.Call) -> bool:
     return kept_on_devices(context, call) == []
 
 
+class _Way(NamedTuple):
+    """How a value was come to."""
+
+    home: Context
+    """The file that loads it."""
+    kept: list[ast.expr]
+    """Devices of entries that objects of this file keep."""
+    seen: set[tuple[object, ...]]
+    """What is followed already: one way in which it is more than copied speaks for all."""
+    weights: bool
+    length: int = 0
+    calls: tuple[tuple[ast.AST, Context, ast.Call], ...] = ()
+    """The functions that it was handed to, and the calls that did so."""
+
+    def on(self) -> _Way:
+        return self._replace(length=self.length + 1)
+
+
 def kept_on_devices(context: Context, call: ast.Call) -> list[ast.expr] | None:
     """The devices of what the objects of a class keep of that which is loaded, where the rest is
     only copied; None where anything else becomes of it."""
-    kept: list[ast.expr] = []
-    weights = (context.resolve(call.func) or "") in _WEIGHTS
-    copied = _only_copied(context, call, kept, weights=weights, names=frozenset())
-    return kept if copied else None
+    way = _Way(context, [], set(), (context.resolve(call.func) or "") in _WEIGHTS)
+    return way.kept if _only_copied(context, call, way) else None
 
 
-def _only_copied(
-    context: Context,
-    node: ast.expr,
-    kept: list[ast.expr],
-    *,
-    weights: bool,
-    names: frozenset[str | ast.Name],
-) -> bool:
-    """`kept`: devices of entries that objects keep; `names`: those that are followed already."""
+def _only_copied(context: Context, node: ast.expr, way: _Way) -> bool:
     node = _item(context, node)
     parent = context.index.parents[node]
-    if _feeds_state_dict(context, node, weights=weights) or _is_only_looked_at(context, node):
+    if feeds_state_dict(context, node, weights=way.weights) or _is_only_looked_at(context, node):
         return True
     if is_plain_entry(context, node) or (
         _key(node) is not None and (_is_shown(parent) or _is_read_as_text(context, parent))
@@ -68,42 +75,89 @@ def _only_copied(
         return True
     if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
         return True
-    if _is_an_array(context, parent) or _fills_a_tensor(node, parent):
+    if _is_of_the_host(context, parent) or _fills_a_tensor(context, node, parent):
         return True
-    devices = kept_on(context, node)
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+        return not isinstance(parent, ast.AugAssign)  # `checkpoint["args"]["size"] = 1`
+    devices = kept_on(context, node) if context is way.home else []
     if devices:
-        kept += devices
+        way.kept.extend(devices)
         return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
         return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
     if isinstance(node, ast.Call) and isinstance(parent, ast.Expr):
         return True  # `state.pop(key)`
-    if isinstance(parent, ast.Call | ast.keyword) and len(names) < _ALIASES:
-        taken = _taken(context, node, parent)
-        if taken is not None:
-            function, reads = taken
-            more = names | {f"{function}()"}
-            return all(
-                _only_copied(context, use, kept, weights=weights, names=more) for use in reads
-            )
-    copy = next(iter(_copied_into(context, node)), None)
-    if isinstance(copy, ast.Name):
-        # One name may be given what was loaded twice, and hold it in another place each time.
-        known = copy if isinstance(copy.ctx, ast.Store) else copy.id
-        if known in names:
+    if way.length >= _FOLLOWED:
+        return False
+    if isinstance(parent, ast.Return):
+        return _is_handed_back(context, parent, way.on())
+    places = next_places(context, node)
+    if places is not None:
+        return all(_goes_on(context, place, node, way.on()) for place in places)
+    return _is_taken(context, node, way.on())
+
+
+def _is_taken(context: Context, node: ast.expr, way: _Way) -> bool:
+    """Whether a function of the project only copies what it is called with."""
+    parent = context.index.parents[node]
+    call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
+    found = taken(context, node) if isinstance(call, ast.Call) else None
+    if found is None or not isinstance(call, ast.Call):
+        return False
+    inside = way._replace(calls=(*way.calls, (found.function, context, call)))
+    return all(_only_copied(found.context, use, inside) for use in found.reads)
+
+
+def _is_handed_back(context: Context, statement: ast.Return, way: _Way) -> bool:
+    """Whether those who called the function around only copy what it returns."""
+    function = context.index.function(statement)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    if way.calls and way.calls[-1][0] is function:
+        _, where, call = way.calls[-1]
+        return _only_copied(where, call, way._replace(calls=way.calls[:-1]))
+    if way.calls and not isinstance(context.index.parents[function], FUNCTIONS):
+        return False
+    found = callers(context, function)
+    return found is not None and all(_goes_on(context, one, statement, way) for one in found)
+
+
+def _goes_on(context: Context, place: ast.expr, node: ast.AST, way: _Way) -> bool:
+    known = (place, node, *(call for _, _, call in way.calls))
+    if known in way.seen:
+        return True
+    way.seen.add(known)
+    if not isinstance(place, ast.Name) or not _is_given(context, place):
+        return _only_copied(context, place, way)
+    uses = _uses(context, place, node)
+    if not uses:
+        return _is_for_nobody(context, place)
+    return all(_only_copied(context, use, way) for use in uses)
+
+
+def _is_given(context: Context, name: ast.Name) -> bool:
+    """A name that is bound, and `names` of `names[k] = v` and of `names.update(other)`."""
+    if isinstance(name.ctx, ast.Store):
+        return True
+    part: ast.AST = name
+    parent = context.index.parents[name]
+    while isinstance(parent, ast.Subscript) and parent.value is part:
+        if isinstance(parent.ctx, ast.Store):
             return True
-        if len(names) >= _ALIASES:
-            return False
-        uses, more = _uses(context, copy, node), names | {known}
-        if not uses:
-            return _is_for_nobody(context, copy)
-        return all(_only_copied(context, use, kept, weights=weights, names=more) for use in uses)
-    return copy is not None and _only_copied(context, copy, kept, weights=weights, names=names)
+        part, parent = parent, context.index.parents[parent]
+    return isinstance(parent, ast.Attribute) and parent.attr == "update"
 
 
-def _fills_a_tensor(node: ast.expr, parent: ast.AST) -> bool:
-    """`self.step.copy_(checkpoint["step"])`: it copies from whatever device."""
+def _fills_a_tensor(context: Context, node: ast.expr, parent: ast.AST) -> bool:
+    """`self.step.copy_(checkpoint["step"])` and `rows[:n] = checkpoint["rows"]`: it copies from
+    whatever device."""
+    if isinstance(parent, ast.Assign):
+        return _is_a_tensor(context, node) and all(
+            isinstance(target, ast.Subscript)
+            and any(isinstance(item, ast.Slice) for item in ast.walk(target.slice))
+            for target in parent.targets
+        )
     return (
         isinstance(parent, ast.Call)
         and isinstance(parent.func, ast.Attribute)
@@ -113,15 +167,14 @@ def _fills_a_tensor(node: ast.expr, parent: ast.AST) -> bool:
     )
 
 
-def _taken(
-    context: Context, node: ast.expr, parent: ast.Call | ast.keyword
-) -> tuple[str, list[ast.expr]] | None:
-    """The function of this file that is called with what was loaded, and where it reads that."""
-    call = context.index.parents[parent] if isinstance(parent, ast.keyword) else parent
-    if not isinstance(call, ast.Call) or node is call.func:
-        return None
-    function, reads = given_to(context, call, parent if parent is not call else node)
-    return (function.name, reads) if function is not None else None
+def _is_a_tensor(context: Context, node: ast.expr) -> bool:
+    """Whether the function around asks it for its shape."""
+    spelled, function = ast.unparse(node), context.index.function(node)
+    return any(
+        ast.unparse(item.value) == spelled and context.index.function(item) is function
+        for name in _OF_SHAPE
+        for item in context.index.attributes.get(name, ())
+    )
 
 
 def is_plain_entry(context: Context, node: ast.expr) -> bool:
@@ -140,78 +193,7 @@ def _is_plain(key: str | None, parent: ast.AST) -> bool:
     return any(matches("plain-entries", name) for name in names if name)
 
 
-def _copied_into(context: Context, node: ast.expr) -> Iterable[ast.expr]:
-    """The name, or the other dictionary, that is given what a checkpoint holds, in one of the ways
-    in which its keys are renamed."""
-    parent = context.index.parents[node]
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
-        target = parent.targets[0]
-        if isinstance(target, ast.Subscript):
-            target = target.value  # `names[k] = checkpoint.pop(key)`
-        if isinstance(target, ast.Name):
-            yield target
-    elif isinstance(parent, ast.Call) and context.resolve(parent.func) in _COPYING:
-        yield parent
-    elif isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
-        # `names.update(checkpoint)`
-        other = parent.func.value
-        if parent.func.attr == "update" and parent.args == [node] and isinstance(other, ast.Name):
-            yield other
-    elif isinstance(parent, ast.Attribute) and parent.attr == "items":
-        yield from _renamed(context, context.index.parents[parent])
-
-
-def _renamed(context: Context, items: ast.AST) -> Iterable[ast.expr]:
-    """`{f(k): v for k, v in checkpoint.items()}`, and `names[f(k)] = v` in such a loop."""
-    parent = context.index.parents[items]
-    if isinstance(parent, ast.comprehension):
-        made = context.index.parents[parent]
-        value = _second(parent.target)
-        if isinstance(made, ast.DictComp) and isinstance(made.value, ast.Name):
-            if value == made.value.id and made.generators == [parent]:
-                yield made
-    elif isinstance(parent, ast.For) and parent.iter is items:
-        value = _second(parent.target)
-        stored = [
-            item
-            for statement in parent.body
-            for item in ast.walk(statement)
-            if isinstance(item, ast.Name) and item.id == value
-            if not _is_asked_of_its_shape(context, context.index.parents[item])
-        ]
-        # In each arm of a test it may get another key.
-        kept = [_kept_by(context, item) for item in stored]
-        first = kept[0] if kept else None
-        if first is not None and all(one is not None and one.id == first.id for one in kept):
-            yield first
-
-
-def _kept_by(context: Context, value: ast.Name) -> ast.Name | None:
-    """`names` of `names[f(k)] = v` and of `names.update({f(k): v})`."""
-    parent = context.index.parents[value]
-    if isinstance(parent, ast.Dict):
-        call = context.index.parents[parent]
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
-            return None
-        other = call.func.value
-        return other if call.func.attr == "update" and isinstance(other, ast.Name) else None
-    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1 or parent.value is not value:
-        return None
-    target = parent.targets[0]
-    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-        return target.value
-    return None
-
-
-def _second(target: ast.expr) -> str | None:
-    """`v` of `k, v`."""
-    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
-        last = target.elts[1]
-        return last.id if isinstance(last, ast.Name) else None
-    return None
-
-
-def _uses(context: Context, name: ast.Name, given: ast.expr) -> list[ast.Name]:
+def _uses(context: Context, name: ast.Name, given: ast.AST) -> list[ast.Name]:
     """The places that read a name which is given what was loaded, but for those that fill it or
     take something out, and those where it holds another value for sure; all of them where `given`
     is put into it."""
@@ -242,7 +224,7 @@ def _is_for_nobody(context: Context, name: ast.Name) -> bool:
     return around is not None and not around.is_imported(context.source.path)
 
 
-def may_hold(context: Context, use: ast.Name, given: ast.expr) -> bool:
+def may_hold(context: Context, use: ast.Name, given: ast.AST) -> bool:
     """Whether a name may be read there with the value `given`."""
     bindings = context.flow.reaching(use)
     return not bindings or any(binding.value is given for binding in bindings)
@@ -252,7 +234,8 @@ def _is_filled(context: Context, use: ast.Name) -> bool:
     """`names[k] = v`, `del names[k]` and `names.update(other)`."""
     parent = context.index.parents[use]
     if isinstance(parent, ast.Subscript) and parent.value is use:
-        return isinstance(parent.ctx, ast.Store | ast.Del)
+        counted = isinstance(context.index.parents[parent], ast.AugAssign)
+        return isinstance(parent.ctx, ast.Store | ast.Del) and not counted
     return isinstance(parent, ast.Attribute) and parent.attr == "update"
 
 
@@ -264,7 +247,13 @@ def _is_only_looked_at(context: Context, node: ast.expr) -> bool:
             return True
         return node in parent.comparators and isinstance(parent.ops[0], ast.In | ast.NotIn)
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
-        return parent.func.id == "len"
+        if parent.func.id in ("iter", "list", "sorted", "set", "tuple"):
+            return is_table(context, node)  # It is the keys.
+        return parent.func.id in ("len", "type")
+    if isinstance(parent, ast.UnaryOp):
+        return isinstance(parent.op, ast.Not)
+    if isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is node:
+        return True
     return isinstance(parent, ast.Attribute) and parent.attr == "keys"
 
 
@@ -276,7 +265,11 @@ def _item(context: Context, node: ast.expr) -> ast.expr:
             node = parent
         elif isinstance(parent, ast.Attribute) and parent.attr in _TAKING:
             call = context.index.parents[parent]
-            if not isinstance(call, ast.Call) or call.func is not parent or len(call.args) != 1:
+            if (
+                not isinstance(call, ast.Call)
+                or call.func is not parent
+                or not 1 <= len(call.args) <= 2
+            ):
                 return node
             node = call
         else:
@@ -306,9 +299,12 @@ def _is_asked_of_its_shape(context: Context, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Attribute) and parent.attr in _OF_SHAPE
 
 
-def _is_an_array(context: Context, parent: ast.AST) -> bool:
-    """`torch.from_numpy(checkpoint["codes"])`: arrays are where they are on every machine."""
-    return isinstance(parent, ast.Call) and context.resolve(parent.func) in _FROM_NUMPY
+def _is_of_the_host(context: Context, parent: ast.AST) -> bool:
+    """`torch.from_numpy(checkpoint["codes"])`: arrays are where they are on every machine, and
+    states of random generators have to be on the CPU."""
+    return isinstance(parent, ast.Call) and (
+        context.resolve(parent.func) in _FROM_NUMPY or sets_a_generator(parent)
+    )
 
 
 def _key(node: ast.expr) -> str | None:
@@ -326,6 +322,8 @@ def _is_shown(parent: ast.AST) -> bool:
     """What is put into a text, or printed."""
     if isinstance(parent, ast.FormattedValue):
         return True
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod):
+        return isinstance(parent.left, ast.Constant)  # `"%d" % checkpoint["epoch"]`
     if not isinstance(parent, ast.Call):
         return False
     if isinstance(parent.func, ast.Attribute):
@@ -335,58 +333,3 @@ def _is_shown(parent: ast.AST) -> bool:
 
 def _is_read_as_text(context: Context, parent: ast.AST) -> bool:
     return isinstance(parent, ast.Call) and context.resolve(parent.func) in _OF_TEXTS
-
-
-def _feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
-    """`m.load_state_dict(node)`, `Net.from_pretrained(name, state_dict=node)`; published `weights`
-    are those of a module."""
-    parent = context.index.parents[node]
-    if isinstance(parent, ast.keyword) and parent.arg == "state_dict":
-        # Fact: Hugging Face's `from_pretrained(..., state_dict=...)` copies into what it makes.
-        call = context.index.parents[parent]
-        return isinstance(call, ast.Call) and last_name(call.func) == "from_pretrained"
-    return (
-        isinstance(parent, ast.Call)
-        and isinstance(parent.func, ast.Attribute)
-        and parent.func.attr == "load_state_dict"
-        and node in parent.args
-        and not any(keyword.arg in ("assign", None) for keyword in parent.keywords)
-        and (_copies(context, parent.func.value) or (weights and _may_copy(parent.func.value)))
-    )
-
-
-def _may_copy(receiver: ast.expr) -> bool:
-    return not matches("keeping-objects", ast.unparse(receiver))
-
-
-def _copies(context: Context, receiver: ast.expr) -> bool:
-    """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
-    and optimizers does. An object of another class may keep what it is given: it is taken for a
-    module by its value, or else by its name, where no class of this file has the method and the
-    name does not speak of averages or buffers."""
-    if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
-        return True
-    if any(function.name == "load_state_dict" for function in context.index.functions()):
-        return False
-    spelled = ast.unparse(receiver)
-    if matches("keeping-objects", spelled):
-        return False
-    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
-
-
-def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives, or
-    nobody takes that: of what has a `load_state_dict`, only modules give themselves, and move."""
-    moved = [call for name in ("to", "cuda") for call in context.index.calls.get(name, ())]
-    for call in moved:
-        given = context.index.parents[call]
-        if isinstance(given, ast.Assign) and spelled in map(ast.unparse, given.targets):
-            return True
-        if isinstance(given, ast.Expr) and isinstance(call.func, ast.Attribute):
-            if ast.unparse(call.func.value) == spelled:
-                return True
-    return any(
-        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
-        for name in _OF_MODULES
-        for call in context.index.calls.get(name, ())
-    )

@@ -146,7 +146,7 @@ def _takes_no_tensors(context: Context, node: ast.expr) -> bool:
     if not isinstance(parent, ast.Call) or part not in parent.args:
         # `if "cuda" in state:`
         return isinstance(parent, ast.Compare) and part in parent.comparators
-    if last_name(parent.func) in _GENERATORS:
+    if sets_a_generator(parent):
         return True
     if context.resolve(parent.func) == "torch.from_numpy":
         return True
@@ -155,6 +155,11 @@ def _takes_no_tensors(context: Context, node: ast.expr) -> bool:
         and parent.func.attr == "load_state_dict"
         and _is_of_numbers(context, parent.func.value)
     )
+
+
+def sets_a_generator(call: ast.Call) -> bool:
+    """Whether it sets the state of a generator of random numbers."""
+    return last_name(call.func) in _GENERATORS
 
 
 def _is_of_numbers(context: Context, owner: ast.expr) -> bool:

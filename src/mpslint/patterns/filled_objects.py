@@ -1,0 +1,117 @@
+"""Objects whose `load_state_dict` copies what it is given to where their own tensors are."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.values import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
+"""What only modules are asked for, among the things that have a `load_state_dict`."""
+_FILLING = ("peft.set_peft_model_state_dict", "peft.utils.set_peft_model_state_dict")
+"""Fact: `peft/utils/save_and_load.py`, which calls `load_state_dict` of the model."""
+
+
+def feeds_state_dict(context: Context, node: ast.expr, *, weights: bool) -> bool:
+    """`m.load_state_dict(node)`, `Net.from_pretrained(name, state_dict=node)`; published `weights`
+    are those of a module."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.keyword) and parent.arg == "state_dict":
+        # Fact: Hugging Face's `from_pretrained(..., state_dict=...)` copies into what it makes.
+        call = context.index.parents[parent]
+        return isinstance(call, ast.Call) and last_name(call.func) == "from_pretrained"
+    if isinstance(parent, ast.Call) and context.resolve(parent.func) in _FILLING:
+        return parent.args[1:2] == [node] and not any(
+            item.arg == "low_cpu_mem_usage" for item in parent.keywords
+        )
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Attribute)
+        and parent.func.attr == "load_state_dict"
+        and node in parent.args
+        and not any(keyword.arg is None for keyword in parent.keywords)
+        and (not _keeps(parent) or _is_moved_after(context, parent))
+        and (_copies(context, parent.func.value) or (weights and _may_copy(parent.func.value)))
+    )
+
+
+def _keeps(call: ast.Call) -> bool:
+    """`m.load_state_dict(node, assign=True)`: its parameters are then what it is given."""
+    return len(call.args) > 2 or any(item.arg == "assign" for item in call.keywords)
+
+
+def _is_moved_after(context: Context, call: ast.Call) -> bool:
+    """Whether the module goes to a device later on, wherever its parameters are then."""
+    assert isinstance(call.func, ast.Attribute)
+    spelled, statement = ast.unparse(call.func.value), context.index.statement(call)
+    block = context.index.parents[statement]
+    return any(
+        isinstance(move.func, ast.Attribute)
+        and ast.unparse(move.func.value) == spelled
+        and context.index.parents[context.index.statement(move)] is block
+        and move.lineno > call.lineno
+        and _names_a_device(context, move)
+        for name in ("to", "cuda")
+        for move in context.index.calls.get(name, ())
+    )
+
+
+def _names_a_device(context: Context, move: ast.Call) -> bool:
+    if last_name(move.func) == "cuda" or any(item.arg == "device" for item in move.keywords):
+        return True
+    return any(
+        context.values.of(item).kind in (Kind.DEVICE, Kind.DEVICE_STRING) for item in move.args[:1]
+    )
+
+
+def _may_copy(receiver: ast.expr) -> bool:
+    return not matches("keeping-objects", ast.unparse(receiver))
+
+
+def _copies(context: Context, receiver: ast.expr) -> bool:
+    """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
+    and optimizers does. An object of another class may keep what it is given: it is taken for a
+    module by its value, or else by its name, where no class of this file has the method and the
+    name does not speak of averages or buffers."""
+    if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
+        return True
+    if any(function.name == "load_state_dict" for function in context.index.functions()):
+        return False
+    spelled = ast.unparse(receiver)
+    if matches("keeping-objects", spelled):
+        return False
+    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
+
+
+def _is_used_as_module(context: Context, spelled: str) -> bool:
+    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives, or
+    nobody takes that: of what has a `load_state_dict`, only modules give themselves, and move."""
+    for name in ("to", "cuda", "cpu", *_OF_MODULES):
+        for call in context.index.calls.get(name, ()):
+            given = _left_to(context, call)
+            if isinstance(given, ast.Assign) and spelled in map(ast.unparse, given.targets):
+                return True
+            if isinstance(given, ast.Expr) and isinstance(call.func, ast.Attribute):
+                if name in ("to", "cuda") and ast.unparse(call.func.value) == spelled:
+                    return True
+    return any(
+        isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
+        for name in _OF_MODULES
+        for call in context.index.calls.get(name, ())
+    )
+
+
+def _left_to(context: Context, call: ast.Call) -> ast.AST:
+    """What takes the object that `call` gives, past `.cpu().eval()` behind it."""
+    node: ast.AST = call
+    parent = context.index.parents[node]
+    while isinstance(parent, ast.Attribute) and parent.attr in (*_OF_MODULES, "to", "cuda", "cpu"):
+        node = context.index.parents[parent]
+        parent = context.index.parents[node]
+    return parent

@@ -1,0 +1,246 @@
+"""Where what a checkpoint holds goes next as it is: to variables, to tables under other keys, into
+functions of the project and back from them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.records import NamedTuple
+from mpslint.semantics.consumers import given_to, reads_of
+from mpslint.semantics.index import FUNCTIONS
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
+
+_TABLES = ("dict", "collections.OrderedDict")
+_COPYING = ("copy.copy", "copy.deepcopy", "collections.OrderedDict", "dict")
+_SAME_PLACE = frozenset(
+    {"clone", "contiguous", "detach", "flatten", "permute", "reshape", "squeeze", "transpose"}
+    | {"t", "unsqueeze", "view", "bfloat16", "double", "float", "half", "long", "int"}
+)
+"""Methods of a tensor that give another one on the same device."""
+_WORDS = (b"load_state_dict", b"copy_")
+"""One of these is in the text of a function that fills something."""
+_KEEPING_CALLS = ("staticmethod", "classmethod")
+
+
+class Taken(NamedTuple):
+    """A function that is called with what was loaded, and where it reads that."""
+
+    context: Context
+    function: FunctionNode
+    reads: list[ast.expr]
+
+
+def next_places(context: Context, node: ast.expr) -> list[ast.expr] | None:
+    """The names that are given `node`, and the expressions that are the same tensors or a table of
+    them; None: none that is known."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr):
+        return _targets(parent)
+    if isinstance(parent, ast.Call):
+        return _of_call(context, node, parent)
+    if isinstance(parent, ast.Attribute):
+        return _of_method(context, parent)
+    if isinstance(parent, ast.For):
+        return _of_keys(context, node, parent.target)
+    if isinstance(parent, ast.comprehension) and parent.iter is node:
+        return _of_keys(context, node, parent.target)
+    if isinstance(parent, ast.Dict) and node in parent.values:
+        return [parent]
+    if isinstance(parent, ast.DictComp) and parent.value is node:
+        return [parent]
+    if isinstance(parent, ast.BoolOp) or (
+        isinstance(parent, ast.IfExp) and parent.test is not node
+    ):
+        return [parent]
+    if isinstance(parent, ast.Tuple) and len(parent.elts) == 2 and parent.elts[1] is node:
+        return _of_pair(context, parent)
+    return None
+
+
+def _targets(statement: ast.Assign | ast.AnnAssign | ast.NamedExpr) -> list[ast.expr] | None:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    found: list[ast.expr] = []
+    for target in targets:
+        parts = target.elts if isinstance(target, ast.Tuple) else [target]
+        for part in parts:
+            while isinstance(part, ast.Subscript):
+                part = part.value  # `names[k] = checkpoint.pop(key)`
+            if not isinstance(part, ast.Name):
+                return None
+            found.append(part)
+    return found
+
+
+def _of_call(context: Context, node: ast.expr, call: ast.Call) -> list[ast.expr] | None:
+    if node is call.func:
+        return None
+    if context.resolve(call.func) in _COPYING or _is_of_python(context, call.func, "dict"):
+        return [call]
+    if not isinstance(call.func, ast.Attribute):
+        return None
+    owner = call.func.value
+    if call.func.attr in ("get", "pop") and len(call.args) == 2 and call.args[1] is node:
+        return [call]  # `checkpoint.get("model", checkpoint)`
+    if call.func.attr == "update" and call.args == [node] and isinstance(owner, ast.Name):
+        return [owner]
+    return None
+
+
+def _of_method(context: Context, method: ast.Attribute) -> list[ast.expr] | None:
+    if method.attr == "data":
+        return [method]
+    call = context.index.parents[method]
+    if not isinstance(call, ast.Call) or call.func is not method:
+        return None
+    if method.attr == "items":
+        return _of_items(context, call)
+    if method.attr == "copy" or (method.attr == "state_dict" and not call.args):
+        return [call]
+    if method.attr in _SAME_PLACE and not any(
+        isinstance(item, ast.Name | ast.Attribute | ast.Call)
+        for given in (*call.args, *call.keywords)
+        for item in ast.walk(given)
+    ):
+        return [call]
+    return None
+
+
+def _of_items(context: Context, items: ast.Call) -> list[ast.expr] | None:
+    """Where the values are read in `for k, v in checkpoint.items()` and in a comprehension."""
+    around = context.index.parents[items]
+    if not isinstance(around, ast.For | ast.comprehension) or around.iter is not items:
+        return None
+    value = _second(around.target)
+    if value is None:
+        return None
+    if isinstance(around, ast.For):
+        return list(reads_of(context, value))
+    return [
+        item
+        for item in ast.walk(context.index.parents[around])
+        if isinstance(item, ast.Name) and item.id == value.id and isinstance(item.ctx, ast.Load)
+    ]
+
+
+def _second(target: ast.expr) -> ast.Name | None:
+    """`v` of `k, v`."""
+    if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        last = target.elts[1]
+        return last if isinstance(last, ast.Name) else None
+    return None
+
+
+def _of_keys(context: Context, node: ast.expr, target: ast.expr) -> list[ast.expr] | None:
+    """Nothing, for a loop over the keys of what is known to be a table: `for k in checkpoint`."""
+    return [] if isinstance(target, ast.Name) and is_table(context, node) else None
+
+
+def is_table(context: Context, node: ast.expr) -> bool:
+    """Whether the function around asks `node` for its keys."""
+    spelled, function = ast.unparse(node), context.index.function(node)
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and ast.unparse(call.func.value) == spelled
+        and context.index.function(call) is function
+        for name in ("items", "keys")
+        for call in context.index.calls.get(name, ())
+    ) or any(
+        ast.unparse(given) == spelled and context.index.function(call) is function
+        for call in context.index.calls.get("load_state_dict", ())
+        for given in call.args
+    )
+
+
+def _of_pair(context: Context, pair: ast.Tuple) -> list[ast.expr] | None:
+    """`dict((f(k), v) for k, v in checkpoint.items())`"""
+    made = context.index.parents[pair]
+    if not isinstance(made, ast.GeneratorExp | ast.ListComp) or made.elt is not pair:
+        return None
+    call = context.index.parents[made]
+    if not isinstance(call, ast.Call) or call.args != [made]:
+        return None
+    name = context.resolve(call.func)
+    return [call] if name in _TABLES or _is_of_python(context, call.func, "dict") else None
+
+
+def _is_of_python(context: Context, function: ast.expr, name: str) -> bool:
+    return (
+        isinstance(function, ast.Name)
+        and function.id == name
+        and not context.names.bindings(name, function)
+    )
+
+
+def taken(context: Context, node: ast.expr) -> Taken | None:
+    """The function of the project that is called with `node`."""
+    parent = context.index.parents[node]
+    given: ast.AST = node
+    if isinstance(parent, ast.keyword):
+        given, parent = parent, context.index.parents[parent]
+    if not isinstance(parent, ast.Call) or node is parent.func:
+        return None
+    function, reads = given_to(context, parent, given)
+    if function is not None:
+        return Taken(context, function, reads)
+    return _taken_elsewhere(context, parent, given)
+
+
+def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken | None:
+    name = context.resolve(call.func)
+    found = context.definition_elsewhere(name, _WORDS) if name is not None else None
+    if found is None or len(found.bindings) != 1:
+        return None
+    function = found.bindings[0].node
+    if not isinstance(function, FUNCTIONS) or function.decorator_list:
+        return None
+    if any(isinstance(item, ast.Starred) for item in call.args):
+        return None
+    positional = [*function.args.posonlyargs, *function.args.args]
+    if isinstance(given, ast.keyword):
+        parameter = given.arg
+    else:
+        place = next(n for n, item in enumerate(call.args) if item is given)
+        parameter = positional[place].arg if place < len(positional) else None
+    names = {item.arg for item in (*positional, *function.args.kwonlyargs)}
+    if parameter is None or parameter not in names:
+        return None
+    where = found.context
+    scope = where.names.own_scope(function)
+    reads: list[ast.expr] = [
+        use
+        for use in where.index.names.get(parameter, ())
+        if isinstance(use.ctx, ast.Load) and where.names.owner(parameter, use) is scope
+    ]
+    return Taken(where, function, reads)
+
+
+def callers(context: Context, function: FunctionNode) -> list[ast.expr] | None:
+    """All calls of a function that this file alone uses; None where others may, or where it is
+    handed on."""
+    owner = context.index.parents[function]
+    if isinstance(function, ast.AsyncFunctionDef) or any(
+        ast.unparse(item) not in _KEEPING_CALLS for item in function.decorator_list
+    ):
+        return None
+    method = isinstance(owner, ast.ClassDef)
+    if isinstance(owner, ast.Module | ast.ClassDef) and (
+        context.elsewhere is None
+        or context.elsewhere.uses(context.source.path, function.name, method=method)
+    ):
+        return None
+    mentions: list[ast.expr] = (
+        [*context.index.attributes.get(function.name, ())]
+        if method
+        else [*context.index.names.get(function.name, ())]
+    )
+    calls = [context.index.parents[item] for item in mentions]
+    made: list[ast.expr] = [
+        call
+        for call, item in zip(calls, mentions, strict=True)
+        if isinstance(call, ast.Call) and call.func is item
+    ]
+    return made if made and len(made) == len(mentions) else None

@@ -5,13 +5,14 @@ those of the folder above, and those of the folders below that it imports from.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.screening import names_in
 from mpslint.semantics.checkpoint_keys import keeps_under
 from mpslint.semantics.checkpoint_writers import (
+    all_made_of_numbers,
     all_saved_from_cpu,
     classes_that_save,
     savers_of_states,
@@ -89,15 +90,30 @@ class SavedAround:
 
     def from_cpu(self, path: str, file_name: str) -> tuple[bool, tuple[str, ...]]:
         """Whether all modules beside the one at `path` that save a file of this name do so from the
-        CPU; and what that rests on."""
-        parts = names_in(file_name.encode("utf-8", "replace"))
+        CPU, or, where none does, all of the project save numbers there; and what that rests on."""
         beside = tuple(self._modules.beside(path))
-        found: list[bool | None] = []
-        for other in beside:
+        found = [
+            all_saved_from_cpu(saving, file_name) for saving in self._savers(beside, file_name)
+        ]
+        files = (os.path.dirname(path), *beside)
+        if any(one is not None for one in found):
+            return any(found) and False not in found, files
+        whole = self._projects.of(path)
+        if whole is None:
+            return False, files
+        found = [
+            all_made_of_numbers(saving, file_name)
+            for saving in self._savers(whole.modules, file_name)
+        ]
+        return any(found) and False not in found, (*files, *whole.files)
+
+    def _savers(self, modules: Iterable[str], file_name: str) -> Iterator[Context]:
+        """Those that may save a file of this name."""
+        parts = names_in(file_name.encode("utf-8", "replace"))
+        for other in modules:
             words = self._modules.words(other)
             if b"save" in words and parts <= words and (saving := self._context(other)):
-                found.append(all_saved_from_cpu(saving, file_name))
-        return any(found) and False not in found, (os.path.dirname(path), *beside)
+                yield saving
 
     def by_lightning(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program beside the file has Lightning keep checkpoints; and what that rests

@@ -21,8 +21,7 @@ _SAME_PLACE = frozenset(
     | {"t", "unsqueeze", "view", "bfloat16", "double", "float", "half", "long", "int"}
 )
 """Methods of a tensor that give another one on the same device."""
-_WORDS = (b"load_state_dict", b"copy_")
-"""One of these is in the text of a function that fills something."""
+_JOINING = ("torch.cat", "torch.concat", "torch.concatenate", "torch.stack")
 _KEEPING_CALLS = ("staticmethod", "classmethod")
 
 
@@ -45,9 +44,11 @@ def next_places(context: Context, node: ast.expr) -> list[ast.expr] | None:
     if isinstance(parent, ast.Attribute):
         return _of_method(context, parent)
     if isinstance(parent, ast.For):
-        return _of_keys(context, node, parent.target)
+        return _of_turns(context, node, parent)
     if isinstance(parent, ast.comprehension) and parent.iter is node:
-        return _of_keys(context, node, parent.target)
+        return _of_turns(context, node, parent)
+    if isinstance(parent, ast.List):
+        return _of_joined(context, parent)
     if isinstance(parent, ast.Dict) and node in parent.values:
         return [parent]
     if isinstance(parent, ast.DictComp) and parent.value is node:
@@ -80,6 +81,8 @@ def _of_call(context: Context, node: ast.expr, call: ast.Call) -> list[ast.expr]
         return None
     if context.resolve(call.func) in _COPYING or _is_of_python(context, call.func, "dict"):
         return [call]
+    if any(_is_of_python(context, call.func, name) for name in ("iter", "next")):
+        return [call] if _is_values(node) else None
     if not isinstance(call.func, ast.Attribute):
         return None
     owner = call.func.value
@@ -98,7 +101,7 @@ def _of_method(context: Context, method: ast.Attribute) -> list[ast.expr] | None
         return None
     if method.attr == "items":
         return _of_items(context, call)
-    if method.attr == "copy" or (method.attr == "state_dict" and not call.args):
+    if method.attr in ("copy", "values") or (method.attr == "state_dict" and not call.args):
         return [call]
     if method.attr in _SAME_PLACE and not any(
         isinstance(item, ast.Name | ast.Attribute | ast.Call)
@@ -117,11 +120,17 @@ def _of_items(context: Context, items: ast.Call) -> list[ast.expr] | None:
     value = _second(around.target)
     if value is None:
         return None
-    if isinstance(around, ast.For):
+    return _reads_in_turns(context, around, value)
+
+
+def _reads_in_turns(
+    context: Context, loop: ast.For | ast.comprehension, value: ast.Name
+) -> list[ast.expr]:
+    if isinstance(loop, ast.For):
         return list(reads_of(context, value))
     return [
         item
-        for item in ast.walk(context.index.parents[around])
+        for item in ast.walk(context.index.parents[loop])
         if isinstance(item, ast.Name) and item.id == value.id and isinstance(item.ctx, ast.Load)
     ]
 
@@ -134,9 +143,39 @@ def _second(target: ast.expr) -> ast.Name | None:
     return None
 
 
-def _of_keys(context: Context, node: ast.expr, target: ast.expr) -> list[ast.expr] | None:
-    """Nothing, for a loop over the keys of what is known to be a table: `for k in checkpoint`."""
-    return [] if isinstance(target, ast.Name) and is_table(context, node) else None
+def _of_turns(
+    context: Context, node: ast.expr, loop: ast.For | ast.comprehension
+) -> list[ast.expr] | None:
+    """The values of `for v in checkpoint.values()`; nothing, for a loop over the keys of what is
+    known to be a table: `for k in checkpoint`."""
+    if not isinstance(loop.target, ast.Name):
+        return None
+    if _is_values(node):
+        return _reads_in_turns(context, loop, loop.target)
+    return [] if is_table(context, node) else None
+
+
+def _is_values(node: ast.AST) -> bool:
+    """`checkpoint.values()`, and `iter` of it."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
+        node = node.args[0]
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return called and node.func.attr == "values"  # type: ignore[attr-defined]
+
+
+def _of_joined(context: Context, parts: ast.List) -> list[ast.expr] | None:
+    """`torch.cat([checkpoint["a"], checkpoint["b"]])`, if all are of one table."""
+    call = context.index.parents[parts]
+    if not isinstance(call, ast.Call) or context.resolve(call.func) not in _JOINING:
+        return None
+    roots = {ast.unparse(_root(part)) for part in parts.elts}
+    return [call] if len(roots) == 1 and call.args[:1] == [parts] else None
+
+
+def _root(part: ast.expr) -> ast.expr:
+    while isinstance(part, ast.Subscript):
+        part = part.value
+    return part
 
 
 def is_table(context: Context, node: ast.expr) -> bool:
@@ -191,7 +230,7 @@ def taken(context: Context, node: ast.expr) -> Taken | None:
 
 def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken | None:
     name = context.resolve(call.func)
-    found = context.definition_elsewhere(name, _WORDS) if name is not None else None
+    found = context.definition_elsewhere(name) if name is not None else None
     if found is None or len(found.bindings) != 1:
         return None
     function = found.bindings[0].node

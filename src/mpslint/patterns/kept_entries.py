@@ -24,6 +24,45 @@ def is_kept_number(context: Context, entry: ast.expr) -> bool:
     )
 
 
+def is_counted(context: Context, entry: ast.expr) -> bool:
+    """Whether an entry goes to a variable that starts with a number, and is compared: the least
+    loss so far, which is no more than a number."""
+    parent = context.index.parents[entry]
+    if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
+        return False
+    target = parent.targets[0]
+    if not isinstance(target, ast.Name):
+        return False
+    values = [binding.value for binding in context.names.bindings(target.id, target)]
+    if not any(value is not None and _is_number(value) for value in values):
+        return False
+    scope = context.names.owner(target.id, target)
+    return any(
+        _is_measured(context.index.parents[use])
+        for use in context.index.names[target.id]
+        if isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
+    )
+
+
+def _is_number(value: ast.expr) -> bool:
+    if isinstance(value, ast.UnaryOp):
+        value = value.operand
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and len(value.args) == 1:
+        return value.func.id in ("float", "int") and isinstance(value.args[0], ast.Constant)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def _is_measured(parent: ast.AST) -> bool:
+    if isinstance(parent, ast.Compare):
+        return isinstance(parent.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+    return (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Name)
+        and parent.func.id in ("min", "max")
+        and len(parent.args) == 2
+    )
+
+
 def kept_on(context: Context, entry: ast.expr) -> list[ast.expr]:
     """The devices on which the class makes the attribute that an entry goes to, as it names them;
     none: it makes that otherwise as well."""

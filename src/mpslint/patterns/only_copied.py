@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import matches
 from mpslint.patterns.filled_objects import feeds_state_dict
 from mpslint.patterns.followed_values import callers, is_table, next_places, taken
-from mpslint.patterns.kept_entries import is_kept_number, kept_on
+from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.kept_numbers import sets_a_generator
@@ -29,6 +29,7 @@ _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 """Functions that ask an object for these, and copy nothing."""
 _OF_TEXTS = ("packaging.version.parse", "packaging.version.Version")
 """Functions that take a text."""
+_PLAIN = (Kind.NUMBER, Kind.STRING, Kind.FLAG)
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 
@@ -69,10 +70,14 @@ def _only_copied(context: Context, node: ast.expr, way: _Way) -> bool:
     parent = context.index.parents[node]
     if feeds_state_dict(context, node, weights=way.weights) or _is_only_looked_at(context, node):
         return True
-    if is_plain_entry(context, node) or (
-        _key(node) is not None and (_is_shown(parent) or _is_read_as_text(context, parent))
-    ):
+    if is_plain_entry(context, node) or _is_shown(node, parent):
         return True
+    if _key(node) is not None and _is_read_as_text(context, parent):
+        return True
+    if is_counted(context, node) or _is_compared(context, node, parent):
+        return True
+    if isinstance(parent, ast.Subscript) and parent.slice is node:
+        return True  # A tensor takes indices from the CPU, and a table keys.
     if _goes_elsewhere(context, parent) or _is_asked_of_its_shape(context, parent):
         return True
     if _is_of_the_host(context, parent) or _fills_a_tensor(context, node, parent):
@@ -216,7 +221,10 @@ def _is_for_nobody(context: Context, name: ast.Name) -> bool:
     scope = context.names.owner(name.id, name)
     if not isinstance(name.ctx, ast.Store) or scope is None or name.id in scope.globals:
         return False
-    if any(isinstance(use.ctx, ast.Load) for use in context.index.names[name.id]):
+    if any(
+        isinstance(use.ctx, ast.Load) and context.names.owner(use.id, use) is scope
+        for use in context.index.names[name.id]
+    ):
         return False
     if scope.parent is not None:
         return not isinstance(scope.node, ast.ClassDef)
@@ -318,7 +326,17 @@ def _key(node: ast.expr) -> str | None:
     return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
 
 
-def _is_shown(parent: ast.AST) -> bool:
+def _is_compared(context: Context, node: ast.expr, parent: ast.AST) -> bool:
+    """`checkpoint["version"] != __version__`: with what has no device."""
+    if not isinstance(parent, ast.Compare) or len(parent.comparators) != 1:
+        return False
+    other = parent.comparators[0] if parent.left is node else parent.left
+    if isinstance(other, ast.Constant) or context.values.of(other).kind in _PLAIN:
+        return True
+    return isinstance(other, ast.Name) and other.id.startswith("__") and other.id.endswith("__")
+
+
+def _is_shown(node: ast.expr, parent: ast.AST) -> bool:
     """What is put into a text, or printed."""
     if isinstance(parent, ast.FormattedValue):
         return True
@@ -328,6 +346,8 @@ def _is_shown(parent: ast.AST) -> bool:
         return False
     if isinstance(parent.func, ast.Attribute):
         return parent.func.attr == "format" and isinstance(parent.func.value, ast.Constant)
+    if _key(node) is None:
+        return False
     return isinstance(parent.func, ast.Name) and parent.func.id in ("print", "str", "repr")
 
 

@@ -337,7 +337,33 @@ def _file_names(context: Context, place: ast.expr) -> set[str]:
         if isinstance(item, ast.Attribute):
             texts += _option_defaults(context, item.attr)
     names = {str(text).replace("\\", "/").rsplit("/", 1)[-1] for text in texts}
-    return {name for name in names if "." in name.strip(".")}
+    found = {name for name in names if "." in name.strip(".")}
+    last = _last_part(place)
+    if not found and last is not None and str(last.value).strip("/"):
+        found.add(str(last.value).rsplit("/", 1)[-1])
+    return found
+
+
+def _last_part(place: ast.expr) -> ast.Constant | None:
+    """`"settings"` of `os.path.join(folder, "settings")` and of `folder / "settings"`."""
+    last: ast.expr | None = None
+    if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute) and place.args:
+        last = place.args[-1] if place.func.attr in ("join", "joinpath") else None
+    elif isinstance(place, ast.BinOp) and isinstance(place.op, ast.Div):
+        last = place.right
+    return last if isinstance(last, ast.Constant) else None
+
+
+def all_made_of_numbers(context: Context, file_name: str) -> bool | None:
+    """Whether all that a file saves under this name is made of numbers and settings; None where it
+    saves nothing there."""
+    found = [
+        (kept := _argument(saved, 0, "obj")) is not None and is_made_of_numbers(context, kept)
+        for saved in context.calls_of("torch.save")
+        if (target := _argument(saved, 1, "f")) is not None
+        and file_name in _file_names(context, target)
+    ]
+    return all(found) if found else None
 
 
 def _option_defaults(context: Context, destination: str) -> list[object]:

@@ -224,7 +224,8 @@ class Elsewhere(Protocol):
         """Whether these modules of the project name CUDA, and none of them MPS."""
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        """Whether files beside the one at `path` save under this name, each from the CPU."""
+        """Whether files beside the one at `path` save under this name, each from the CPU; or, where
+        none does, others of the project, and each of them numbers and settings alone."""
 
     def saves_models(self, context: Context) -> bool:
         """Whether files beside this one, or in the folder above, that use a device save models as

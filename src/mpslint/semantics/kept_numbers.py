@@ -24,6 +24,8 @@ _GENERATORS = frozenset({"set_rng_state", "set_rng_state_all", "setstate", "set_
 the CPU alone, for CUDA's generators as well (`torch/random.py`, `torch/cuda/random.py`)."""
 _RATES = frozenset({"get_lr", "get_last_lr"})
 """Methods of a learning rate's schedule (`torch/optim/lr_scheduler.py`), whose state is numbers."""
+_PARSING = ("parse_args", "parse_known_args", "parse_args_into_dataclasses")
+"""Methods of a parser of options (`argparse`, transformers' `HfArgumentParser`)."""
 _SCHEDULES = "torch.optim.lr_scheduler."
 _SETTINGS = "training_args.bin"
 """Fact: what transformers' `Trainer` pickles its options to (`trainer.py`, `TRAINING_ARGS_NAME`),
@@ -34,10 +36,11 @@ _WARMUPS = ("get_constant_schedule", "get_cosine_schedule", "get_linear_schedule
 
 def is_made_of_numbers(context: Context, node: ast.expr, steps: int = _STEPS) -> bool:
     """Whether the value is one of numbers, texts and arrays, or is made of nothing else, be it out
-    of sight: `scores[name] = rank(model, loader)`, where `rank` returns `fit(features.numpy())`."""
+    of sight: `scores[name] = rank(model, loader)`, where `rank` returns `fit(features.numpy())`.
+    The options of a program are such as well."""
     if steps == 0:
         return False
-    if isinstance(node, ast.Constant | ast.JoinedStr):
+    if isinstance(node, ast.Constant | ast.JoinedStr) or _parses(node):
         return True
     if context.values.of(node).kind in _NUMBERS:
         return True
@@ -50,15 +53,45 @@ def is_made_of_numbers(context: Context, node: ast.expr, steps: int = _STEPS) ->
 
 
 def _is_given_numbers(context: Context, name: ast.Name, steps: int) -> bool:
-    given = [binding.value for binding in context.flow.reaching(name) if binding.kind == "assign"]
-    if not given or len(given) != len(context.flow.reaching(name)):
+    bindings = context.flow.reaching(name)
+    given = [binding.value for binding in bindings if binding.kind in ("assign", "parameter")]
+    given += [
+        binding.value for binding in bindings if binding.kind == "unpack" and _parses(binding.value)
+    ]
+    if not given or len(given) != len(bindings):
         return False
+    if any(binding.kind == "parameter" for binding in bindings):
+        return len(bindings) == 1 and _is_called_with_numbers(context, name, steps)
     put = _put_into(context, name)
     if put is None or (not put and any(map(_is_empty, given))):
         return False  # What is put there is not seen.
     return all(
         item is not None and is_made_of_numbers(context, item, steps) for item in (*given, *put)
     )
+
+
+def _is_called_with_numbers(context: Context, parameter: ast.Name, steps: int) -> bool:
+    """`def train(args):`, where all calls of the file give it what a parser of options returned."""
+    function = context.index.function(parameter)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    if parameter.id not in names or not isinstance(context.index.parents[function], ast.Module):
+        return False
+    place, calls = names.index(parameter.id), context.index.calls.get(function.name, ())
+    given = [
+        call.args[place]
+        if len(call.args) > place
+        else next((item.value for item in call.keywords if item.arg == parameter.id), None)
+        for call in calls
+    ]
+    return bool(given) and all(
+        item is not None and is_made_of_numbers(context, item, steps) for item in given
+    )
+
+
+def _parses(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and last_name(node.func) in _PARSING
 
 
 def _is_empty(made: ast.expr | None) -> bool:

@@ -22,6 +22,8 @@ _SAME_PLACE = frozenset(
 )
 """Methods of a tensor that give another one on the same device."""
 _JOINING = ("torch.cat", "torch.concat", "torch.concatenate", "torch.stack")
+_ITSELF = frozenset({"cpu", "cuda", "eval", "half", "to", "train"})
+"""Methods of a module that give itself."""
 _KEEPING_CALLS = ("staticmethod", "classmethod")
 
 
@@ -231,14 +233,50 @@ def taken(context: Context, node: ast.expr) -> Taken | None:
 def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken | None:
     name = context.resolve(call.func)
     found = context.definition_elsewhere(name) if name is not None else None
+    if found is not None and len(found.bindings) == 1:
+        function = found.bindings[0].node
+        return _given_to(found.context, function, call, given, 0)
+    owner = _class_of(context, call.func.value) if isinstance(call.func, ast.Attribute) else None
+    for item in owner[1].body if owner is not None else ():
+        if owner is not None and isinstance(item, FUNCTIONS) and item.name == call.func.attr:  # type: ignore[attr-defined]
+            return _given_to(owner[0], item, call, given, 1)
+    return None
+
+
+def _class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:
+    """The class of the project that a variable holds an object of: `net = Net().cuda().eval()`."""
+    held = context.flow.reaching(receiver) if isinstance(receiver, ast.Name) else ()
+    made = held[0].value if len(held) == 1 and held[0].kind == "assign" else None
+    while (
+        isinstance(made, ast.Call)
+        and isinstance(made.func, ast.Attribute)
+        and made.func.attr in _ITSELF
+    ):
+        made = made.func.value
+    if not isinstance(made, ast.Call):
+        return None
+    if isinstance(made.func, ast.Name):
+        bindings = context.names.bindings(made.func.id, made.func)
+        if len(bindings) == 1 and isinstance(bindings[0].node, ast.ClassDef):
+            return context, bindings[0].node
+    name = context.resolve(made.func)
+    found = context.definition_elsewhere(name) if name is not None else None
     if found is None or len(found.bindings) != 1:
         return None
-    function = found.bindings[0].node
+    node = found.bindings[0].node
+    return (found.context, node) if isinstance(node, ast.ClassDef) else None
+
+
+def _given_to(
+    where: Context, function: ast.AST, call: ast.Call, given: ast.AST, skipped: int
+) -> Taken | None:
+    """Where a function reads what a call gives it; of a method the first `skipped` parameters are
+    its object."""
     if not isinstance(function, FUNCTIONS) or function.decorator_list:
         return None
     if any(isinstance(item, ast.Starred) for item in call.args):
         return None
-    positional = [*function.args.posonlyargs, *function.args.args]
+    positional = [*function.args.posonlyargs, *function.args.args][skipped:]
     if isinstance(given, ast.keyword):
         parameter = given.arg
     else:
@@ -247,7 +285,6 @@ def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken 
     names = {item.arg for item in (*positional, *function.args.kwonlyargs)}
     if parameter is None or parameter not in names:
         return None
-    where = found.context
     scope = where.names.own_scope(function)
     reads: list[ast.expr] = [
         use

@@ -122,8 +122,9 @@ def _is_kept(context: Context, call: ast.Call) -> bool:
 
 
 def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
-    """The device at hand, for what goes to the `load_state_dict` of something, if not all of it. A
-    state of random numbers has to stay on the CPU, and what a data set holds is left alone."""
+    """The device at hand, for what goes to the `load_state_dict` of something, or is moved to that
+    device, if not all of it. A state of random numbers has to stay on the CPU, and what a data set
+    holds is left alone."""
     statement = context.index.parents[call]
     if not isinstance(statement, ast.Assign) or _RANDOM in context.source.data:
         return None
@@ -141,10 +142,38 @@ def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
         for given in other.args
         for item in ast.walk(given)
     )
-    at_hand = context.devices.at_hand(call) if copied else None
+    at_hand = context.devices.at_hand(call)
     if at_hand is None or not follows_machine(context, at_hand):
         return None
+    if not copied and not _holds_a_module(context, call, held, at_hand.text):
+        return None
     return at_hand.text
+
+
+def _holds_a_module(context: Context, call: ast.Call, held: set[str], device: str) -> bool:
+    """`model = checkpoint["model"]`, which goes to the device later on, as what else there is of a
+    run (an optimizer) has to."""
+    around = context.index.function(call)
+    models = {
+        target.id
+        for name in held
+        for use in context.index.names.get(name, ())
+        if context.index.function(use) is around
+        if isinstance(entry := context.index.parents[use], ast.Subscript)
+        if isinstance(kept := context.index.parents[entry], ast.Assign)
+        for target in kept.targets
+        if isinstance(target, ast.Name)
+    }
+    return any(
+        isinstance(move.func, ast.Attribute)
+        and isinstance(move.func.value, ast.Name)
+        and move.func.value.id in models
+        and [ast.unparse(given) for given in move.args] == [device]
+        and context.index.function(move) is around
+        and move.lineno > call.lineno
+        and _may_follow(context, call, move)
+        for move in context.index.calls.get("to", ())
+    )
 
 
 def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:

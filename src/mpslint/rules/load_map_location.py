@@ -213,7 +213,9 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     if source is None:
         return False
     place = ast.unparse(source)
-    if "buffer" in place.lower() or "BytesIO" in place:
+    given = context.flow.reaching(source) if isinstance(source, ast.Name) else ()
+    made = [place, *(ast.unparse(item.value) for item in given if item.value is not None)]
+    if "buffer" in place.lower() or any("BytesIO" in text for text in made):
         return True
     if any(
         ast.unparse(seek.func) == f"{place}.seek" for seek in context.index.calls.get("seek", ())

@@ -101,3 +101,54 @@ def test_a_file_that_another_program_fills_with_numbers_loads_anywhere(
         SourceFile(str(reader), reader.read_bytes()), SETTINGS, elsewhere=Neighbours(SETTINGS)
     )
     assert bool(found) is told
+
+
+STARTER = """
+import argparse, os
+import torch
+
+
+def options():
+    parser = argparse.ArgumentParser()
+    return parser.parse_args()
+
+
+def train(args, model):
+    torch.save({what}, os.path.join(args.folder, "model_args"))
+
+
+if __name__ == "__main__":
+    args = options()
+    train(args, torch.nn.Linear(2, 2).cuda())
+"""
+FIGURES = """
+import os
+import torch
+
+
+def settings(folder):
+    torch.save(torch.nn.Linear(2, 2).cuda().state_dict(), "net.pth")
+    checkpoint = torch.load(os.path.join(folder, "model_args"))
+    return checkpoint.size
+"""
+
+
+@pytest.mark.parametrize(("what", "told"), [("args", False), ("model.state_dict()", True)])
+def test_options_that_another_program_of_the_project_has_saved_load_anywhere(
+    tmp_path: Path, what: str, told: bool
+) -> None:
+    for folder in (".git", "training", "figures"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "training" / "main.py").write_text(STARTER.replace("{what}", what))
+    reader = tmp_path / "figures" / "draw.py"
+    reader.write_text(FIGURES)
+    found = lint(
+        SourceFile(str(reader), reader.read_bytes()), SETTINGS, elsewhere=Neighbours(SETTINGS)
+    )
+    assert bool(found) is told
+
+
+def test_what_is_read_from_memory_loads_anywhere_whatever_that_is_called() -> None:
+    read = "held = io.BytesIO(checkpoint); model.load_state_dict(torch.load(held))"
+    assert not lines(TRAIN.format(read=read))
+    assert lines(TRAIN.format(read=read.replace("io.BytesIO", "choose")))

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
+from mpslint.patterns.followed_values import class_of
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
 """What only modules are asked for, among the things that have a `load_state_dict`."""
+_NAMES = 2
+"""`inner = wrapped.module` and `inner = inner._orig_mod`"""
+_WRAPPED = ("module", "_orig_mod")
+"""Fact: what `DataParallel` and `DistributedDataParallel` wrap, and what `torch.compile` does."""
 _FILLING = ("peft.set_peft_model_state_dict", "peft.utils.set_peft_model_state_dict")
 """Fact: `peft/utils/save_and_load.py`, which calls `load_state_dict` of the model."""
 
@@ -74,7 +79,7 @@ def _may_copy(receiver: ast.expr) -> bool:
     return not matches("keeping-objects", ast.unparse(receiver))
 
 
-def _copies(context: Context, receiver: ast.expr) -> bool:
+def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
     """Whether `load_state_dict` of this copies to where its own tensors are, as that of modules
     and optimizers does. An object of another class may keep what it is given: it is taken for a
     module by its value, or else by its name, where no class of this file has the method and the
@@ -86,12 +91,30 @@ def _copies(context: Context, receiver: ast.expr) -> bool:
     spelled = ast.unparse(receiver)
     if matches("keeping-objects", spelled):
         return False
-    return matches("copying-objects", spelled) or _is_used_as_module(context, spelled)
+    if matches("copying-objects", spelled) or _is_used_as_module(context, spelled):
+        return True
+    if isinstance(receiver, ast.Attribute) and receiver.attr in _WRAPPED:
+        return _copies(context, receiver.value, names)
+    made = class_of(context, receiver)
+    if made is not None:
+        where, owner = made
+        return where.values.is_module_class(owner) and not any(
+            isinstance(item, ast.FunctionDef) and item.name == "load_state_dict"
+            for item in owner.body
+        )
+    held = context.flow.reaching(receiver) if isinstance(receiver, ast.Name) and names else ()
+    return bool(held) and all(
+        isinstance(item.value, ast.Name | ast.Attribute)
+        and item.kind == "assign"
+        and _copies(context, item.value, names - 1)
+        for item in held
+    )
 
 
 def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file asks this for what only modules have, or it is what `.to(device)` gives, or
-    nobody takes that: of what has a `load_state_dict`, only modules give themselves, and move."""
+    """Whether the file calls this, or asks it for what only modules have, or it is what
+    `.to(device)` gives, or nobody takes that: of what has a `load_state_dict`, only modules give
+    themselves, and move."""
     for name in ("to", "cuda", "cpu", *_OF_MODULES):
         for call in context.index.calls.get(name, ()):
             given = _left_to(context, call)
@@ -100,6 +123,11 @@ def _is_used_as_module(context: Context, spelled: str) -> bool:
             if isinstance(given, ast.Expr) and isinstance(call.func, ast.Attribute):
                 if name in ("to", "cuda") and ast.unparse(call.func.value) == spelled:
                     return True
+    if any(
+        ast.unparse(call.func) == spelled
+        for call in context.index.calls.get(spelled.rpartition(".")[2], ())
+    ):
+        return True
     return any(
         isinstance(call.func, ast.Attribute) and ast.unparse(call.func.value) == spelled
         for name in _OF_MODULES

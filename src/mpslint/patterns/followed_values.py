@@ -22,6 +22,8 @@ _SAME_PLACE = frozenset(
 )
 """Methods of a tensor that give another one on the same device."""
 _JOINING = ("torch.cat", "torch.concat", "torch.concatenate", "torch.stack")
+_OF_TEXT = frozenset({"startswith", "endswith", "replace", "split"})
+"""Methods of a key."""
 _ITSELF = frozenset({"cpu", "cuda", "eval", "half", "to", "train"})
 """Methods of a module that give itself."""
 _KEEPING_CALLS = ("staticmethod", "classmethod")
@@ -50,7 +52,7 @@ def next_places(context: Context, node: ast.expr) -> list[ast.expr] | None:
     if isinstance(parent, ast.comprehension) and parent.iter is node:
         return _of_turns(context, node, parent)
     if isinstance(parent, ast.List):
-        return _of_joined(context, parent)
+        return _of_joined(context, parent) or [parent]
     if isinstance(parent, ast.Dict) and node in parent.values:
         return [parent]
     if isinstance(parent, ast.DictComp) and parent.value is node:
@@ -154,7 +156,11 @@ def _of_turns(
         return None
     if _is_values(node):
         return _reads_in_turns(context, loop, loop.target)
-    return [] if is_table(context, node) else None
+    named = isinstance(loop, ast.For) and any(
+        isinstance(method := context.index.parents[use], ast.Attribute) and method.attr in _OF_TEXT
+        for use in reads_of(context, loop.target)
+    )
+    return [] if named or is_table(context, node) else None
 
 
 def _is_values(node: ast.AST) -> bool:
@@ -236,14 +242,14 @@ def _taken_elsewhere(context: Context, call: ast.Call, given: ast.AST) -> Taken 
     if found is not None and len(found.bindings) == 1:
         function = found.bindings[0].node
         return _given_to(found.context, function, call, given, 0)
-    owner = _class_of(context, call.func.value) if isinstance(call.func, ast.Attribute) else None
+    owner = class_of(context, call.func.value) if isinstance(call.func, ast.Attribute) else None
     for item in owner[1].body if owner is not None else ():
         if owner is not None and isinstance(item, FUNCTIONS) and item.name == call.func.attr:  # type: ignore[attr-defined]
             return _given_to(owner[0], item, call, given, 1)
     return None
 
 
-def _class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:
+def class_of(context: Context, receiver: ast.expr) -> tuple[Context, ast.ClassDef] | None:
     """The class of the project that a variable holds an object of: `net = Net().cuda().eval()`."""
     held = context.flow.reaching(receiver) if isinstance(receiver, ast.Name) else ()
     made = held[0].value if len(held) == 1 and held[0].kind == "assign" else None

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 """Functions that load what somebody has published for a module."""
-_FOLLOWED = 12
-"""So many names and calls lead from what is loaded to where it goes: more is not seen in code."""
+_LENGTH, _BREADTH = 60, 600
+"""So many names and calls in a row, and so many places in all, are looked at: a guard against what
+nobody has written by hand."""
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
 _FROM_NUMPY = ("torch.from_numpy", "torch.frombuffer")
 """Functions that take what has no device."""
@@ -93,7 +94,7 @@ def _only_copied(context: Context, node: ast.expr, way: _Way) -> bool:
         return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
     if isinstance(node, ast.Call) and isinstance(parent, ast.Expr):
         return True  # `state.pop(key)`
-    if way.length >= _FOLLOWED:
+    if way.length >= _LENGTH or len(way.seen) >= _BREADTH:
         return False
     if isinstance(parent, ast.Return):
         return _is_handed_back(context, parent, way.on())

@@ -26,7 +26,8 @@ same place earlier in the same function, or by a helper of the project that this
 (`torch.jit.save` as well, and Lightning's `best_model_path` once `fit` has run), at an earlier turn
 of a loop where an error is repaired, or that saves each turn's own file by the same function
 (`path_of(epoch)`), or in a cell of a notebook. What this file, or one beside it,
-saves after `.cpu()`, or makes of numbers and NumPy arrays alone; what is seen to go to random
+saves after `.cpu()`, or makes of numbers and NumPy arrays alone, as what any program of the project
+saves of its options under the same file name; what is seen to go to random
 generators (`set_rng_state`), to a learning rate's schedule or a gradient scaler, or to
 `torch.from_numpy`; checkpoints of FSDP or of one rank; what download.pytorch.org offers, or
 is named as it is there (`vgg16_bn-6c64b313.pth`); functions of a script that nothing in it calls.
@@ -47,11 +48,14 @@ opt-in, since more than one in ten of them was wrong on code that nobody had loo
 
 ## Fix safety
 Safe: `"cpu"` where the result only goes to the `load_state_dict` of a module or an optimizer, which
-copies it to the device of its own, and what else is taken out of it is a number or a setting by its
-key (`checkpoint["epoch"]`), by what else its attribute is given, or printed; and where nothing of
+copies it to the device of its own (by other keys, other names and functions of other files as well;
+with `assign=True` where the module is moved behind that), and what else is taken out of it is a
+number or a setting by its key (`checkpoint["epoch"]`), by what else its attribute is given or by
+what it is compared with, the state of a random generator, or printed; and where nothing of
 the program knows of a device. What an object keeps (`self.counts = checkpoint["counts"]`) goes
 where its class makes it (`self.cfg.device`), a whole module to the device of its inputs, and what
-is used beside such a `load_state_dict` to the device at hand. Else `None` on CUDA (as before) and
+is used beside such a `load_state_dict`, or beside a module of the file that is moved there, to the
+device at hand. Else `None` on CUDA (as before) and
 elsewhere `"cpu"`; unsafe where an object keeps it that is told its device, or where MPS is known:
 what a Mac has saved on MPS would then be on the CPU.
 

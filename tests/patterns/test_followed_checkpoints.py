@@ -85,6 +85,8 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
         "self.model.load_state_dict(state, assign=True)\nif other:\n    self.model.to(self.device)",
         'self.model.load_state_dict(state["net"])\nmean = 0.0\nmean = state["mean"]\n'
         "self.model(other - mean)",
+        'other["mean"] = state["mean"]\nprint(other.keys())',
+        'known = self.known\nknown["mean"] = state["mean"]\nprint(known.keys())',
         'w = torch.cat([state["w"], other])\nself.model.load_state_dict({"w": w})',
     ],
 )

@@ -300,6 +300,19 @@ def _given_to(
     return Taken(where, function, reads)
 
 
+def argument_for(function: ast.AST, call: ast.Call, parameter: str) -> ast.expr | None:
+    """What a call gives a parameter of the function."""
+    if not isinstance(function, FUNCTIONS):
+        return None
+    given = next((item.value for item in call.keywords if item.arg == parameter), None)
+    names = [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+    if given is not None or parameter not in names:
+        return given
+    bound = isinstance(call.func, ast.Attribute) and names[:1] in (["self"], ["cls"])
+    place = names.index(parameter) - bound
+    return call.args[place] if 0 <= place < len(call.args) else None
+
+
 def callers(context: Context, function: FunctionNode) -> list[ast.expr] | None:
     """All calls of a function that this file alone uses; None where others may, or where it is
     handed on."""

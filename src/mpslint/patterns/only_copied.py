@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
 from mpslint.patterns.filled_objects import feeds_state_dict
-from mpslint.patterns.followed_values import callers, is_table, next_places, taken
+from mpslint.patterns.followed_values import argument_for, callers, is_table, next_places, taken
 from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
@@ -23,6 +23,8 @@ _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_ur
 _LENGTH, _BREADTH = 60, 600
 """So many names and calls in a row, and so many places in all, are looked at: a guard against what
 nobody has written by hand."""
+_ALIASES = 3
+_BINDING = ("assign", "annotate", "walrus")
 _OF_SHAPE = ("dim", "dtype", "ndim", "numel", "shape", "size")
 _FROM_NUMPY = ("torch.from_numpy", "torch.frombuffer")
 """Functions that take what has no device."""
@@ -136,10 +138,71 @@ def _goes_on(context: Context, place: ast.expr, node: ast.AST, way: _Way) -> boo
     way.seen.add(known)
     if not isinstance(place, ast.Name) or not _is_given(context, place):
         return _only_copied(context, place, way)
+    if isinstance(place.ctx, ast.Load) and not _is_of_this_function(context, place, way):
+        return False
     uses = _uses(context, place, node)
     if not uses:
         return _is_for_nobody(context, place)
     return all(_only_copied(context, use, way) for use in uses)
+
+
+def _is_of_this_function(context: Context, table: ast.Name, way: _Way) -> bool:
+    """Whether what is put into a table is read where its name is, and nowhere else: the function
+    makes it, or it is what was loaded; one that others hand in is followed to them."""
+    for binding in context.names.bindings(table.id, table):
+        if binding.kind == "parameter":
+            if not _is_followed_to_callers(context, table, way):
+                return False
+        elif binding.value is None or binding.kind not in _BINDING:
+            return False
+        elif not _is_made(context, binding.value, way, _ALIASES):
+            return False
+    return True
+
+
+def _is_made(context: Context, value: ast.expr, way: _Way, aliases: int) -> bool:
+    """A new table, or what is followed already, under this name or another."""
+    if isinstance(value, ast.Dict | ast.DictComp | ast.Call):
+        return True
+    if isinstance(value, ast.IfExp):
+        return all(_is_made(context, arm, way, aliases) for arm in (value.body, value.orelse))
+    root = value
+    while isinstance(root, ast.Subscript):
+        root = root.value
+    if isinstance(root, ast.Call):
+        return True  # `torch.load(path)["model"]`
+    if not isinstance(root, ast.Name) or not aliases:
+        return False
+    given = context.flow.reaching(root)
+    handed = bool(way.calls) and context.index.function(root) is way.calls[-1][0]
+    return bool(given) and all(
+        handed
+        if item.kind == "parameter"
+        else item.kind in _BINDING
+        and item.value is not None
+        and _is_made(context, item.value, way, aliases - 1)
+        for item in given
+    )
+
+
+def _is_followed_to_callers(context: Context, table: ast.Name, way: _Way) -> bool:
+    """Whether the call by which the value came here gives the table what is only copied as well."""
+    if not way.calls or context.index.function(table) is not way.calls[-1][0]:
+        return False
+    function, where, call = way.calls[-1]
+    given = argument_for(function, call, table.id)
+    if given is None:
+        return False
+    before = way._replace(calls=way.calls[:-1])
+    if not isinstance(given, ast.Name):
+        return _goes_on(where, given, table, before)
+    known = (given, table)
+    if known in way.seen:
+        return True
+    way.seen.add(known)
+    if not _is_of_this_function(where, given, before):
+        return False
+    return all(_only_copied(where, use, before) for use in _uses(where, given, table))
 
 
 def _is_given(context: Context, name: ast.Name) -> bool:

@@ -112,9 +112,9 @@ def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
 
 
 def _is_used_as_module(context: Context, spelled: str) -> bool:
-    """Whether the file calls this, or asks it for what only modules have, or it is what
-    `.to(device)` gives, or nobody takes that: of what has a `load_state_dict`, only modules give
-    themselves, and move."""
+    """Whether the file calls this for what it gives, asks it for what only modules have, or has it
+    from `.to(device)`, or nobody takes what that gives: of what has a `load_state_dict`, only
+    modules give themselves, and move."""
     for name in ("to", "cuda", "cpu", *_OF_MODULES):
         for call in context.index.calls.get(name, ()):
             given = _left_to(context, call)
@@ -124,7 +124,7 @@ def _is_used_as_module(context: Context, spelled: str) -> bool:
                 if name in ("to", "cuda") and ast.unparse(call.func.value) == spelled:
                     return True
     if any(
-        ast.unparse(call.func) == spelled
+        ast.unparse(call.func) == spelled and not isinstance(context.index.parents[call], ast.Expr)
         for call in context.index.calls.get(spelled.rpartition(".")[2], ())
     ):
         return True

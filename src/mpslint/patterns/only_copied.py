@@ -17,6 +17,7 @@ from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.names import Binding
 
 _WEIGHTS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 """Functions that load what somebody has published for a module."""
@@ -153,11 +154,15 @@ def _is_of_this_function(context: Context, table: ast.Name, way: _Way) -> bool:
         if binding.kind == "parameter":
             if not _is_followed_to_callers(context, table, way):
                 return False
-        elif binding.value is None or binding.kind not in _BINDING:
-            return False
-        elif not _is_made(context, binding.value, way, _ALIASES):
+        elif not _is_bound_to_made(context, binding, way, _ALIASES):
             return False
     return True
+
+
+def _is_bound_to_made(context: Context, binding: Binding, way: _Way, aliases: int) -> bool:
+    value = binding.value
+    known = value is not None and binding.kind in _BINDING
+    return known and _is_made(context, value, way, aliases)  # type: ignore[arg-type]
 
 
 def _is_made(context: Context, value: ast.expr, way: _Way, aliases: int) -> bool:
@@ -176,11 +181,7 @@ def _is_made(context: Context, value: ast.expr, way: _Way, aliases: int) -> bool
     given = context.flow.reaching(root)
     handed = bool(way.calls) and context.index.function(root) is way.calls[-1][0]
     return bool(given) and all(
-        handed
-        if item.kind == "parameter"
-        else item.kind in _BINDING
-        and item.value is not None
-        and _is_made(context, item.value, way, aliases - 1)
+        handed if item.kind == "parameter" else _is_bound_to_made(context, item, way, aliases - 1)
         for item in given
     )
 

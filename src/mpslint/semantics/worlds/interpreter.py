@@ -26,7 +26,7 @@ from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
-from mpslint.semantics.worlds.relevance import Lines, matters
+from mpslint.semantics.worlds.relevance import OWN_MOVE, Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -88,6 +88,7 @@ class Interpreter(Rebinding, Methods):
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
         self.refusing = {}
+        self.own_moves = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text
         self.chosen = set()
@@ -129,6 +130,8 @@ class Interpreter(Rebinding, Methods):
             names = [*_names_of_torch(self.tree), *self._own_kernels()]
             if b"DataParallel" in self._text:
                 names.append(f".{ATTRIBUTE}")
+            if OWN_MOVE in self._text:
+                names += _classes_that_move(self.tree)
             self._lines = lines.speaking(names)
         return matters(node, self._lines)
 
@@ -416,3 +419,14 @@ def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tu
     if reached & mask != mask:
         return mask & reached, tests | why
     return mask, tests
+
+
+def _classes_that_move(tree: ast.Module) -> list[str]:
+    """The classes of the file that have a `cuda` method of their own: what their objects are given
+    to is another than what tensors are."""
+    return [
+        item.name
+        for item in tree.body
+        if isinstance(item, ast.ClassDef)
+        and any(isinstance(m, FUNCTIONS) and m.name == "cuda" for m in item.body)
+    ]

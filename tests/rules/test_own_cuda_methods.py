@@ -1,4 +1,4 @@
-"""A class of the project's own with a `cuda` method: who calls it is told, wherever the class stands,
+"""A class of the project's own with a `cuda` method: who calls it is told, wherever the class is,
 and no fix makes `.to(device)` of it where the class has no `to`."""
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
@@ -43,6 +44,8 @@ _LOCAL_IMPORT = re.compile(rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)", re.M)
 
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
+_AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"})
+"""Methods that a runner calls around each test of a class that it runs."""
 
 
 class Interpreter(Rebinding, Methods):
@@ -290,6 +293,15 @@ class Interpreter(Rebinding, Methods):
         ]
         return self.parameters(function, sites, all_seen=bool(sites))
 
+    def _worlds_of_tests(self, cls: Class) -> int:
+        """The worlds in which some test of the class is run: those that a mark keeps from all of
+        them run no `setUp` either."""
+        tests = [item for name, item in cls.methods.items() if name.startswith("test")]
+        others = (item for item in self.classes.values() if item is not cls)
+        if not tests or any(item.derives_from(cls) for item in others):
+            return ALL
+        return reduce(or_, (item.mask for item in tests))
+
     def _body(self, function: Function, end: int, end_tests: Tests) -> None:
         """The run that tells what a function does."""
         if self.steps > MAX_STEPS:
@@ -317,6 +329,8 @@ class Interpreter(Rebinding, Methods):
             refused |= before & ~mask & function.refused
             gate = function.gate if before & ~mask & MACS else gate
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
+        if cls is not None and name in _AROUND_EACH:
+            mask &= self._worlds_of_tests(cls)
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:

@@ -22,6 +22,7 @@ from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
 from mpslint.screening import imported_words, names_in
 from mpslint.semantics.context import Context
+from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.trees import Trees
 
 if TYPE_CHECKING:
@@ -349,7 +350,10 @@ class Modules:
         if key not in self._spoken:
             data = self.text(path) or b""
             said = _definition_of(data, name) if name.encode("utf-8", "replace") in data else b""
-            self._spoken[key] = said is None or any(word in said for word in words)
+            # What a module makes of its own classes matters where one of them has a `cuda`.
+            self._spoken[key] = (
+                said is None or OWN_MOVE in data or any(word in said for word in words)
+            )
         return self._spoken[key]
 
     def names_kernels(self, path: str) -> bool:

@@ -333,3 +333,90 @@ def test_a_runner_leaves_the_parameters_of_a_test_as_their_defaults_say(
     indent = "    " * (1 + function.startswith("class"))
     body = f"{indent}if cuda:\n{indent}    torch.zeros(3)  # here\n"
     assert comes(f"import torch\n\n{function}\n{body}") == expected
+
+
+@pytest.mark.parametrize(
+    "skip",
+    [
+        'pytest.skip("needs CUDA", allow_module_level=True)',
+        'raise unittest.SkipTest("needs CUDA")',
+        'raise pytest.skip.Exception("needs CUDA", allow_module_level=True)',
+    ],
+)
+def test_a_file_that_skips_itself_without_cuda_is_about_cuda(skip: str) -> None:
+    text = f"""
+import unittest
+import pytest
+
+if not torch.cuda.is_available():
+    {skip}
+
+def test_it():
+    torch.zeros(3)  # here
+"""
+    assert comes(text) == NVIDIA
+
+
+def test_a_file_that_skips_itself_for_want_of_any_gpu_runs_on_a_mac() -> None:
+    text = """
+        import pytest
+
+        if not torch.cuda.is_available() and not torch.backends.mps.is_available():
+            pytest.skip("needs a GPU", allow_module_level=True)
+
+        def test_it():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) != NVIDIA
+
+
+def test_a_test_that_skips_itself_in_its_else_is_about_cuda() -> None:
+    text = """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def test_it(self):
+                if torch.cuda.is_available():
+                    torch.zeros(3)  # here
+                else:
+                    self.skipTest("needs CUDA")
+    """
+    assert comes(text) == NVIDIA
+
+
+_SET_UP = """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def setUp(self):
+                torch.zeros(3)  # here
+
+            @unittest.skipIf(torch.cuda.device_count() <= 0, "no GPU")
+            def test_it(self):
+                pass
+{more}
+"""
+
+
+def test_what_is_done_before_each_test_is_done_where_some_test_is_run() -> None:
+    assert comes(_SET_UP.format(more="")) == NVIDIA
+
+
+def test_what_is_done_before_each_test_is_done_for_one_without_a_mark() -> None:
+    other = "\n            def test_other(self):\n                pass\n"
+    assert comes(_SET_UP.format(more=other)) == EVERYWHERE
+
+
+def test_what_is_done_before_each_test_is_done_for_those_of_heirs() -> None:
+    heir = "\n        class TestMore(TestIt):\n            def test_other(self):\n                pass\n"
+    assert comes(_SET_UP.format(more=heir)) == EVERYWHERE
+
+
+def test_triton_is_on_no_mac() -> None:
+    text = """
+        from torch.utils._triton import has_triton
+
+        if has_triton():
+            torch.zeros(3)  # here
+    """
+    assert comes(text) == NVIDIA

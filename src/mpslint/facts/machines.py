@@ -42,6 +42,7 @@ def knows_mps(name: str) -> bool:
     return name.startswith(("torch.mps", "torch.backends.mps"))
 
 
+_NVIDIA_ALONE = (True, True, False, False, False, False)
 ANSWERS: dict[str, Answer] = {
     "torch.cuda.is_available": _ON_CUDA,
     "torch.cuda.device_count": (1, SEVERAL, 0, 1, 0, 0),
@@ -61,7 +62,11 @@ ANSWERS: dict[str, Answer] = {
     "torch.npu.is_available": _NEVER,
     "torch.mlu.is_available": _NEVER,
     "torch.musa.is_available": _NEVER,
-    "torch.distributed.is_nccl_available": (True, True, False, False, False, False),
+    "torch.distributed.is_nccl_available": _NVIDIA_ALONE,
+    "torch.cuda.nccl.is_available": _NVIDIA_ALONE,
+    "torch.utils._triton.has_triton": _NVIDIA_ALONE,
+    "torch.utils._triton.has_triton_package": _NVIDIA_ALONE,
+    "torch._inductor.utils.has_triton": _NVIDIA_ALONE,
 }
 """Functions that ask the machine."""
 
@@ -70,6 +75,8 @@ ATTRIBUTES: dict[str, Answer] = {
     "torch.version.hip": (ANY, ANY, ANY, ANY, ANY, ANY),
     "torch.has_mps": _BUILT_FOR_MPS,
     "torch.has_cuda": _BUILT_FOR_CUDA,
+    "torch.testing._internal.common_utils.TEST_CUDA": _ON_CUDA,
+    "torch.testing._internal.common_cuda.TEST_CUDA": _ON_CUDA,
     # One for each GPU, made when CUDA starts; its length stands for it.
     "torch.cuda.default_generators": (1, SEVERAL, 0, 1, 0, 0),
 }
@@ -334,6 +341,10 @@ EXITS = frozenset(
     {"sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.fail", "pytest.exit"}
     | {"unittest.SkipTest", "pytest.xfail"}
 )
+SKIPS = frozenset(
+    {"pytest.skip", "pytest.skip.Exception", "unittest.SkipTest", "unittest.case.SkipTest"}
+)
+"""Calls, and exceptions, by which a test, or a file of them, says that it is not for a machine."""
 SKIPPING_METHODS = frozenset({"skipTest", "fail"})
 LOOKERS = _words(
     """

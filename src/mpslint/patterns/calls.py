@@ -17,6 +17,7 @@ from mpslint.semantics.values import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.worlds.state import Class
 
 _OWNERS = "classes with a cuda method"
 _INDEX = "moves by an index"
@@ -46,18 +47,29 @@ OWN_CUDA = ".cuda() may be a method of this file, which .to() would not call"
 
 
 def overrides_cuda(context: Context, call: ast.Call) -> bool:
-    """Whether `.cuda()` may be a method of this file, which `.to()` would not call."""
+    """Whether `.cuda()` is, or may be, a method of the project itself, which `.to()` leaves out."""
     assert isinstance(call.func, ast.Attribute)
+    if call in context.worlds.own_moves:
+        return True
     return bool(_owners(context)) and context.values.of(call.func.value).kind is not Kind.TENSOR
 
 
-def lacks_to(context: Context) -> bool:
-    """Whether a class of this file has a `cuda` method, no `to`, and no base to have one from."""
+def _lacks_to(context: Context, call: ast.Call) -> bool:
+    """Whether what has such a method has no `to`, and no base to have one from."""
+    method = context.worlds.own_moves.get(call)
+    if method is not None and method.cls is not None:
+        return not _has_to(method.cls)
     return any(
         not item.bases
         and not any(isinstance(m, ast.FunctionDef) and m.name == "to" for m in item.body)
         for item in _owners(context)
     )
+
+
+def _has_to(cls: Class) -> bool:
+    if "to" in cls.methods or any(_has_to(base) for base in cls.parents):
+        return True
+    return len(cls.parents) < len(cls.node.bases)
 
 
 def _owners(context: Context) -> list[ast.ClassDef]:
@@ -80,7 +92,7 @@ def rewrite_call(context: Context, call: ast.Call, device: Reference) -> tuple[E
         if target is None or holds_comment(source, *source.span(target)):
             return None
         return (replace(source, target, device.text),)
-    if overrides_cuda(context, call) and lacks_to(context):
+    if overrides_cuda(context, call) and _lacks_to(context, call):
         return None
     name_start, name_end = context.name_token(function)
     end = source.span(call)[1]

@@ -32,7 +32,8 @@ behind a move that has raised already; a module that certainly holds neither par
 (`nn.Softmax(dim=1).cuda()`, a loss that is given no weights, a class of the project's own that
 keeps numbers, functions and plain tensors): its `.cuda()` goes through its tensors, finds none, and
 raises nowhere; and code that is about CUDA by the name of its function,
-class or file or by the kernels it imports (`def cuda(self)`).
+class or file or by the kernels it imports. Of a class's own `def cuda(self)` those who call it are
+told, not its body.
 
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
@@ -75,6 +76,7 @@ from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.refused import refusal_before
 
 _RAISES = ".cuda() raises AssertionError where there is no CUDA; .to(device) works everywhere"
+_OWN = "the cuda() of {} moves to CUDA alone: raises AssertionError where there is no CUDA"
 _CAUGHT = ".cuda() raises where there is no CUDA; that is caught, and a Mac's GPU is never used"
 _UNUSED = "a Mac's GPU is never used: .cuda() is called only where CUDA is"
 _ENDED = "a Mac's GPU is never used: {} ends a run without CUDA before this"
@@ -102,6 +104,10 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             continue
         if event.caught:
             yield _finding(context, rule, event, Severity.IGNORES, _CAUGHT)
+        elif event.call in context.worlds.own_moves:
+            yield _finding(
+                context, rule, event, Severity.BREAKS, _OWN.format(_owner(context, event))
+            )
         else:
             yield _finding(context, rule, event, Severity.BREAKS, _RAISES, empty)
             empty = []
@@ -115,8 +121,15 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             message = _ENDED.format(context.ending(refusal))
             yield _finding(context, rule, event, Severity.IGNORES, message)
         elif event.arm:  # Behind an early exit that exit is what is wrong.
+            if not event.once_ported and event.call in context.worlds.own_moves:
+                continue  # What such a class does with other devices is its own affair.
             message = _UNUSED if event.once_ported else _STAYS
             yield _finding(context, rule, event, Severity.IGNORES, message)
+
+
+def _owner(context: Context, event: Event) -> str:
+    owner = context.worlds.own_moves[event.call].cls
+    return f"`{owner.node.name}`" if owner is not None else "this"
 
 
 def _finding(

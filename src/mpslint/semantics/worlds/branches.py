@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from mpslint.facts import machines as facts
 from mpslint.facts.priors import names_request
+from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.comparing import equal
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
@@ -29,6 +31,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NAMESPACE,
     NO_TESTS,
+    UNK,
     UNKNOWN,
     Atom,
     Tests,
@@ -39,6 +42,8 @@ from mpslint.semantics.worlds.values import (
 
 _EFFECTS = (Kind.EFFECT, Kind.AUTOCAST, Kind.SCALED, Kind.MOVED, Kind.TYPED, Kind.PLACED)
 
+_SKIPPING = frozenset({"skipTest", *(name.rpartition(".")[2] for name in facts.SKIPS)})
+
 
 class Branches(Expressions):
     def s_If(self, node: ast.If) -> None:
@@ -47,8 +52,31 @@ class Branches(Expressions):
             if asked is not None:
                 self.ranked.add(asked[0])
         yes, no, tests = self.cond(node.test)
+        if tests:
+            yes, no = self._for_tests(node, yes, no)
         refined = self.refined(node.test, no) if tests else []
         self.fork(node, yes, no, tests, refined)
+
+    def _for_tests(self, node: ast.If, yes: int, no: int) -> tuple[int, int]:
+        """A test that skips itself where there is no CUDA is about CUDA, as one with a mark is that
+        says so: no port comes to what follows."""
+        if self._skips(node.body) and not no & MAC:
+            return yes | no & PORTED, no & ~PORTED
+        if self._skips(node.orelse) and not yes & MAC:
+            return yes & ~PORTED, no | yes & PORTED
+        return yes, no
+
+    def _skips(self, arm: list[ast.stmt]) -> bool:
+        last = arm[-1] if arm else None
+        raised = last.exc if isinstance(last, ast.Raise) else None
+        skip = last.value if isinstance(last, ast.Expr) else raised
+        skip = skip.func if isinstance(skip, ast.Call) else raised
+        if skip is None or last_name(skip) not in _SKIPPING:
+            return False
+        if isinstance(skip, ast.Attribute) and skip.attr == "skipTest":
+            return True
+        atom = one(self.eval(skip), self.frame.mask) if self.key(skip) is not None else UNK
+        return atom.kind == NAME and atom.v in facts.SKIPS
 
     def fork(
         self, node: ast.If, yes: int, no: int, tests: Tests, refined: list[tuple[str, Value]]

@@ -239,10 +239,19 @@ class Calls(DeferredCalls):
             for _, atom in cases_of(value, self.frame.mask & MACS):
                 tests |= atom.tests if where(atom) == "mps" else tests
         for kind, worlds in self.raising_in(function, given).items():
-            if worlds & self.frame.mask & MACS:
+            if kind is not Kind.MOVED and worlds & self.frame.mask & MACS:
                 dtype = Atom("dtype", "float64")
                 worlds &= self.frame.mask & MACS
                 self.emit(kind, node, worlds=worlds, tests=tests, name="inside", value=dtype)
+
+    def _moved_by_method(self, function: Function, node: ast.Call, given: Env) -> None:
+        """A call of a class's own `cuda`: who calls it asks for CUDA, and is told of it."""
+        worlds = self.raising_in(function, given).get(Kind.MOVED, 0) & self.frame.mask
+        if worlds:
+            if self.recording:
+                self.own_moves[node] = function
+            value = Atom(INSTANCE, function.cls)
+            self.emit(Kind.MOVED, node, worlds=worlds, value=value)
 
     def call_function(
         self, function: Function, node: ast.Call, args: list[Value], keywords: Env, *, bound: bool
@@ -265,6 +274,8 @@ class Calls(DeferredCalls):
         value, ends = self.summary(function, given)
         if function.home is not self or not self.recording:
             self._raises_inside(function, node, given)
+        if function.moves_to_cuda and isinstance(node.func, ast.Attribute):
+            self._moved_by_method(function, node, given)
         if frame.mask & ~ends and not frame.caught:
             if function.own and not ends & MACS:
                 self.owned(ends)

@@ -116,6 +116,8 @@ class Core:
     cuda_tests: set[ast.expr]
     refusing: dict[ast.expr, Place]
     """Calls of functions of other files that refuse to run without CUDA: where these refuse."""
+    own_moves: dict[ast.Call, Function]
+    """Calls of a `cuda` method of the project's own: which."""
     read_attributes: frozenset[str]
     starts_groups: bool
     """Whether the text speaks of starting process groups."""
@@ -196,7 +198,7 @@ class Core:
     ) -> None:
         frame = self.frame
         if not self.recording:
-            if kind in RAISING and not frame.caught:
+            if (kind in RAISING or self._moves_by_name(kind)) and not frame.caught:
                 self.noted.append((kind, frame.mask if worlds is None else worlds))
             return
         self.log.append(
@@ -218,6 +220,11 @@ class Core:
                 frame.asked,
             )
         )
+
+    def _moves_by_name(self, kind: Kind) -> bool:
+        """Whether it is a move in a class's own `cuda`, for which its callers have asked."""
+        function = self.frame.function
+        return kind is Kind.MOVED and function is not None and function.moves_to_cuda
 
     def mark(self, node: ast.AST) -> None:
         """Notes the worlds that come to a part of an expression."""

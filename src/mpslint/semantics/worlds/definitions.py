@@ -15,6 +15,7 @@ from mpslint.semantics.worlds.runners import is_test
 from mpslint.semantics.worlds.state import Class, Env, Function, FunctionNode
 from mpslint.semantics.worlds.values import (
     CLASS,
+    DEVICE,
     FUNCTION,
     NAME,
     NO_TESTS,
@@ -156,12 +157,16 @@ class Definitions(Parametrized):
         its parameters."""
         mask = self.frame.mask
         tables: list[ast.Call] = []
+        cases: Env = {}
         for decorator in node.decorator_list:
             table = self.parametrize(decorator)
             if table is not None:
                 tables.append(table)
                 continue
-            mask &= left_by_marks(self.eval(decorator))
+            made = self.eval(decorator)
+            mask &= left_by_marks(made)
+            if one(made, ALL).kind == DEVICE and isinstance(decorator, ast.Call):
+                cases[_option_of(decorator)] = made
             name = last_name(_maker(decorator)) or ""
             keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
             said = decorator_worlds(name, tuple(item.arg or "" for item in keywords))
@@ -171,7 +176,6 @@ class Definitions(Parametrized):
                 mask &= MACS
         if definition_worlds(node.name) == "cuda" and not self._is_called_anywhere(node):
             mask &= NVIDIA
-        cases: Env = {}
         for table in tables:  # What marks keep from all cases, none is tried on.
             given, left = self.cases_of_test(table, mask)
             cases.update(given)
@@ -232,3 +236,16 @@ def _only_compares(node: FunctionNode) -> bool:
 def _maker(decorator: ast.expr) -> ast.expr:
     """What is called to make a decorator, or the decorator itself."""
     return decorator.func if isinstance(decorator, ast.Call) else decorator
+
+
+def _option_of(decorator: ast.Call) -> str:
+    """The parameter that `click.option("-d", "--device", "device_name", default="cuda")` fills: the
+    name without dashes, else the first with two."""
+    names = [
+        item.value
+        for item in decorator.args
+        if isinstance(item, ast.Constant) and isinstance(item.value, str)
+    ]
+    for name in sorted(names, key=lambda name: (name.startswith("-"), not name.startswith("--"))):
+        return name.lstrip("-").replace("-", "_").lower()
+    return ""

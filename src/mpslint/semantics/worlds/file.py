@@ -356,6 +356,11 @@ class Worlds:
         return bool(worlds & MAC and worlds & PORTED)
 
     @property
+    def own_moves(self) -> dict[ast.Call, Function]:
+        """Calls of a `cuda` method of the project's own: which."""
+        return self.run.own_moves
+
+    @property
     def names_torch(self) -> bool:
         return b"torch" in self._text
 

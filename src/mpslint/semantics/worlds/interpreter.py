@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Container, Iterable, Iterator
-from functools import cache, cached_property
+from functools import cache, cached_property, reduce
+from operator import or_
 
 from mpslint.facts.priors import package_worlds
 from mpslint.semantics.index import FUNCTIONS
@@ -26,7 +27,7 @@ from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.methods import Methods
 from mpslint.semantics.worlds.ranked_tests import STARTS, starts_by_rank
 from mpslint.semantics.worlds.rebinding import Rebinding
-from mpslint.semantics.worlds.relevance import Lines, matters
+from mpslint.semantics.worlds.relevance import OWN_MOVE, Lines, matters
 from mpslint.semantics.worlds.runners import runs_with_defaults
 from mpslint.semantics.worlds.state import Class, Env, Frame, Function
 from mpslint.semantics.worlds.values import DEVICE, NO_TESTS, Tests, lift, one
@@ -43,6 +44,8 @@ _LOCAL_IMPORT = re.compile(rb"^[ \t]+(?:from|import)[ \t]+([.\w]+)", re.M)
 
 _ENTRIES = frozenset({"forward", "__call__", "setUp"})
 """Methods that are called from outside, whoever calls them inside."""
+_AROUND_EACH = frozenset({"setUp", "tearDown", "setup_method", "teardown_method"})
+"""Methods that a runner calls around each test of a class that it runs."""
 
 
 class Interpreter(Rebinding, Methods):
@@ -88,6 +91,7 @@ class Interpreter(Rebinding, Methods):
         self.slots = {}
         self.device_tests, self.cuda_tests, self.kept_answers = set(), set(), set()
         self.refusing = {}
+        self.own_moves = {}
         self.mps_tests, self.decided = set(), set()
         self.own_tests, self.names_gloo = set(), b"gloo" in text
         self.chosen = set()
@@ -129,6 +133,8 @@ class Interpreter(Rebinding, Methods):
             names = [*_names_of_torch(self.tree), *self._own_kernels()]
             if b"DataParallel" in self._text:
                 names.append(f".{ATTRIBUTE}")
+            if OWN_MOVE in self._text:
+                names += _classes_that_move(self.tree)
             self._lines = lines.speaking(names)
         return matters(node, self._lines)
 
@@ -287,6 +293,15 @@ class Interpreter(Rebinding, Methods):
         ]
         return self.parameters(function, sites, all_seen=bool(sites))
 
+    def _worlds_of_tests(self, cls: Class) -> int:
+        """The worlds in which some test of the class is run: those that a mark keeps from all of
+        them run no `setUp` either."""
+        tests = [item for name, item in cls.methods.items() if name.startswith("test")]
+        others = (item for item in self.classes.values() if item is not cls)
+        if not tests or any(item.derives_from(cls) for item in others):
+            return ALL
+        return reduce(or_, (item.mask for item in tests))
+
     def _body(self, function: Function, end: int, end_tests: Tests) -> None:
         """The run that tells what a function does."""
         if self.steps > MAX_STEPS:
@@ -314,6 +329,8 @@ class Interpreter(Rebinding, Methods):
             refused |= before & ~mask & function.refused
             gate = function.gate if before & ~mask & MACS else gate
         public = not any(part.startswith("_") for part in (name, cls.node.name if cls else ""))
+        if cls is not None and name in _AROUND_EACH:
+            mask &= self._worlds_of_tests(cls)
         if cls is not None and name == "cuda":  # runs only where somebody asked for CUDA
             mask &= CUDA
         if cls is not None:
@@ -416,3 +433,14 @@ def _narrowed(mask: int, tests: Tests, sites: Iterable[tuple[int, Tests]]) -> tu
     if reached & mask != mask:
         return mask & reached, tests | why
     return mask, tests
+
+
+def _classes_that_move(tree: ast.Module) -> list[str]:
+    """The classes of the file that have a `cuda` method of their own: what their objects are given
+    to is another than what tensors are."""
+    return [
+        item.name
+        for item in tree.body
+        if isinstance(item, ast.ClassDef)
+        and any(isinstance(m, FUNCTIONS) and m.name == "cuda" for m in item.body)
+    ]

@@ -45,6 +45,9 @@ _WORDS = tuple(
     ]
 )
 
+OWN_MOVE = b"def cuda("
+"""In a text: a class that has a `cuda` of its own."""
+
 
 class Lines:
     """The lines of a text that can matter. Each word is looked for once, whoever asks."""

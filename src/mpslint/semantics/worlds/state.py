@@ -108,6 +108,11 @@ class Function:
         self._moves: bool | None = None
 
     @property
+    def moves_to_cuda(self) -> bool:
+        """Whether it is the `cuda` method of a class of the project's own."""
+        return self.cls is not None and self.node.name == "cuda"
+
+    @property
     def moves_input(self) -> bool:
         """Whether it may move what it is given."""
         if self._moves is None:

@@ -87,7 +87,7 @@ def may_be_left(finding: Finding) -> bool:
 
 def _within_project(result: FileResult, settings: Settings, project: Project) -> FileResult:
     from mpslint.errors import BadSource
-    from mpslint.linter import lint
+    from mpslint.linter import linted
     from mpslint.opening import located, open_source
     from mpslint.reading import read_bytes
 
@@ -95,9 +95,10 @@ def _within_project(result: FileResult, settings: Settings, project: Project) ->
         return result
     try:
         source = open_source(result.path, read_bytes(result.path, settings.max_file_size))
-        found = located(source, lint(source, settings, elsewhere=project))
+        found = linted(source, settings, elsewhere=project)
     except BadSource:  # changed since it was checked
         return result
-    for finding in found:
+    findings, untold = located(source, found.told), located(source, found.untold)
+    for finding in (*findings, *untold):
         finding.confirm()
-    return result._replace(findings=found)
+    return result._replace(findings=findings, untold=untold)

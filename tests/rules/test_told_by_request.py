@@ -49,7 +49,6 @@ CURRENT = MODULE.format("print(torch.cuda.current_device())")
     ("text", "rule"),
     [
         (CURRENT, "MPS206"),
-        (MODULE.format("print(torch.cuda.mem_get_info())"), "MPS203"),
         (MODULE.format("print(torch.cuda.memory_allocated())"), "MPS203"),
         (STEP.format("return plan(loss.detach().cpu().numpy())"), "MPS304"),
         (STEP.format("kept = loss.cpu()\n    return plan(kept)"), "MPS304"),
@@ -69,6 +68,7 @@ def test_it_is_told_where_its_rule_is_asked_for(text: str, rule: str) -> None:
         ("import torch\n\nprint(torch.cuda.current_device())\n", "MPS206"),
         (MODULE.format("torch.cuda.set_device(0)"), "MPS206"),
         (MODULE.format("print(torch.cuda.get_device_properties(0))"), "MPS206"),
+        (MODULE.format("print(torch.cuda.mem_get_info())"), "MPS203"),
         (MODULE.format("print(torch.cuda.max_memory_allocated())"), "MPS203"),
         (STEP.format("return loss.detach().cpu().numpy()"), "MPS304"),
         (STEP.format("return {'loss': loss.cpu().item()}, 1"), "MPS304"),

@@ -29,10 +29,10 @@ is not the CPU. Memory snapshots (`_record_memory_history`), a tool to debug CUD
 reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 
 ## Told when asked for
-`mem_get_info` and `memory_allocated` are told where somebody asks for the rule (`extend-select =
-["MPS203"]`): who asks for what is free or taken at the moment mostly stands in an arm for CUDA, or
-in a package for it alone. Readers of repositories that nobody here had seen called none of 5 right,
-but 16 of 20 of the maxima. What raises is in the way of a port, told or not.
+`memory_allocated` is told where somebody asks for the rule (`extend-select = ["MPS203"]`): it stops
+nothing, and who asks for what is taken at the moment mostly does so in an arm for CUDA, or in a
+package for it alone. Readers of repositories that nobody here had seen called none of 3 right, but
+16 of 20 of the maxima.
 
 ## Fix safety
 Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
@@ -77,7 +77,7 @@ _RAISES = (
     "memory_summary",
     "set_per_process_memory_fraction",
 )
-_BY_REQUEST = frozenset({"mem_get_info", "memory_allocated"})
+_BY_REQUEST = "memory_allocated"
 _HOMES = ("torch.cuda", "torch.cuda.memory")
 
 
@@ -104,7 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 f"torch.cuda.{name}() {answer} where there is no CUDA",
                 severity=Severity.IGNORES,
                 labels=context.refused(event),
-                by_request=name in _BY_REQUEST,
+                by_request=name == _BY_REQUEST,
                 applicability=Applicability.UNSAFE if fixable else None,
                 fix=partial(ask_each_backend, context, call, name) if fixable else None,
             )
@@ -116,7 +116,6 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             call.func,
             f"{event.name}() raises {known.detail if known else 'an error'} where there is no CUDA",
             labels=context.refused(event),
-            by_request=name in _BY_REQUEST,
             applicability=Applicability.SAFE if statement else None,
             fix=partial(guard_statement, context, call, CUDA, "Call it only where CUDA is there")
             if statement

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 _MAX_ENTRIES = 50_000
-_PARSED, _FIXES = 1, 2
+_PARSED, _FIXES, _IN_PART = 1, 2, 4
 _NO_MATTER = (
     "exclude",
     "extend_exclude",
@@ -122,6 +122,7 @@ class Cache:
         """Remember the result; errors are not kept, so that they are said again."""
         if result.error is None:
             flags = (_PARSED if target.named else 0) | (_FIXES if with_fixes else 0)
+            flags |= 0 if result.is_whole else _IN_PART
             records = [to_record(finding, with_fix=with_fixes) for finding in result.findings]
             stamp = _stamp(status, read_at)
             # The path in front is that of this run; another may stand in another folder.
@@ -180,7 +181,8 @@ def _result(entry: list[Any], target: Target, *, with_fixes: bool) -> FileResult
     if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
         return None
     said = f"{target.path}: {warning}" if warning else None
-    return FileResult(target.path, findings, warning=said, untold=untold)
+    is_whole = not flags & _IN_PART
+    return FileResult(target.path, findings, None, said, untold=untold, is_whole=is_whole)
 
 
 def digest_of(data: bytes) -> str:

@@ -75,12 +75,12 @@ def check_bytes(
     source = open_source(path, data)
     tree = source.parse() if named else None
     elsewhere = neighbours_of(around, settings) if around is not None else None
-    found = linted(source, settings, tree, elsewhere=elsewhere)
+    found = linted(source, settings, tree, elsewhere=elsewhere, whole=False)
     findings, untold = located(source, found.told), located(source, found.untold)
     for finding in (*findings, *untold):
         finding.confirm()
     warning = unread(source) or _kept_silent(source, findings)
-    return FileResult(path, findings, warning=warning, untold=untold)
+    return FileResult(path, findings, None, warning, untold=untold, is_whole=found.is_whole)
 
 
 def _kept_silent(source: SourceFile, findings: tuple[Finding, ...]) -> str | None:

@@ -171,7 +171,7 @@ class Fixing:
         """The text as it is, and what was found in it; of a notebook it is found out anew, in rows
         of its text."""
         if is_notebook(self.source.path):
-            findings, untold = self._linted(self.source, ())
+            findings, untold = self._linted(self.source, ()).both
         return Made(self.source, (), list(findings), (), 0, untold=untold)
 
     def to_fixed_point(self, level: Applicability = Applicability.SAFE) -> Made:
@@ -181,7 +181,7 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        (findings, untold), beside = self._linted(current, passes), False
+        (findings, untold), beside = self._linted(current, passes).both, False
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
         for number in range(1, MAX_PASSES + 1):
@@ -189,7 +189,8 @@ class Fixing:
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
                 if not beside and any(map(is_opening, applied)):
-                    (findings, untold), beside = self._linted(current, passes, beside=True), True
+                    findings, untold = self._linted(current, passes, beside=True).both
+                    beside = True
                     continue
                 left = [one for one in findings if counts(one, self._settings)]
                 return Made(
@@ -206,7 +207,9 @@ class Fixing:
                 current = current.with_edits(edits)
                 passes.append(edits)
                 # In no variable: one tree at a time is enough of a large file.
-                findings, untold = self._linted(current, passes, self._tree(current), beside=beside)
+                findings, untold = self._linted(
+                    current, passes, self._tree(current), beside=beside
+                ).both
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:
@@ -238,8 +241,11 @@ class Fixing:
     def _as_it_was(self, made: Made) -> Before:
         if self._before is None:
             # Where nothing was fixed, what is found is known.
-            found = self._linted(self.source, ()) if made.applied else (made.findings, made.untold)
-            bare = [finding.without_fix() for findings in found for finding in findings]
+            found = [*made.findings, *made.untold]
+            if made.applied:
+                told, untold = self._linted(self.source, ()).both
+                found = [*told, *untold]
+            bare = [finding.without_fix() for finding in found]
             self._before = Before(Text(self.source, bare, self.elsewhere))
         return self._before
 
@@ -302,7 +308,7 @@ class Fixing:
         ]
 
     def _refused(self, number: int, why: str) -> Made:
-        told, untold = linted(self.source, self._settings)
+        told, untold = linted(self.source, self._settings).both
         return Made(self.source, (), told, (), number, why, untold=untold)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mpslint.foreseen import cast_doubt
-from mpslint.in_the_way import is_for_a_port, weighing, weighs
+from mpslint.in_the_way import hangs_on_others, is_for_a_port, weighing, weighs
 from mpslint.model import Confidence, Severity
 from mpslint.records import NamedTuple
 from mpslint.rules.registry import UNUSED, Rule, all_rules, by_code
@@ -116,6 +116,9 @@ def _sure(settings: Settings) -> frozenset[str]:
     )
 
 
+Found = tuple[list["Finding"], list["Finding"]]
+
+
 class Linted(NamedTuple):
     """What is found in a file."""
 
@@ -123,6 +126,12 @@ class Linted(NamedTuple):
     """The findings of the selected rules that count, in order of position."""
     untold: list[Finding]
     """Those that are told to nobody, and decide on fixes all the same."""
+    is_whole: bool = True
+    """Nobody need look for more of these."""
+
+    @property
+    def both(self) -> Found:
+        return self.told, self.untold
 
 
 def lint(
@@ -166,9 +175,13 @@ def linted(
     *,
     elsewhere: Elsewhere | None = None,
     pause: Callable[[], None] | None = None,
+    whole: bool = True,
 ) -> Linted:
-    """What `lint` finds, and what else decides on the fixes of that. Raises `BadSource`."""
-    return _linted(source, settings, tree, elsewhere=elsewhere, untold=True, pause=pause)
+    """What `lint` finds, and what else decides on fixes: unless the `whole` is wanted, only where
+    there is a fix in the file for which that counts. Raises `BadSource`."""
+    return _linted(
+        source, settings, tree, elsewhere=elsewhere, untold=True, whole=whole, pause=pause
+    )
 
 
 def _linted(
@@ -181,6 +194,7 @@ def _linted(
     screened: bool = True,
     levels: bool = True,
     untold: bool = False,
+    whole: bool = False,
     pause: Callable[[], None] | None,
 ) -> Linted:
     screen = screen_for(settings, source.path)
@@ -189,8 +203,8 @@ def _linted(
     judge = rules[-1] if rules and rules[-1].code == UNUSED and may_be_unused(source.data) else None
     rules = [rule for rule in rules if rule.code != UNUSED]
     unasked = others.select(source.data) if others is not None else []
-    if not rules and not unasked and judge is None:
-        return Linted([], [])
+    if not rules and judge is None and not (unasked and whole):
+        return Linted([], [], not unasked)
     from mpslint.moot import is_moot
     from mpslint.semantics.config_keys import is_unread_key
     from mpslint.semantics.context import Context
@@ -210,9 +224,11 @@ def _linted(
     context.all_count = judge is not None
     findings = _found(context, rules, pause)
     told_of = {id(finding) for finding in findings}
-    context.all_told = True
-    findings += _found(context, unasked, pause, chosen=False)
-    context.all_told = False
+    is_whole = not unasked or whole or any(map(hangs_on_others, findings))
+    if unasked and is_whole:
+        context.all_told = True
+        findings += _found(context, unasked, pause, chosen=False)
+        context.all_told = False
     if levels:
         cast_doubt(context, findings)
     context.worlds.release()
@@ -233,7 +249,7 @@ def _linted(
         and not is_smoke_test(context, one.row)
     ]
     if not findings and judge is None:
-        return Linted([], [])
+        return Linted([], [], is_whole)
     # Reading comments needs the tokenizer, which costs more than all rules together.
     # Rows of a notebook's tree are not those of its text.
     plain = tree if type(source) is SourceFile else None
@@ -254,10 +270,10 @@ def _linted(
     kept.sort(key=lambda finding: finding.sort_key)
     counting = [one for one in kept if id(one) in told_of and counts(one, settings)]
     if not untold or len(counting) == len(kept):
-        return Linted(counting, [])
+        return Linted(counting, [], is_whole)
     told_of = {id(finding) for finding in counting}
     beside = [one for one in kept if id(one) not in told_of and one.severity > Severity.SLOW]
-    return Linted(counting, [one for one in beside if weighs(one)])
+    return Linted(counting, [one for one in beside if weighs(one)], is_whole)
 
 
 def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:

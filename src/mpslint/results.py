@@ -30,6 +30,8 @@ class FileResult(NamedTuple):
     """Other files of the project that the findings rest on."""
     untold: tuple[Finding, ...] = ()
     """What is told to nobody, and decides on fixes all the same: those of other files as well."""
+    is_whole: bool = True
+    """Nobody need look for more of what is untold."""
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:

@@ -133,14 +133,34 @@ def test_what_no_fix_of_the_run_mends_must_not_come_to_mps(project: Path, cli: C
 
 def test_nothing_else_is_looked_at_where_nothing_can_be_ported(folder: Path) -> None:
     source = SourceFile("program.py", (PROGRAM + RAISES).encode())
-    assert linted(source, Settings(select=("MPS303", "MPS110"))) == ([], [])
+    assert linted(source, Settings(select=("MPS303", "MPS110"))).both == ([], [])
     beside = linted(source, Settings(select=("MPS206",))).untold
     assert {one.code for one in beside} == {"MPS102"}
 
 
+def test_a_check_looks_no_further_where_no_fix_asks_for_it(folder: Path) -> None:
+    asked = linted(SourceFile("a.py", RAISES.encode()), Settings(select=("MPS102",)), whole=False)
+    assert (asked.both, asked.is_whole) == (([], []), False)
+    source = SourceFile("program.py", (PROGRAM + RAISES).encode())
+    asked = linted(source, Settings(select=("MPS102",)), whole=False)
+    assert ([one.code for one in asked.untold], asked.is_whole) == (["MPS206"], True)
+
+
+def test_what_another_file_has_is_looked_for_where_a_fix_asks_for_it(
+    folder: Path, cli: Cli
+) -> None:
+    (folder / "raising.py").write_text(f"import torch\n\n\ndef tell():\n    {RAISES}")
+    (folder / "program.py").write_text(f"{PROGRAM}\nimport raising\n\nraising.tell()\n")
+    assert set(levels(cli, "--select", "MPS102").values()) == {"unsafe"}
+    for _ in range(2):  # The second time from the cache.
+        ran = cli("check", "--select", "MPS102", "--output-format", "json")
+        assert {one["fix"]["applicability"] for one in json.loads(ran.out)} == {"unsafe"}
+    assert made("--select", "MPS102") == set()
+
+
 def test_with_all_rules_nothing_is_untold() -> None:
     source = SourceFile("program.py", (PROGRAM + RAISES).encode())
-    told, untold = linted(source, Settings())
+    told, untold = linted(source, Settings()).both
     assert {one.code for one in told} == {"MPS102", "MPS206"}
     assert untold == []
 

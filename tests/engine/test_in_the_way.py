@@ -158,6 +158,16 @@ def test_what_another_file_has_is_looked_for_where_a_fix_asks_for_it(
     assert made("--select", "MPS102") == set()
 
 
+def test_what_was_remembered_of_another_file_goes_with_its_text(folder: Path, cli: Cli) -> None:
+    tells = "import torch\n\n\ndef tell():\n    {}\n"
+    (folder / "program.py").write_text(f"{PROGRAM}\nimport raising\n\nraising.tell()\n")
+    for body, level in (("pass", "safe"), (RAISES, "unsafe"), ("print(1)", "safe")):
+        (folder / "raising.py").write_text(tells.format(body))
+        for _ in range(2):
+            ran = cli("check", "--select", "MPS102", "--output-format", "json")
+            assert {one["fix"]["applicability"] for one in json.loads(ran.out)} == {level}
+
+
 def test_with_all_rules_nothing_is_untold() -> None:
     source = SourceFile("program.py", (PROGRAM + RAISES).encode())
     told, untold = linted(source, Settings()).both

@@ -9,6 +9,7 @@ beside all of them. What comments silence is left out: their author has looked a
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mpslint.bringing import DTYPES, OPENING, brings, is_aid, silences
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 
+@lru_cache(1)
 def weighing() -> frozenset[str]:
     """The codes of the rules whose findings decide on fixes, be they told or not."""
     return frozenset(
@@ -28,6 +30,7 @@ def weighing() -> frozenset[str]:
     )
 
 
+@lru_cache(64)
 def is_for_a_port(codes: frozenset[str]) -> bool:
     """Whether a fix of one of these rules hangs on what else is in the way."""
     return any(

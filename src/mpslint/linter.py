@@ -202,9 +202,11 @@ def _linted(
     rules = screen.select(source.data) if screened else screen.about(source.data)
     judge = rules[-1] if rules and rules[-1].code == UNUSED and may_be_unused(source.data) else None
     rules = [rule for rule in rules if rule.code != UNUSED]
+    if not rules and judge is None and not whole:
+        return Linted([], [], others is None)
     unasked = others.select(source.data) if others is not None else []
-    if not rules and judge is None and not (unasked and whole):
-        return Linted([], [], not unasked)
+    if not rules and not unasked and judge is None:
+        return Linted([], [])
     from mpslint.moot import is_moot
     from mpslint.semantics.config_keys import is_unread_key
     from mpslint.semantics.context import Context

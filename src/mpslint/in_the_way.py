@@ -40,15 +40,6 @@ def is_for_a_port(codes: frozenset[str]) -> bool:
     )
 
 
-def hangs_on_others(finding: Finding) -> bool:
-    """Whether its fix is safe as far as its file shows, and worth something only where nothing else
-    is in the way."""
-    is_for_port = (
-        brings(finding.code) or silences(finding.code) or is_aid(finding.code, finding.severity)
-    )
-    return is_for_port and finding.applicability is Applicability.SAFE
-
-
 def is_narrow(settings: Settings, path: str) -> bool:
     """Whether fixes are made of a file, and others that are on without being asked for are not:
     what is safe beside all of them has to be found out with all of them."""

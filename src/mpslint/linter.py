@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from mpslint.bringing import hangs_on_others
 from mpslint.foreseen import cast_doubt
-from mpslint.in_the_way import hangs_on_others, is_for_a_port, weighing, weighs
+from mpslint.in_the_way import is_for_a_port, weighing, weighs
 from mpslint.model import Confidence, Severity
 from mpslint.records import NamedTuple
 from mpslint.rules.registry import UNUSED, Rule, all_rules, by_code

@@ -9,7 +9,6 @@ import os
 from typing import TYPE_CHECKING
 
 from mpslint.errors import BadSource
-from mpslint.in_the_way import weighs
 from mpslint.model import Confidence, Severity
 from mpslint.opening import open_source, row_in_text
 from mpslint.reading import read_bytes
@@ -63,6 +62,8 @@ class Reported:
             counting = [finding for finding in counting if finding in brought]
         left = {id(finding) for finding in counting}
         hidden = frozenset(place_of(f, source) for f in result.findings if id(f) not in left)
+        from mpslint.in_the_way import weighs
+
         beside = (one for one in result.findings if id(one) not in left and weighs(one))
         untold = (*result.untold, *beside)
         return result._replace(findings=tuple(counting), untold=untold), hidden

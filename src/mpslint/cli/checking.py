@@ -43,8 +43,8 @@ def _check_files(
     *,
     promised: bool,
 ) -> list[FileResult]:
+    from mpslint.bringing import hangs_on_others
     from mpslint.cli.progress import Progress
-    from mpslint.in_the_way import hangs_on_others
     from mpslint.runner import check_all
     from mpslint.withheld import may_be_left
 

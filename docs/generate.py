@@ -51,7 +51,9 @@ def state(rule: Rule) -> str:
     """Which of its findings are there without being asked for."""
     if not rule.default:
         return "opt-in"
-    return "certain findings" if rule.least is Confidence.CERTAIN else "on"
+    if rule.least is Confidence.CERTAIN:
+        return "most certain findings" if rule.partly else "certain findings"
+    return "most findings" if rule.partly else "on"
 
 
 def page(rule: Rule) -> str:
@@ -114,11 +116,11 @@ from __future__ import annotations
 
 # (code, name, module, severity, best fix, on by default, also where torch is not named, triggers,
 # also, names, whether these are called, summary, least confidence by default,
-# what else stands where a finding is certain)
+# what else stands where a finding is certain, whether some kinds are told by request alone)
 Words = tuple[bytes, ...]
 Entry = tuple[
     str, str, str, int, "int | None", bool, bool, Words, tuple[Words, ...], Words, bool, str, int,
-    tuple[Words, ...],
+    tuple[Words, ...], bool,
 ]
 RULES: tuple[Entry, ...] = (
 '''
@@ -134,7 +136,8 @@ def entry(rule: Rule) -> str:
     fix = None if rule.fix is None else int(rule.fix)
     known = (rule.code, rule.name, module, int(rule.severity), fix, rule.default, rule.unnamed)
     words = (rule.triggers, rule.also, rule.names, rule.called)
-    return f"    {(*known, *words, rule.summary, int(rule.least), rule.certain)!r},\n"
+    told = (int(rule.least), rule.certain, rule.partly)
+    return f"    {(*known, *words, rule.summary, *told)!r},\n"
 
 
 def pages() -> dict[Path, str]:

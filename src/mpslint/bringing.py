@@ -3,7 +3,12 @@ run found asks this, and needs nothing of the analysis for it."""
 
 from __future__ import annotations
 
-from mpslint.model import Severity
+from typing import TYPE_CHECKING
+
+from mpslint.model import Applicability, Severity
+
+if TYPE_CHECKING:
+    from mpslint.model import Finding
 
 OPENING = "MPS1"
 """Codes of the rules about where tensors and modules go."""
@@ -52,3 +57,12 @@ def is_aid(code: str, severity: Severity) -> bool:
     return severity >= Severity.IGNORES and not (
         brings(code) or narrows(code) or code in _ON_EVERY_MACHINE
     )
+
+
+def hangs_on_others(finding: Finding) -> bool:
+    """Whether its fix is safe as far as its file shows, and worth something only where nothing else
+    is in the way."""
+    is_for_port = (
+        brings(finding.code) or silences(finding.code) or is_aid(finding.code, finding.severity)
+    )
+    return is_for_port and finding.applicability is Applicability.SAFE

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mpslint.settings import Settings
 
 _MAX_ENTRIES = 50_000
-_PARSED, _FIXES = 1, 2
+_PARSED, _FIXES, _IN_PART = 1, 2, 4
 _NO_MATTER = (
     "exclude",
     "extend_exclude",
@@ -69,7 +69,8 @@ class Caches:
 
 class Cache:
     """Entries of one set of settings: path -> [mtime_ns, size, digest, flags, records, warning,
-    consulted], the last a list of [path, mtime_ns, size] of the files that the findings rest on."""
+    consulted, records of what is untold], `consulted` being a list of [path, mtime_ns, size] of the
+    files that the findings rest on."""
 
     def __init__(self, settings: Settings, folder: CacheFolder | None) -> None:
         self._here = os.getcwd() + os.sep
@@ -121,12 +122,14 @@ class Cache:
         """Remember the result; errors are not kept, so that they are said again."""
         if result.error is None:
             flags = (_PARSED if target.named else 0) | (_FIXES if with_fixes else 0)
+            flags |= 0 if result.is_whole else _IN_PART
             records = [to_record(finding, with_fix=with_fixes) for finding in result.findings]
             stamp = _stamp(status, read_at)
             # The path in front is that of this run; another may stand in another folder.
             warning = (result.warning or "").removeprefix(f"{target.path}: ")
             others = [[self._name(other.path), *other[1:]] for other in result.consulted]
-            self._keep(target.path, [*stamp, digest, flags, records, warning, others])
+            untold = [to_record(finding, with_fix=False) for finding in result.untold]
+            self._keep(target.path, [*stamp, digest, flags, records, warning, others, untold])
 
     @property
     def has_news(self) -> bool:
@@ -146,7 +149,7 @@ class Cache:
 
     def _entry(self, path: str) -> list[Any] | None:
         entry = self._entries.get(self._name(path))
-        return entry if isinstance(entry, list) and len(entry) == 7 else None
+        return entry if isinstance(entry, list) and len(entry) == 8 else None
 
     def _still(self, entry: list[Any]) -> bool:
         """Whether the other files that an entry rests on are as they were."""
@@ -167,17 +170,19 @@ class Cache:
 
 def _result(entry: list[Any], target: Target, *, with_fixes: bool) -> FileResult | None:
     """What an entry says of a file, None where it does not say enough."""
-    _, _, _, flags, records, warning, _ = entry
+    _, _, _, flags, records, warning, _, beside = entry
     try:
         if target.named and not flags & _PARSED:
             return None
         findings = tuple(from_record(record) for record in records)
+        untold = tuple(from_record(record) for record in beside)
     except (ValueError, TypeError, KeyError):
         return None
     if with_fixes and not flags & _FIXES and any(f.applicability for f in findings):
         return None
     said = f"{target.path}: {warning}" if warning else None
-    return FileResult(target.path, findings, warning=said)
+    is_whole = not flags & _IN_PART
+    return FileResult(target.path, findings, None, said, untold=untold, is_whole=is_whole)
 
 
 def digest_of(data: bytes) -> str:

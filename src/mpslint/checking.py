@@ -69,16 +69,18 @@ def check_bytes(
         if named:
             check_syntax(path, data)
         return FileResult(path)
-    from mpslint.linter import lint
+    from mpslint.linter import linted
     from mpslint.opening import located, open_source, unread
 
     source = open_source(path, data)
     tree = source.parse() if named else None
     elsewhere = neighbours_of(around, settings) if around is not None else None
-    findings = located(source, lint(source, settings, tree, elsewhere=elsewhere))
-    for finding in findings:
+    found = linted(source, settings, tree, elsewhere=elsewhere, whole=False)
+    findings, untold = located(source, found.told), located(source, found.untold)
+    for finding in (*findings, *untold):
         finding.confirm()
-    return FileResult(path, findings, warning=unread(source) or _kept_silent(source, findings))
+    warning = unread(source) or _kept_silent(source, findings)
+    return FileResult(path, findings, None, warning, untold=untold, is_whole=found.is_whole)
 
 
 def _kept_silent(source: SourceFile, findings: tuple[Finding, ...]) -> str | None:

@@ -15,9 +15,10 @@ from mpslint.blame import Barred, blamed, doubted
 from mpslint.bringing import is_aid, narrows, silences
 from mpslint.edits import EditConflict, EditSet, first_origin, spliced
 from mpslint.errors import BadSource
+from mpslint.in_the_way import weighs
 from mpslint.judging import Before, Objection, Text, left_behind, objections
 from mpslint.landed import Applied, Key, is_opening, with_companions
-from mpslint.linter import counts, lint
+from mpslint.linter import Linted, counts, linted
 from mpslint.model import Applicability, Edit, Finding, Fix, doubtful
 from mpslint.offers import Offers
 from mpslint.opening import is_notebook, located, position
@@ -88,6 +89,12 @@ class Made(NamedTuple):
     number: int
     error: str | None = None
     misfits: tuple[str, ...] = ()
+    untold: Sequence[Finding] = ()
+    """What is told to nobody, and decides on fixes all the same."""
+
+    def text(self, around: Elsewhere | None) -> Text:
+        """What it became, among files as `around` knows them."""
+        return Text(self.source, [*self.findings, *self.untold], around)
 
 
 class Fixing:
@@ -125,11 +132,11 @@ class Fixing:
         tree: ast.Module | None = None,
         *,
         beside: bool = False,
-    ) -> list[Finding]:
+    ) -> Linted:
         """The findings of a text; those that only a port asks for where they are `beside` one."""
         settings = with_companions(self._settings, source.path) if beside else self._settings
         around = self.elsewhere
-        found = lint(source, settings, tree=tree, elsewhere=around, pause=self._pause)
+        found = linted(source, settings, tree, elsewhere=around, pause=self._pause)
         return _seen(found, source, passes, self._hidden)
 
     def _tree(self, source: SourceFile) -> ast.Module:
@@ -152,19 +159,20 @@ class Fixing:
         edits = tuple(sorted(fix.edits))
         try:
             after = self.source.with_edits(edits)
-            findings = self._linted(after, (edits,))
+            found = self._linted(after, (edits,))
         except BadSource as error:
             return f"it would break the file ({error})"
         applied = (_applied(self.source, offered, finding, fix, at),)
-        against = self.judged(Made(after, applied, findings, (edits,), 1), self.elsewhere)
+        made = Made(after, applied, found.told, (edits,), 1, untold=found.untold)
+        against = self.judged(made, self.elsewhere)
         return against[0].reason if against else None
 
-    def unfixed(self, findings: Sequence[Finding]) -> Made:
+    def unfixed(self, findings: Sequence[Finding], untold: Sequence[Finding]) -> Made:
         """The text as it is, and what was found in it; of a notebook it is found out anew, in rows
         of its text."""
         if is_notebook(self.source.path):
-            findings = self._linted(self.source, ())
-        return Made(self.source, (), list(findings), (), 0)
+            findings, untold = self._linted(self.source, ()).both
+        return Made(self.source, (), list(findings), (), 0, untold=untold)
 
     def to_fixed_point(self, level: Applicability = Applicability.SAFE) -> Made:
         """All fixes of this level and above, or none; those that are `barred` are not safe.
@@ -173,7 +181,7 @@ class Fixing:
         applied: list[Applied] = []
         passes: list[tuple[Edit, ...]] = []
         seen = {current.text}
-        findings, beside = self._linted(current, passes), False
+        (findings, untold), beside = self._linted(current, passes).both, False
         if self._found is None:
             self._found = Counter(self._places(findings, current, passes))
         for number in range(1, MAX_PASSES + 1):
@@ -181,12 +189,15 @@ class Fixing:
             edits, landed, misfits = _one_pass(offered, findings, level, self._settings)
             if not edits or spliced(current.text, edits) == current.text:
                 if not beside and any(map(is_opening, applied)):
-                    findings, beside = self._linted(current, passes, beside=True), True
+                    findings, untold = self._linted(current, passes, beside=True).both
+                    beside = True
                     continue
                 left = [one for one in findings if counts(one, self._settings)]
-                return Made(current, tuple(applied), left, tuple(passes), number, None, misfits)
+                return Made(
+                    current, tuple(applied), left, tuple(passes), number, None, misfits, untold
+                )
             if self._before is None:
-                bare = [finding.without_fix() for finding in findings]
+                bare = [finding.without_fix() for finding in (*findings, *untold)]
                 self._before = Before(Text(current, bare, self.elsewhere))
             applied += [
                 _applied(self.source, offered, found, fix, offered.key(found)[1])
@@ -196,7 +207,9 @@ class Fixing:
                 current = current.with_edits(edits)
                 passes.append(edits)
                 # In no variable: one tree at a time is enough of a large file.
-                findings = self._linted(current, passes, self._tree(current), beside=beside)
+                findings, untold = self._linted(
+                    current, passes, self._tree(current), beside=beside
+                ).both
             except BadSource as error:
                 return self._refused(number, f"a fix would break the file ({error})")
             if current.text in seen:
@@ -211,7 +224,7 @@ class Fixing:
         where it is the same as before, when one of these was `touched`."""
         if not (made.applied or touched):
             return []
-        after = Text(made.source, made.findings, around)
+        after = made.text(around)
         found = objections(self._as_it_was(made), after, made.passes, self._settings)
         if any(map(is_opening, made.applied)):
             found += [
@@ -228,8 +241,11 @@ class Fixing:
     def _as_it_was(self, made: Made) -> Before:
         if self._before is None:
             # Where nothing was fixed, what is found is known.
-            findings = self._linted(self.source, ()) if made.applied else made.findings
-            bare = [finding.without_fix() for finding in findings]
+            found = [*made.findings, *made.untold]
+            if made.applied:
+                told, untold = self._linted(self.source, ()).both
+                found = [*told, *untold]
+            bare = [finding.without_fix() for finding in found]
             self._before = Before(Text(self.source, bare, self.elsewhere))
         return self._before
 
@@ -292,8 +308,8 @@ class Fixing:
         ]
 
     def _refused(self, number: int, why: str) -> Made:
-        findings = lint(self.source, self._settings)
-        return Made(self.source, (), findings, (), number, why)
+        told, untold = linted(self.source, self._settings).both
+        return Made(self.source, (), told, (), number, why, untold=untold)
 
 
 class Offered(NamedTuple):
@@ -339,16 +355,22 @@ def _one_pass(
 
 
 def _seen(
-    findings: list[Finding],
+    found: Linted,
     current: SourceFile,
     passes: Sequence[tuple[Edit, ...]],
     hidden: Hidden,
-) -> list[Finding]:
-    """The findings that are not hidden; those of a text that was edited are known by their places
-    in the text as it was."""
+) -> Linted:
+    """The findings, those that are hidden among the untold; those of a text that was edited are
+    known by their places in the text as it was."""
     if not hidden:
-        return findings
-    return [f for f in findings if (f.code, _offset_before(f, current, passes)) not in hidden]
+        return found
+    told, untold = [], list(found.untold)
+    for one in found.told:
+        if (one.code, _offset_before(one, current, passes)) not in hidden:
+            told.append(one)
+        elif weighs(one):
+            untold.append(one)
+    return Linted(told, untold)
 
 
 def _offset_before(

@@ -10,6 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.bringing import OPENING, brings
+from mpslint.in_the_way import weighs
 from mpslint.kernel_calls import missing_name
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Applicability, Severity
@@ -44,6 +45,8 @@ _OF_TENSORS = frozenset({b"torch", b"nn", b"cuda", b"device"})
 """Words of code that makes tensors or modules, or places some."""
 _WRITING_DEVICES = (OPENING, "MPS413")
 """Codes whose fixes write one of these."""
+_WIDE = "MPS401"
+"""The code whose fixes write float32 where a call asks for float64 on a device."""
 _NARROWING = "MPS4"
 """Codes of the rules about dtypes that MPS lacks."""
 _WRITING_ITEM = "MPS415"
@@ -210,7 +213,7 @@ def _doubt_what_leaves_behind(context: Context, findings: Sequence[Finding]) -> 
         return
     widening = [one for one in moving if one.severity is Severity.IGNORES]
     for one in findings:
-        if lacks_kernel(one) and one.applicability is not Applicability.SAFE:
+        if lacks_kernel(one) and weighs(one) and one.applicability is not Applicability.SAFE:
             for wide in widening:
                 wide.doubt(f"line {one.row}: {one.message}")
             break
@@ -247,6 +250,9 @@ def _speaks_of(finding: Finding, row: int) -> bool:
 
 def _is_mended(context: Context, harm: Harm) -> bool:
     """Whether the fix of float64-on-device will mend it in the same run."""
+    settings = context.settings
+    if _WIDE not in settings.enabled(context.source.path) or not settings.may_fix(_WIDE):
+        return False
     if harm.kind is not Kind.WIDE or harm.is_default or not isinstance(harm.node, ast.Call):
         return False
     device = device_argument(context, harm.node)

@@ -12,12 +12,13 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
-from mpslint.bringing import DTYPES, OPENING, is_aid, ran, silences
+from mpslint.bringing import is_aid, ran, silences
 from mpslint.file_parts import Parts, is_same, is_test, moves_by_name, name_at
 from mpslint.files import spoken_path
+from mpslint.in_the_way import is_mended, keeps_out, raises_there_alone, stays_untold
 from mpslint.kernel_imports import imports_inside, kernel_imports
 from mpslint.left_behind import Part, lacks_kernel, parts
-from mpslint.model import Confidence, Severity
+from mpslint.model import Severity
 from mpslint.opening import position
 from mpslint.records import NamedTuple
 from mpslint.screening import names_torch
@@ -130,27 +131,19 @@ class Ported(NamedTuple):
 _TAKES = "runs files that it finds by their names, of which this may be one"
 
 
-def raises_there_alone(finding: Finding) -> bool:
-    """Whether it tells of what raises only once a tensor is on MPS."""
-    return finding.code in DTYPES or lacks_kernel(finding)
-
-
-def keeps_out(finding: Finding) -> bool:
-    """Whether a finding that is left keeps a Mac, or its GPU, out, for sure. What raises on MPS
-    alone is brought there by nothing safe, even where it is inferred."""
-    if raises_there_alone(finding):
-        return True
-    if finding.confidence is not Confidence.CERTAIN:
-        return False
-    if finding.severity is Severity.BREAKS:
-        return True
-    return finding.severity is Severity.IGNORES and finding.code.startswith(OPENING)
-
-
-def untouched(path: str, findings: Iterable[Finding]) -> Ported:
+def untouched(path: str, findings: Iterable[Finding], untold: Iterable[Finding] = ()) -> Ported:
     """A file that nothing is fixed in."""
     own = os.path.abspath(path)
-    return Ported(None, None, (), [left_in(own, one) for one in findings if keeps_out(one)])
+    left = [left_in(own, one) for one in findings if keeps_out(one)]
+    for one in filter(stays_untold, untold):
+        left.append(unmended_in(own, one, one.row) if is_mended(one) else left_in(own, one))
+    return Ported(None, None, (), left)
+
+
+def unmended_in(path: str, finding: Finding, row: int) -> Left:
+    """What a finding leaves whose own fix is not among those of the run, and which raises on MPS
+    alone: who ran on the CPU would end there, and who ended before is no worse off."""
+    return left_in(path, finding, row)._replace(lacks_kernel=True)
 
 
 def left_in(path: str, finding: Finding, row: int | None = None) -> Left:
@@ -171,10 +164,12 @@ def ported(
 
     trace = Trace(source, made.passes)
     left = []
-    for one in made.findings:
-        if keeps_out(one):
-            cell, row, _ = position(source, trace.offset(made.source.starts[one.row - 1]))
-            left.append(_left(one, os.path.abspath(source.path), _spoken(cell, row)))
+    staying = [one for one in made.untold if stays_untold(one)]
+    for one in (*filter(keeps_out, made.findings), *staying):
+        cell, row, _ = position(source, trace.offset(made.source.starts[one.row - 1]))
+        told = _left(one, os.path.abspath(source.path), _spoken(cell, row))
+        is_unmended = one in staying and is_mended(one)
+        left.append(told._replace(lacks_kernel=True) if is_unmended else told)
     opened = [
         Opened(
             one.key,

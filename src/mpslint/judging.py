@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mpslint.edits import first_origin, origin
+from mpslint.in_the_way import weighs
 from mpslint.left_behind import STAYS, lacks_kernel, places
 from mpslint.model import Severity
 from mpslint.patterns.already_there import is_there
@@ -45,6 +46,7 @@ class Text(NamedTuple):
 
     source: SourceFile
     findings: Sequence[Finding]
+    """Told or not."""
     elsewhere: Elsewhere | None
     """Who tells of the other files of the project, as they are then."""
 
@@ -58,7 +60,7 @@ class Text(NamedTuple):
         return {
             (found.code, trace.row(_start(self.source, found))): found
             for found in self.findings
-            if found.severity is Severity.BREAKS
+            if found.severity is Severity.BREAKS and weighs(found)
         }
 
 
@@ -191,7 +193,7 @@ def left_behind(
             )
             break
     for one in made.findings if not found else ():
-        if lacks_kernel(one):
+        if lacks_kernel(one) and weighs(one):
             row = trace.row(_start(made.source, one))
             reason = f"line {row}: {one.message}"
             found.append(

@@ -8,8 +8,11 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from mpslint.bringing import hangs_on_others
 from mpslint.foreseen import cast_doubt
-from mpslint.model import Confidence
+from mpslint.in_the_way import is_for_a_port, weighing, weighs
+from mpslint.model import Confidence, Severity
+from mpslint.records import NamedTuple
 from mpslint.rules.registry import UNUSED, Rule, all_rules, by_code
 from mpslint.screening import Demand, names_in, names_torch, speaks_of_torch
 from mpslint.source import SourceFile
@@ -89,6 +92,20 @@ def screen_for(settings: Settings, path: str) -> Screen:
     return screen
 
 
+def _screen_for_others(settings: Settings, path: str) -> Screen | None:
+    """That of the rules which are off for a file, and decide on the fixes of those that are on;
+    None where there are none."""
+    codes = settings.enabled(path)
+    others = weighing() - codes
+    if not others or not is_for_a_port(codes):
+        return None
+    key = others, frozenset[str]()
+    screen = _screens.get(key)
+    if screen is None:
+        screen = _screens[key] = Screen(*key)
+    return screen
+
+
 @lru_cache(16)
 def _sure(settings: Settings) -> frozenset[str]:
     """The codes of the rules of which only certain findings are told, and whose text shows where
@@ -98,6 +115,24 @@ def _sure(settings: Settings) -> frozenset[str]:
         for rule in all_rules()
         if rule.certain and settings.least_confidence(rule) is Confidence.CERTAIN
     )
+
+
+Found = tuple[list["Finding"], list["Finding"]]
+
+
+class Linted(NamedTuple):
+    """What is found in a file."""
+
+    told: list[Finding]
+    """The findings of the selected rules that count, in order of position."""
+    untold: list[Finding]
+    """Those that are told to nobody, and decide on fixes all the same."""
+    is_whole: bool = True
+    """Nobody need look for more of these."""
+
+    @property
+    def both(self) -> Found:
+        return self.told, self.untold
 
 
 def lint(
@@ -122,12 +157,57 @@ def lint(
     `pause` is called before each rule: what it raises ends a check that nobody waits for any more.
     Raises `BadSource` when the file does not parse.
     """
+    return _linted(
+        source,
+        settings,
+        tree,
+        noqa=noqa,
+        elsewhere=elsewhere,
+        screened=screened,
+        levels=levels,
+        pause=pause,
+    ).told
+
+
+def linted(
+    source: SourceFile,
+    settings: Settings,
+    tree: ast.Module | None = None,
+    *,
+    elsewhere: Elsewhere | None = None,
+    pause: Callable[[], None] | None = None,
+    whole: bool = True,
+) -> Linted:
+    """What `lint` finds, and what else decides on fixes: unless the `whole` is wanted, only where
+    there is a fix in the file for which that counts. Raises `BadSource`."""
+    return _linted(
+        source, settings, tree, elsewhere=elsewhere, untold=True, whole=whole, pause=pause
+    )
+
+
+def _linted(
+    source: SourceFile,
+    settings: Settings,
+    tree: ast.Module | Callable[[SourceFile], Index] | None,
+    *,
+    noqa: bool = True,
+    elsewhere: Elsewhere | None,
+    screened: bool = True,
+    levels: bool = True,
+    untold: bool = False,
+    whole: bool = False,
+    pause: Callable[[], None] | None,
+) -> Linted:
     screen = screen_for(settings, source.path)
+    others = _screen_for_others(settings, source.path) if untold else None
     rules = screen.select(source.data) if screened else screen.about(source.data)
     judge = rules[-1] if rules and rules[-1].code == UNUSED and may_be_unused(source.data) else None
     rules = [rule for rule in rules if rule.code != UNUSED]
-    if not rules and judge is None:
-        return []
+    if not rules and judge is None and not whole:
+        return Linted([], [], others is None)
+    unasked = others.select(source.data) if others is not None else []
+    if not rules and not unasked and judge is None:
+        return Linted([], [])
     from mpslint.moot import is_moot
     from mpslint.semantics.config_keys import is_unread_key
     from mpslint.semantics.context import Context
@@ -145,7 +225,16 @@ def lint(
         tree = index.tree
     context = Context(source, tree, settings, elsewhere, index)
     context.all_count = judge is not None
-    findings = _found(context, rules, pause, levels=levels)
+    findings = _found(context, rules, pause)
+    told_of = {id(finding) for finding in findings}
+    is_whole = not unasked or whole or any(map(hangs_on_others, findings))
+    if unasked and is_whole:
+        context.all_told = True
+        findings += _found(context, unasked, pause, chosen=False)
+        context.all_told = False
+    if levels:
+        cast_doubt(context, findings)
+    context.worlds.release()
     if findings and elsewhere is not None:
         for_cuda = elsewhere.for_cuda_alone(source.path)
         if for_cuda is not None:
@@ -163,13 +252,13 @@ def lint(
         and not is_smoke_test(context, one.row)
     ]
     if not findings and judge is None:
-        return []
+        return Linted([], [], is_whole)
     # Reading comments needs the tokenizer, which costs more than all rules together.
     # Rows of a notebook's tree are not those of its text.
     plain = tree if type(source) is SourceFile else None
     suppressions = Suppressions(source, noqa=noqa, tree=plain)
     if suppressions.whole_file:
-        return []
+        return Linted([], [])
     kept = [finding for finding in findings if not suppressions.covers(finding)]
     if judge is not None:
         from mpslint.unused import unused
@@ -177,13 +266,17 @@ def lint(
         context.unused = unused(source, suppressions, settings)
         kept += [
             finding
-            for finding, one in zip(
-                _found(context, [judge], levels=levels), context.unused, strict=True
-            )
+            for finding, one in zip(_found(context, [judge]), context.unused, strict=True)
             if not suppressions.covers_judgement(finding, one.start)
         ]
-    counting = [finding for finding in kept if counts(finding, settings)]
-    return sorted(counting, key=lambda finding: finding.sort_key)
+        told_of |= {id(finding) for finding in kept if finding.code == UNUSED}
+    kept.sort(key=lambda finding: finding.sort_key)
+    counting = [one for one in kept if id(one) in told_of and counts(one, settings)]
+    if not untold or len(counting) == len(kept):
+        return Linted(counting, [], is_whole)
+    told_of = {id(finding) for finding in counting}
+    beside = [one for one in kept if id(one) not in told_of and one.severity > Severity.SLOW]
+    return Linted(counting, [one for one in beside if weighs(one)], is_whole)
 
 
 def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
@@ -193,7 +286,11 @@ def suppressed(source: SourceFile, settings: Settings) -> list[Finding]:
     from mpslint.semantics.context import Context
 
     rules = [r for r in screen_for(settings, source.path).select(source.data) if r.code != UNUSED]
-    findings = _found(Context(source, source.parse(), settings), rules) if rules else []
+    if not rules:
+        return []
+    context = Context(source, source.parse(), settings)
+    findings = _found(context, rules)
+    context.worlds.release()
     suppressions = Suppressions(source)
     silent = [
         finding
@@ -208,25 +305,27 @@ def _found(
     rules: list[Rule],
     pause: Callable[[], None] | None = None,
     *,
-    levels: bool = True,
+    chosen: bool = True,
 ) -> list[Finding]:
-    """What the rules say, whatever comments and levels say of it."""
+    """What the rules say, whatever comments and levels say of it; with all fixes of rules that
+    nobody has `chosen`."""
     found = []
     for rule in rules:
         if pause is not None:
             pause()
-        may_fix = context.settings.may_fix(rule.code)
+        may_fix = not chosen or context.settings.may_fix(rule.code)
         for finding in rule.check(context, rule):
             if not may_fix:
                 finding.drop_fix()
             found.append(finding)
-    if levels:
-        cast_doubt(context, found)
-    context.worlds.release()
     return found
 
 
 def counts(finding: Finding, settings: Settings) -> bool:
-    """Whether a finding is at least as bad and as sure as the settings ask for."""
-    least = settings.least_confidence(by_code(finding.code))
+    """Whether a finding is at least as bad and as sure as the settings ask for, and of a kind that
+    is told."""
+    rule = by_code(finding.code)
+    if finding.by_request and not settings.asks_for(rule):
+        return False
+    least = settings.least_confidence(rule)
     return finding.severity >= settings.severity and finding.confidence >= least

@@ -117,6 +117,7 @@ class Finding:
         "_claimed",
         "_fix",
         "_level",
+        "by_request",
         "cell",
         "code",
         "column",
@@ -145,6 +146,7 @@ class Finding:
         *,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
+        by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | Fix | None = None,
     ) -> None:
@@ -159,6 +161,8 @@ class Finding:
         self.end_column = end_column
         self.confidence = confidence
         self.labels = labels
+        self.by_request = by_request
+        """Its kind is told to those alone who ask for its rule, however sure it is."""
         self.cell: int | None = None
         """In a notebook, the 1-based number of the cell that rows are counted in."""
         self._level = applicability

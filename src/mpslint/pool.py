@@ -28,9 +28,18 @@ _CHUNK = 16
 _AHEAD = 4
 """Chunks that wait for each worker."""
 
-Packed = tuple[str, "str | None", "str | None", "list[list[Any]] | None", "list[Any] | None"]
-"""(digest, error, warning, records, consulted) of one file; without records the content is known,
-and without consulted files it takes files that the worker cannot see."""
+Packed = tuple[
+    str,
+    "str | None",
+    "str | None",
+    "list[list[Any]] | None",
+    "list[list[Any]]",
+    bool,
+    "list[Any] | None",
+]
+"""(digest, error, warning, records, records of what is untold, whether that is all, consulted) of
+one file; without records the content is known, and without consulted files it takes files that the
+worker cannot see."""
 _around: Around = {}
 """Of a process that works for one run."""
 
@@ -185,14 +194,16 @@ def _checked(job: Job, with_fixes: bool) -> Done:
 
 def _pack(done: Done) -> Packed:
     if done.result is None:
-        return (done.digest, None, None, None, None if done.asked else [])
-    records = [to_record(finding, with_fix=True) for finding in done.result.findings]
+        return (done.digest, None, None, None, [], True, None if done.asked else [])
     result = done.result
-    return (done.digest, result.error, result.warning, records, list(result.consulted))
+    records = [to_record(finding, with_fix=True) for finding in result.findings]
+    untold = [to_record(finding, with_fix=False) for finding in result.untold]
+    said = (done.digest, result.error, result.warning, records, untold, result.is_whole)
+    return (*said, list(result.consulted))
 
 
 def _unpack(job: Job, packed: Packed) -> Done:
-    digest, error, warning, records, consulted = packed
+    digest, error, warning, records, untold, is_whole, consulted = packed
     if records is None:
         return Done(digest, None, asked=consulted is None)
     path = job.target.path
@@ -205,6 +216,8 @@ def _unpack(job: Job, packed: Packed) -> Done:
             _about(path, error),
             _about(path, warning),
             tuple(Consulted(*entry) for entry in consulted or ()),
+            tuple(from_record(record) for record in untold),
+            is_whole,
         ),
     )
 

@@ -16,8 +16,9 @@ from mpslint import collector
 from mpslint.beside import Beside
 from mpslint.bringing import brings, is_aid, narrows, ran, silences
 from mpslint.files import spoken_path
-from mpslint.half_ports import Opened, Ported, keeps_out, left_in, raises_there_alone
+from mpslint.half_ports import Opened, Ported, left_in, unmended_in
 from mpslint.halves import halves
+from mpslint.in_the_way import is_mended, keeps_out, raises_there_alone, weighs
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
 from mpslint.program_files import ProgramFiles
@@ -64,7 +65,7 @@ def _as_promised(
 
 
 def _all(files: Iterable[FileResult]) -> Iterable[Finding]:
-    return (finding for file in files for finding in file.findings)
+    return (finding for file in files for finding in file.all_findings)
 
 
 def _is_opened(finding: Finding) -> bool:
@@ -88,18 +89,21 @@ def _is_aid(finding: Finding) -> bool:
 def _doubt_beside_doubted(files: Sequence[FileResult], project: Project) -> None:
     """What imports a file, or is imported by one, goes along where that stays on the CPU."""
     reasons = {
-        file.path: next((one.reason for one in file.findings if one.reason), None) for file in files
+        file.path: next(
+            (one.reason for one in file.all_findings if one.reason and weighs(one)), None
+        )
+        for file in files
     }
     waiting = [path for path, reason in reasons.items() if reason]
     beside = Beside(reasons, project)
     while waiting:
         path = waiting.pop()
         for file in files:
-            if file.path == path or not any(map(_goes_along, file.findings)):
+            if file.path == path or not any(map(_goes_along, file.all_findings)):
                 continue
             if beside.are(file.path, path):
                 reason = f"{spoken_path(path)}, {reasons[path]}"
-                for finding in filter(_goes_along, file.findings):
+                for finding in filter(_goes_along, file.all_findings):
                     finding.doubt(reason)
                 if not reasons[file.path]:
                     reasons[file.path] = reason
@@ -119,14 +123,14 @@ def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: 
     by_path = {os.path.abspath(file.path): file for file in files if not file.error}
     program = ProgramFiles(project, by_path)
     asked = {
-        path: _ported(path, file.findings, Fixed(file, settings, project))
+        path: _ported(path, file, Fixed(file, settings, project))
         for path, file in by_path.items()
-        if file.findings or b".cuda(" in program.text_of(path)
+        if file.all_findings or b".cuda(" in program.text_of(path)
     }
     found = halves(asked, project, program, by_path)
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
-            by_path[path].findings[number].doubt(reason)
+            by_path[path].all_findings[number].doubt(reason)
 
 
 class Fixed:
@@ -161,10 +165,14 @@ class Fixed:
         from mpslint.fixing import plan
 
         planned = plan(
-            self._file.path, self._data, self._settings, unsafe=False, project=self._project
+            self._file.path,
+            self._data,
+            self._settings.with_all_told(),
+            unsafe=False,
+            project=self._project,
         )
         if isinstance(planned, str):
-            return frozenset((one.code, self._line(one)) for one in self._file.findings)
+            return frozenset((one.code, self._line(one)) for one in self._file.all_findings)
         made = planned.result
         return frozenset(
             (one.code, made.source.line(row_in_text(made.source, one.cell, one.row)).strip())
@@ -172,8 +180,9 @@ class Fixed:
         )
 
 
-def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
+def _ported(path: str, file: FileResult, fixed: Fixed) -> Ported:
     opened, left = [], []
+    findings, told = file.all_findings, len(file.findings)
     # A test without a fix of its own is rewritten with what stands below it.
     asked = {
         (label.cell or one.cell, label.row)
@@ -192,7 +201,9 @@ def _ported(path: str, findings: Sequence[Finding], fixed: Fixed) -> Ported:
         return one.severity is not Severity.IGNORES or not opens or fixed.keeps(one)
 
     for number, one in enumerate(findings):
-        if _is_opened(one) or _is_aid(one):
+        if number >= told and is_mended(one) and raises_there_alone(one):
+            left.append(unmended_in(path, one, fixed.row(one)))
+        elif _is_opened(one) or _is_aid(one):
             opened.append(
                 Opened(
                     (one.code, number),

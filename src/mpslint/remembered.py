@@ -47,7 +47,10 @@ class Remembered:
         asked = (os.getcwd(), keys, with_fixes, paths)
         self._file = f"{_digest(asked)}.together"
         self._of = _digest(
-            [(one.error, said) for one, said in zip(results, self._said, strict=True)]
+            [
+                (one.error, said, [to_record(other, with_fix=False) for other in one.untold])
+                for one, said in zip(results, self._said, strict=True)
+            ]
         )
 
     def known(self) -> list[FileResult] | None:

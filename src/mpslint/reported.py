@@ -62,7 +62,11 @@ class Reported:
             counting = [finding for finding in counting if finding in brought]
         left = {id(finding) for finding in counting}
         hidden = frozenset(place_of(f, source) for f in result.findings if id(f) not in left)
-        return result._replace(findings=tuple(counting)), hidden
+        from mpslint.in_the_way import weighs
+
+        beside = (one for one in result.findings if id(one) not in left and weighs(one))
+        untold = (*result.untold, *beside)
+        return result._replace(findings=tuple(counting), untold=untold), hidden
 
     def baseline(self, path: str) -> Baseline:
         """The baseline in a file, read once. Raises `BadBaseline`."""
@@ -122,6 +126,7 @@ class About:
             return True
         told = Severity[entry.severity.upper()] >= settings.severity
         told = told and settings.least_confidence(rule) is Confidence.INFERRED
+        told = told and (not rule.partly or settings.asks_for(rule))
         return told and entry.code in settings.enabled(path)
 
     def _covers(self, path: str) -> bool:

@@ -28,6 +28,14 @@ class FileResult(NamedTuple):
     """Why the file was left out, where that is no error."""
     consulted: tuple[Consulted, ...] = ()
     """Other files of the project that the findings rest on."""
+    untold: tuple[Finding, ...] = ()
+    """What is told to nobody, and decides on fixes all the same: those of other files as well."""
+    is_whole: bool = True
+    """Nobody need look for more of what is untold."""
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        return self.findings + self.untold if self.untold else self.findings
 
 
 def to_record(finding: Finding, *, with_fix: bool) -> Record:
@@ -79,7 +87,8 @@ def from_record(record: Record) -> Finding:
 def detached(result: FileResult, *, with_fixes: bool) -> FileResult:
     """The same result without what its findings hold on to (tree, text) to build fixes later."""
     findings = tuple(from_record(to_record(f, with_fix=with_fixes)) for f in result.findings)
-    return result._replace(findings=findings)
+    untold = tuple(from_record(to_record(f, with_fix=False)) for f in result.untold)
+    return result._replace(findings=findings, untold=untold)
 
 
 def _fix(message: str, edits: list[list[Any]], level: int) -> Fix:

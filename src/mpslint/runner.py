@@ -248,7 +248,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
         collector.checked(len(data))
         found = check_bytes(path, data, settings, named=named, around=around)
         # Fixes that are handed over are made here, and may ask around as well.
-        return detached(found, with_fixes=with_fixes) if found.findings else found
+        return detached(found, with_fixes=with_fixes) if found.all_findings else found
 
     result = guarded(path, check)
     if around is not None and settings in around and result is not None:

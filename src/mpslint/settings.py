@@ -42,6 +42,21 @@ DEFAULT_EXCLUDE = (
 )
 
 
+_TELLING = (
+    "select",
+    "ignore",
+    "extend_select",
+    "per_file_ignores",
+    "extend_per_file_ignores",
+    "fixable",
+    "unfixable",
+    "severity",
+    "min_confidence",
+    "baseline",
+)
+"""Settings that say what is told, and which of it is fixed."""
+
+
 class Settings(NamedTuple):
     """Every setting with its default; `Settings()` is what a project without settings gets."""
 
@@ -128,10 +143,18 @@ class Settings(NamedTuple):
         """How sure a finding of the rule has to be. Raises `BadSettings`."""
         if rule.least <= self.min_confidence:
             return self.min_confidence
+        return self.min_confidence if self.asks_for(rule) else rule.least
+
+    def asks_for(self, rule: Rule) -> bool:
+        """Whether somebody asked for the rule itself. Raises `BadSettings`."""
         from mpslint.selectors import asked_for
 
-        asked = rule.code in asked_for(self.select, self.extend_select)
-        return self.min_confidence if asked else rule.least
+        return rule.code in asked_for(self.select, self.extend_select)
+
+    def with_all_told(self) -> Settings:
+        """The same with all rules that are on without being asked for, and all that they find."""
+        plain = Settings()
+        return self._replace(**{name: getattr(plain, name) for name in _TELLING})
 
     def may_fix(self, code: str) -> bool:
         """Whether the fixes of a rule may be offered. Raises `BadSettings`."""

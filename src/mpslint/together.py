@@ -16,6 +16,7 @@ from mpslint.fixer import MAX_TRIALS, Fixing, Made
 from mpslint.fixing import Planned
 from mpslint.half_ports import ported, untouched
 from mpslint.halves import halves, trees_in
+from mpslint.in_the_way import weighs
 from mpslint.judging import Objection
 from mpslint.opening import open_source
 from mpslint.program_files import ProgramFiles
@@ -26,9 +27,10 @@ from mpslint.shared_helper import selects_anew
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from mpslint.blame import Barred
     from mpslint.fixer import Hidden
-    from mpslint.model import Finding
     from mpslint.project import Project
+    from mpslint.results import FileResult
     from mpslint.semantics.elsewhere import Elsewhere
     from mpslint.settings import Settings
     from mpslint.source import SourceFile
@@ -78,7 +80,7 @@ class Together:
         self._failed: dict[str, str] = {}
         self._watched: set[str] = set()
         self._starting: list[Job] = []
-        self._untouched: dict[str, Sequence[Finding]] = {}
+        self._untouched: dict[str, FileResult] = {}
         self._unopposed: dict[str, _Unopposed] = {}
         self._becoming = Becoming(project_of)
         self._rests: dict[str, set[str]] = {}
@@ -91,10 +93,10 @@ class Together:
 
         self._add(job, Fixing.to_fixed_point)
 
-    def watch(self, job: Job, findings: Sequence[Finding]) -> None:
+    def watch(self, job: Job, found: FileResult) -> None:
         """A file that is judged with the others, and not fixed, and what is found in it."""
         self._watched.add(job.path)
-        self._add(job, lambda fixing: fixing.unfixed(findings))
+        self._add(job, lambda fixing: fixing.unfixed(found.findings, found.untold))
 
     def _add(self, job: Job, made: Callable[[Fixing], Made]) -> None:
         def first() -> None:
@@ -108,9 +110,16 @@ class Together:
 
         self._guarded(job.path, first)
 
-    def leaves(self, path: str, findings: Sequence[Finding]) -> None:
+    def leaves(self, found: FileResult) -> None:
         """A file that is not fixed, and what is found in it."""
-        self._untouched[path] = findings
+        self._untouched[found.path] = found
+
+    def doubt(self, doubts: Mapping[str, Barred]) -> None:
+        """Lets fixes of files that were added be unsafe."""
+        for path, barred in doubts.items():
+            if path in self._fixing and barred:
+                self._fixing[path].leave(barred)
+                self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]
 
     def starts(self, job: Job) -> None:
         """A file that uses others, and does nothing by itself that could be judged."""
@@ -124,10 +133,7 @@ class Together:
     def planned(self, *, unsafe: bool, sharing: Sharing | None = None) -> dict[str, Planned | str]:
         """What becomes of each file, or the line that says why it cannot be fixed. `sharing` tells
         of those into which a selection was written the settings under which they share one."""
-        self._leave_what_never_asks()
-        self._settle()
-        if self._try_what_was_doubted():
-            self._settle()
+        self.settle()
         if sharing is not None:
             self._share(sharing(self._selecting()))
         found: dict[str, Planned | str] = dict(self._failed)
@@ -144,6 +150,14 @@ class Together:
             self._guarded(path, last)
         found.update(self._failed)
         return found
+
+    def settle(self) -> dict[str, Barred]:
+        """Finds fixes that nothing speaks against; gives those of each file that are not safe."""
+        self._leave_what_never_asks()
+        self._settle()
+        if self._try_what_was_doubted():
+            self._settle()
+        return {path: fixing.barred for path, fixing in self._fixing.items()}
 
     def _selecting(self) -> dict[str, tuple[SourceFile, Settings]]:
         """The files into which a selection of the device was written, as they were."""
@@ -196,8 +210,8 @@ class Together:
                 if not against:
                     foreseen = dict.fromkeys(
                         one.reason
-                        for one in made.findings
-                        if one.reason and one.reason not in self._halves
+                        for one in (*made.findings, *made.untold)
+                        if one.reason and one.reason not in self._halves and weighs(one)
                     )
                     known = [Objection(reason, frozenset(), 0, on_mac=True) for reason in foreseen]
                     again.update(self._left_alone_with(path, project, known))
@@ -282,13 +296,14 @@ class Together:
             )
             for path in self._jobs
         }
-        for path, findings in self._untouched.items():
-            files.setdefault(os.path.abspath(path), untouched(path, findings))
+        for path, found in self._untouched.items():
+            own = os.path.abspath(path)
+            files.setdefault(own, untouched(path, found.findings, found.untold))
         starting = dict.fromkeys([*map(os.path.abspath, self._untouched), *files])
-        found = halves(files, project, ProgramFiles(project, starting), starting)
-        again = [path for path in self._jobs if os.path.abspath(path) in found]
+        doubted = halves(files, project, ProgramFiles(project, starting), starting)
+        again = [path for path in self._jobs if os.path.abspath(path) in doubted]
         for path in again:
-            doubts = found[os.path.abspath(path)]
+            doubts = doubted[os.path.abspath(path)]
             self._halves.update(doubts.values())
             self._fixing[path].leave(doubts)
             self._guarded(path, lambda path=path: self._make(path))  # type: ignore[misc]

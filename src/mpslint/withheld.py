@@ -87,7 +87,7 @@ def may_be_left(finding: Finding) -> bool:
 
 def _within_project(result: FileResult, settings: Settings, project: Project) -> FileResult:
     from mpslint.errors import BadSource
-    from mpslint.linter import lint
+    from mpslint.linter import linted
     from mpslint.opening import located, open_source
     from mpslint.reading import read_bytes
 
@@ -95,9 +95,40 @@ def _within_project(result: FileResult, settings: Settings, project: Project) ->
         return result
     try:
         source = open_source(result.path, read_bytes(result.path, settings.max_file_size))
-        found = located(source, lint(source, settings, elsewhere=project))
+        found = linted(source, settings, elsewhere=project)
     except BadSource:  # changed since it was checked
         return result
-    for finding in found:
+    findings, untold = located(source, found.told), located(source, found.untold)
+    for finding in (*findings, *untold):
         finding.confirm()
-    return result._replace(findings=found)
+    return result._replace(findings=findings, untold=untold, is_whole=True)
+
+
+def as_whole(
+    results: Iterable[FileResult], targets: Iterable[Target], projects: Projects
+) -> Iterator[FileResult]:
+    """The results with all that is told to nobody and decides on fixes: looked for where rules are
+    off, once there is a fix for which that counts."""
+    of = {target.path: target.settings for target in targets}
+    for result in results:
+        if result.is_whole or result.error:
+            yield result
+        else:
+            settings = of[result.path]
+            yield _looked_through(result, settings, projects.of(settings))
+
+
+def _looked_through(result: FileResult, settings: Settings, project: Project) -> FileResult:
+    from mpslint.errors import BadSource
+    from mpslint.linter import linted
+    from mpslint.opening import located, open_source
+    from mpslint.reading import read_bytes
+
+    try:
+        source = open_source(result.path, read_bytes(result.path, settings.max_file_size))
+        untold = located(source, linted(source, settings, elsewhere=project).untold)
+    except BadSource:  # changed since it was checked
+        return result
+    for finding in untold:
+        finding.confirm()
+    return result._replace(untold=untold, is_whole=True)

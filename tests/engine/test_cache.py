@@ -22,18 +22,18 @@ YEAR = 365 * 86400
 def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """Which files were read and which were linted."""
     done: dict[str, list[str]] = {"read": [], "linted": []}
-    read, lint = mpslint.runner.read_bytes, mpslint.linter.lint
+    read, linted = mpslint.runner.read_bytes, mpslint.linter.linted
 
     def counted_read(path: str, limit: int) -> bytes:
         done["read"].append(path)
         return read(path, limit)
 
-    def counted_lint(source: object, *rest: object, **more: object) -> object:
+    def counted_linted(source: object, *rest: object, **more: object) -> object:
         done["linted"].append(source.path)  # type: ignore[attr-defined]
-        return lint(source, *rest, **more)  # type: ignore[arg-type]
+        return linted(source, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(mpslint.runner, "read_bytes", counted_read)
-    monkeypatch.setattr(mpslint.linter, "lint", counted_lint)
+    monkeypatch.setattr(mpslint.linter, "linted", counted_linted)
     return done
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import mpslint.fixer as fixer
 from mpslint.fixer import MAX_PASSES, EditConflict, EditSet, fix_source
+from mpslint.linter import Linted
 from mpslint.model import Applicability, Edit, Finding, Fix, Severity
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
@@ -144,7 +145,10 @@ def only_rule(monkeypatch: pytest.MonkeyPatch) -> Callable[[Rule], None]:
     """Replace the linter by one rule."""
 
     def use(rule: Rule) -> None:
-        monkeypatch.setattr(fixer, "lint", lambda source, settings, **_: list(rule(source)))
+        def linted(source: SourceFile, *_: object, **__: object) -> Linted:
+            return Linted(list(rule(source)), [])
+
+        monkeypatch.setattr(fixer, "linted", linted)
 
     return use
 

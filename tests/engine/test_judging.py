@@ -11,6 +11,7 @@ from mpslint.fixer import FixResult, fix_source
 from mpslint.linter import lint
 from mpslint.model import Applicability
 from mpslint.project import Project
+from mpslint.results import FileResult
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 from mpslint.together import Job, Together
@@ -261,7 +262,8 @@ def together(folder: Path, *names: str, watched: str = "") -> dict[str, str]:
     if watched:
         path = folder / watched
         findings = lint(SourceFile(str(path), path.read_bytes()), Settings())
-        files.watch(Job(str(path), path.read_bytes(), Settings()), findings)
+        known = FileResult(str(path), tuple(findings))
+        files.watch(Job(str(path), path.read_bytes(), Settings()), known)
     found = {}
     for path, planned in files.planned(unsafe=False).items():
         assert not isinstance(planned, str)

@@ -87,14 +87,14 @@ def test_a_rule_that_fails_costs_one_line_and_the_run_goes_on(
     import mpslint.linter
 
     make(project, 3)
-    real = mpslint.linter.lint
+    real = mpslint.linter.linted
 
     def fail(source: object, *rest: object, **more: object) -> object:
         if source.path.endswith("f001.py"):  # type: ignore[attr-defined]
             raise KeyError("a fault\nof ours")
         return real(source, *rest, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(mpslint.linter, "lint", fail)
+    monkeypatch.setattr(mpslint.linter, "linted", fail)
     ran = cli("check", "--output-format", "concise")
     assert ran.code == 2
     assert [line.partition(":")[0] for line in ran.out.splitlines()[:2]] == ["f000.py", "f002.py"]
@@ -111,7 +111,7 @@ def test_a_fault_of_the_installation_is_said_once_and_not_for_each_file(
         raise ImportError("a rule is not there")
 
     make(project, 3)
-    monkeypatch.setattr(mpslint.linter, "lint", fail)
+    monkeypatch.setattr(mpslint.linter, "linted", fail)
     ran = cli("check")
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.startswith("error: mpslint: internal error: ImportError: a rule is not there")

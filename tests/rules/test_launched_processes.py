@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mpslint.linter import lint
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
@@ -28,8 +26,11 @@ def test_what_is_shared_out_among_processes_is_told_by_name_alone() -> None:
     assert _found("print(rank % count)", Settings(select=("MPS206",))) == ["MPS206"]
 
 
-@pytest.mark.parametrize(
-    "line", ["print(batch_size // count)", "torch.multiprocessing.spawn(run, nprocs=count)"]
-)
-def test_what_is_done_to_everybody_is_told(line: str) -> None:
-    assert _found(line, Settings()) == ["MPS206"]
+def test_a_count_of_processes_to_spawn_is_told_by_name_alone() -> None:
+    line = "torch.multiprocessing.spawn(run, nprocs=count)"
+    assert _found(line, Settings()) == []
+    assert _found(line, Settings(extend_select=("cuda-device-query",))) == ["MPS206"]
+
+
+def test_what_is_done_to_everybody_is_told() -> None:
+    assert _found("print(batch_size // count)", Settings()) == ["MPS206"]

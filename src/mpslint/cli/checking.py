@@ -43,6 +43,7 @@ def _check_files(
     *,
     promised: bool,
 ) -> list[FileResult]:
+    from mpslint.bringing import hangs_on_others
     from mpslint.cli.progress import Progress
     from mpslint.runner import check_all
     from mpslint.withheld import may_be_left
@@ -58,7 +59,8 @@ def _check_files(
             progress=shown,
             around=projects.around,
         )
-        if not any(may_be_left(one) for result in results for one in result.findings):
+        decides = may_be_left if promised else hangs_on_others
+        if not any(decides(one) for result in results for one in result.findings):
             return results
         helped = any(file.settings.helper_module is not None for file in files)
         if not promised or options.no_cache or helped:
@@ -81,9 +83,9 @@ def _together(
     files: list[Target], results: list[FileResult], projects: Projects, *, promised: bool
 ) -> list[FileResult]:
     """The results with what other files have against their fixes."""
-    from mpslint.withheld import as_fixed, may_be_left
+    from mpslint.withheld import as_fixed, as_whole, may_be_left
 
-    results = list(as_fixed(results, files, projects))
+    results = list(as_whole(as_fixed(results, files, projects), files, projects))
     if promised and any(may_be_left(one) for result in results for one in result.findings):
         from mpslint.promised import as_promised
 

@@ -12,8 +12,9 @@ from mpslint.results import FileResult
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from mpslint.blame import Barred
     from mpslint.discovery import Target
     from mpslint.fixer import Hidden
     from mpslint.fixing import Planned
@@ -66,6 +67,7 @@ def plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | Non
 def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | None) -> Work:
     from mpslint.discovery import leads_out, targets
     from mpslint.fixing import may_become_safe, worth_fixing
+    from mpslint.in_the_way import is_narrow
     from mpslint.reading import read_bytes
     from mpslint.reported import Reported
     from mpslint.shared_helper import shared
@@ -102,11 +104,13 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
 
     together = Together(projects.of)
     for one in untouched:
-        together.leaves(one.path, one.findings)
+        together.leaves(one)
     for job in jobs:
         together.add(job)
-    told = {result.path: result.findings for result in checked if not result.error}
+    told = {result.path: result for result in checked if not result.error}
     _watch(together, found, told, frozenset(before.path for _, before in tried))
+    if options.diff_base or any(is_narrow(job.settings, job.path) for job in jobs):
+        together.doubt(_unsafe_beside_all(found, told, projects.of))
     plans = together.planned(
         unsafe=options.unsafe_fixes, sharing=lambda files: shared(files, projects.of)
     )
@@ -132,10 +136,41 @@ def _plan_files(options: argparse.Namespace, rejected: Mapping[str, Hidden] | No
     return work
 
 
+def _unsafe_beside_all(
+    found: Sequence[Target],
+    told: Mapping[str, FileResult],
+    project_of: Callable[[Settings, dict[str, bytes]], Project],
+) -> dict[str, Barred]:
+    """By file the fixes that are not safe where all are made that are on without being asked for:
+    to make some of them changes nothing about that."""
+    from mpslint.errors import BadSource
+    from mpslint.model import Applicability
+    from mpslint.reading import read_bytes
+    from mpslint.together import Job, Together
+
+    together = Together(project_of)
+    fixed = set()
+    for path, settings, _ in found:
+        result = told.get(path)
+        if result is None:
+            continue
+        if all(one.applicability is not Applicability.SAFE for one in result.all_findings):
+            together.leaves(result)
+            continue
+        try:
+            data = read_bytes(path, settings.max_file_size)
+        except BadSource:
+            continue
+        together.add(Job(path, data, settings.with_all_told()))
+        fixed.add(path)
+    _watch(together, found, told, frozenset(fixed))
+    return together.settle()
+
+
 def _watch(
     together: Together,
     found: Iterable[Target],
-    told: Mapping[str, Sequence[Finding]],
+    told: Mapping[str, FileResult],
     fixed: frozenset[str],
 ) -> None:
     """Judges with the others the files that use what changes."""

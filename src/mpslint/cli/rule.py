@@ -69,6 +69,7 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "severity": rule.severity.label,
         "default": rule.default,
         "default_confidence": rule.least.label,
+        "partly_by_request": rule.partly,
         "fix": rule.fix.label if rule.fix is not None else None,
         "url": rule.url,
         "explanation": rule.docs,
@@ -78,7 +79,10 @@ def as_data(rule: Rule) -> dict[str, Any]:
 def _line(rule: Rule) -> str:
     state = " (off by default)"
     if rule.default:
-        state = " (by default: certain findings)" if rule.least is Confidence.CERTAIN else ""
+        most = "most " if rule.partly else ""
+        state = f" (by default: {most}certain findings)"
+        if rule.least is not Confidence.CERTAIN:
+            state = " (by default: most findings)" if most else ""
     return f"{rule.code}  {rule.severity.label:<7}  {rule.name}: {rule.summary}{state}"
 
 
@@ -88,5 +92,7 @@ def page(rule: Rule) -> str:
     state = "on by default" if rule.default else "off by default"
     if rule.least is Confidence.CERTAIN:
         state += " for findings that are certain"
+    if rule.partly:
+        state += ", but for kinds that are told when they are asked for"
     facts = f"Severity: {rule.severity.label}; {fix}; {state}."
     return f"# {rule.code} {rule.name}\n\n{facts}\n\n{rule.docs}\n\n{rule.url}"

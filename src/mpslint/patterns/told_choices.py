@@ -61,7 +61,7 @@ def told_choices(context: Context) -> list[ToldSelection | ToldTest]:
 
 def told_with_tests(context: Context) -> set[ast.Call]:
     """The moves that need no finding of their own, since that of a test has them."""
-    if _RULE not in context.settings.enabled(context.source.path):
+    if not context.tells(_RULE):
         return set()
     return {
         move for told in told_choices(context) if isinstance(told, ToldTest) for move in told.moves

@@ -20,11 +20,11 @@ Use instead: test every so many steps, or keep the decision on the device (`torc
 ## What is not flagged
 `x is None`, `isinstance`, `len(x)`, `x.shape`, `x.numel()`; what runs under a test of the step, the
 rank or a verbosity switch, or of one for debugging that is made of `__debug__`, or in evaluation
-and generation loops; assertions of tests; tensors known to be on the CPU, and what the function
-moves further down (`labels = labels.to(device)`), which came to it on the CPU; what
-`isinstance(x, torch.Tensor)` has found to be none; in functions that a
-step calls, in this file or from another, but for what ends all, and of losses of which only
-`backward()` is seen (there tests are mostly for NaN, or of a line search, and cannot be avoided).
+and generation loops; assertions of tests and in their files; tensors known to be on the CPU, and
+what the function moves further down (`labels = labels.to(device)`), which came to it on the CPU;
+what `isinstance(x, torch.Tensor)` has found to be none; in functions that a step calls, in this
+file or from another, but for what ends all, and of losses of which only `backward()` is seen (there
+tests are mostly for NaN, or of a line search, and cannot be avoided).
 
 By default: checks that all numbers are finite, with or without `.any()` and `.all()`, and
 `torch.allclose`, where they end all or tell of it (`if torch.isnan(loss): break`), and assertions;
@@ -58,6 +58,7 @@ from mpslint.semantics.steps import (
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
+from mpslint.semantics.test_files import is_test_file
 from mpslint.semantics.value_syntax import last_name
 
 _EQUAL = ("allclose", "equal")
@@ -252,7 +253,9 @@ def _tests(context: Context) -> Iterator[tuple[ast.AST, ast.expr]]:
 
 def _in_a_test(context: Context, node: ast.AST) -> bool:
     function = context.index.function(node)
-    return function is not None and function.name.startswith("test")
+    if function is not None and function.name.startswith("test"):
+        return True
+    return is_test_file(context)
 
 
 def _operands(test: ast.expr) -> Iterator[ast.expr]:

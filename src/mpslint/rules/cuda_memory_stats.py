@@ -28,6 +28,12 @@ several GPUs. Tests that skip themselves without CUDA for the device that they a
 is not the CPU. Memory snapshots (`_record_memory_history`), a tool to debug CUDA. A counter that
 reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 
+## Told when asked for
+`memory_allocated` is told where somebody asks for the rule (`extend-select = ["MPS203"]`): it stops
+nothing, and who asks for what is taken at the moment mostly does so in an arm for CUDA, or in a
+package for it alone. Readers of repositories that nobody here had seen called none of 3 right, but
+16 of 20 of the maxima.
+
 ## Fix safety
 Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
 `memory_allocated()`, `memory_reserved()` and their maxima also ask MPS for the counter of its own
@@ -71,6 +77,7 @@ _RAISES = (
     "memory_summary",
     "set_per_process_memory_fraction",
 )
+_BY_REQUEST = "memory_allocated"
 _HOMES = ("torch.cuda", "torch.cuda.memory")
 
 
@@ -80,6 +87,7 @@ _HOMES = ("torch.cuda", "torch.cuda.memory")
     severity=Severity.BREAKS,
     triggers=(b"cuda",),
     fix=Applicability.SAFE,
+    partly=True,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     names = [f"{home}.{name}" for home in _HOMES for name in (*_ANSWERS, *_RAISES)]
@@ -96,6 +104,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 f"torch.cuda.{name}() {answer} where there is no CUDA",
                 severity=Severity.IGNORES,
                 labels=context.refused(event),
+                by_request=name == _BY_REQUEST,
                 applicability=Applicability.UNSAFE if fixable else None,
                 fix=partial(ask_each_backend, context, call, name) if fixable else None,
             )

@@ -21,7 +21,8 @@ index = torch.tensor([[i, i] for i in range(n)], dtype=torch.long, device=x.devi
 ## What is not flagged
 A device that is the CPU or None, code that no Mac comes to, what stands in a `try`, and a device
 that is written out as CUDA (that is what is wrong first). The device of a tensor in tests that
-name no device and move nothing.
+name no device and move nothing. In tests and notebooks, which nobody imports, a parameter that is
+the CPU by default and that no call of the file gives.
 
 ## Fix safety
 There is no fix: what is given may be the data or the sizes.
@@ -36,6 +37,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.model import Confidence, Finding, Severity
+from mpslint.opening import is_notebook
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.legacy_types import DTYPE_OF_TYPE
@@ -55,6 +57,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):
         given = next((item.value for item in call.keywords if item.arg == "device"), None)
         if given is None or _is_on_host(context, given) or _follows_a_test(context, given):
+            continue
+        if _is_never_given(context, given):
             continue
         if not context.worlds.on_mps(call) or context.worlds.is_caught(call):
             continue
@@ -78,6 +82,36 @@ def _follows_a_test(context: Context, given: ast.expr) -> bool:
         and not context.devices.literals
         and not any(isinstance(c.func, ast.Attribute) for c in context.index.calls.get("cuda", ()))
         and not any(context.index.calls.get(name) for name in ("to", "device", "parametrize"))
+    )
+
+
+def _is_never_given(context: Context, given: ast.expr) -> bool:
+    """Whether the device is a parameter of a function which only this file can call, and it does so
+    without one: it is what it is by default, the CPU."""
+    function = context.index.function(given)
+    if function is None or not isinstance(given, ast.Name):
+        return False
+    if isinstance(context.index.parents[function], ast.ClassDef):
+        return False
+    if not is_notebook(context.source.path) and not is_test_file(context):
+        return False
+    places = [*function.args.posonlyargs, *function.args.args]
+    names = [one.arg for one in places]
+    if given.id not in names:
+        return False
+    at = names.index(given.id)
+    behind = len(names) - at
+    defaults = function.args.defaults
+    if behind > len(defaults) or not _is_on_host(context, defaults[-behind]):
+        return False
+    return all(
+        isinstance(use.ctx, ast.Load)
+        and isinstance(call := context.index.parents[use], ast.Call)
+        and call.func is use
+        and len(call.args) <= at
+        and not any(isinstance(argument, ast.Starred) for argument in call.args)
+        and all(item.arg not in (None, given.id) for item in call.keywords)
+        for use in context.index.names.get(function.name, ())
     )
 
 

@@ -23,9 +23,10 @@ if step % 50 == 0:
 
 ## What is not flagged
 What runs under a test of the step, the rank or a verbosity switch, after the loop, or in loops that
-evaluate batches; loops over an option of the program that is 1 by default; `.shape`, `.dtype`,
-`.device` (no read); values that were read before (`.item()`, which has a rule of its own); loggers'
-arguments that are formatted only when the level is on.
+evaluate batches, or of a value of the tensor itself (`if x.max() > 1: print(x.max())`: the test
+waits, and what is shown is rare); loops over an option of the program that is 1 by default;
+`.shape`, `.dtype`, `.device` (no read); values that were read before (`.item()`, which has a rule
+of its own); loggers' arguments that are formatted only when the level is on.
 
 ## References
 - `torch/_tensor_str.py`, `Tensor.__format__`
@@ -124,5 +125,33 @@ def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
     turns = training_on_device(context, value)
-    if turns is not None and is_device_tensor(context, value):
+    if turns is None or not is_device_tensor(context, value):
+        return
+    if not _is_behind_own_test(context, value, turns):
         yield Step(value, value, turns)
+
+
+def _is_behind_own_test(context: Context, value: ast.expr, turns: ast.AST) -> bool:
+    """`if x.max() > 1: print(x.max())`: the test waits at each step, and who shows what it finds
+    shows it where something is wrong."""
+    names = {item.id for item in ast.walk(value) if isinstance(item, ast.Name)}
+    child: ast.AST = value
+    for parent in context.index.ancestors(value):
+        if parent is turns:
+            return False
+        if isinstance(parent, ast.If) and child in parent.body:
+            for side in _compared(parent.test):
+                named = {item.id for item in ast.walk(side) if isinstance(item, ast.Name)}
+                if named & names and is_device_tensor(context, side):
+                    return True
+        child = parent
+    return False
+
+
+def _compared(test: ast.expr) -> list[ast.expr]:
+    """The parts of a test that have a truth, or are compared, of their own."""
+    if isinstance(test, ast.BoolOp):
+        return [side for value in test.values for side in _compared(value)]
+    if isinstance(test, ast.UnaryOp):
+        return _compared(test.operand)
+    return [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]

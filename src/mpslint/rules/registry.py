@@ -48,6 +48,8 @@ class Rule(NamedTuple):
     """Findings less sure than this are opt-in, as a rule can be."""
     certain: tuple[tuple[bytes, ...], ...] = ()
     """A file that lacks all of a group of these cannot have a certain finding."""
+    partly: bool = False
+    """Some kinds of its findings are told to those alone who ask for the rule."""
 
     @property
     def check(self) -> Check:
@@ -125,6 +127,7 @@ def rule(
     fix: Applicability | None = None,
     least: Confidence = Confidence.INFERRED,
     certain: tuple[tuple[bytes, ...], ...] = (),
+    partly: bool = False,
 ) -> Callable[[Check], Check]:
     """Declare `check`; its module's docstring is the rule's page, the first line its summary.
 
@@ -151,6 +154,7 @@ def rule(
             check.__module__,
             least,
             certain,
+            partly,
         )
         _declared[code] = (known, check)
         return check
@@ -179,6 +183,7 @@ def all_rules() -> tuple[Rule, ...]:
             f"{__package__}.{module}",
             Confidence(least),
             certain,
+            partly,
         )
         for (
             code,
@@ -195,6 +200,7 @@ def all_rules() -> tuple[Rule, ...]:
             summary,
             least,
             certain,
+            partly,
         ) in RULES
     )
 

@@ -70,6 +70,8 @@ class Context:
         self.all_count = True
         """Whether findings count that are less sure than the settings ask for: comments may silence
         them, and somebody asks whether these silence anything."""
+        self.all_told = False
+        """Whether rules are asked that nobody has selected, as they would be beside all others."""
         self.unused: Sequence[Unused] = ()
         """The comments that silence nothing, where somebody has looked."""
         self.index = Index(tree) if index is None else index
@@ -208,8 +210,9 @@ class Context:
 
     # what a refusal stands before
 
-    def _tells(self, code: str) -> bool:
-        return code in self.settings.enabled(self.source.path)
+    def tells(self, code: str) -> bool:
+        """Whether a rule tells what it finds here."""
+        return self.all_told or code in self.settings.enabled(self.source.path)
 
     @property
     def effects_alone(self) -> Iterator[Event]:
@@ -218,7 +221,7 @@ class Context:
         for refusals; mixed precision is here each time: a port has to write it anew."""
         for event in self.worlds.without_twin:
             if not is_behind_refusal(event) or (
-                (event.kind in CASTING or not self._tells(_REFUSALS))
+                (event.kind in CASTING or not self.tells(_REFUSALS))
                 and refusal_before(self.worlds, event) is not None
             ):
                 yield event
@@ -249,6 +252,7 @@ class Context:
         severity: Severity | None = None,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
+        by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
     ) -> Finding:
@@ -262,6 +266,7 @@ class Context:
             severity=severity,
             confidence=confidence,
             labels=labels,
+            by_request=by_request,
             applicability=applicability,
             fix=fix,
         )
@@ -276,6 +281,7 @@ class Context:
         severity: Severity | None = None,
         confidence: Confidence = Confidence.CERTAIN,
         labels: tuple[Label, ...] = (),
+        by_request: bool = False,
         applicability: Level = None,
         fix: Callable[[], Fix | None] | None = None,
     ) -> Finding:
@@ -292,6 +298,7 @@ class Context:
             end_column,
             confidence=confidence,
             labels=labels,
+            by_request=by_request,
             applicability=applicability,
             fix=fix,
         )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mpslint.bringing import OPENING
 from mpslint.fixer import Fixing
 from mpslint.halves import settled_alone
+from mpslint.in_the_way import is_narrow
 from mpslint.linter import lint
 from mpslint.model import Applicability, Severity, doubtful
 from mpslint.offers import Offers
@@ -92,6 +93,10 @@ def fixes_of(
     """The findings of a snapshot that are not hidden, with their fixes. Raises `BadSource`."""
     source = snapshot.source()
     fixing = Fixing(source, settings, project, hidden, pause)
+    if is_narrow(settings, snapshot.path):
+        whole = Fixing(source, settings.with_all_told(), project, frozenset(), pause)
+        settled_alone(whole, snapshot.path, project)
+        fixing.leave(whole.barred)
     settled_alone(fixing, snapshot.path, project)
     offers = Offers(source, settings)
     offered = []

@@ -43,7 +43,8 @@ them. These findings are opt-in: `extend-select = ["MPS206"]` (or `--extend-sele
 them on.
 
 ## Fix safety
-Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
+Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA (of
+the device at hand: `if self.device.type == "cuda":`; else of the machine), but
 not where a question that has no fix follows, to which the error would only move; and for a count
 that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for
 `torch.cuda.profiler.start()` and `stop()`, since a run that is made for its trace would end without

@@ -29,7 +29,8 @@ is not the CPU. Memory snapshots (`_record_memory_history`), a tool to debug CUD
 reads 0, where the same function moves to CUDA without asking: it raises before it counts.
 
 ## Fix safety
-Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
+Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe:
+of the device at hand (`if device.type == "cuda":`), else of the machine.
 `memory_allocated()`, `memory_reserved()` and their maxima also ask MPS for the counter of its own
 that is nearest (Metal keeps no maxima: what the driver holds takes their place), which is unsafe,
 because the two backends do not count the same things.

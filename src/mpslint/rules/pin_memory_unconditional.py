@@ -26,7 +26,8 @@ ignored. Loaders for several GPUs, and those in a function that moves to CUDA wi
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. Where the device of the run is at hand, the
 value is `device.type == "cuda"`: for a run on the CPU nothing is gained by pinning.
-Safe for `x = x.pin_memory()`, which is put below a test for CUDA, and for `y = y.pin_memory().to(device, non_blocking=True)`, which gets
+Safe for `x = x.pin_memory()`, which is put below a test for CUDA, and for
+`y = y.pin_memory().to(device, non_blocking=True)`, which gets
 `y = y.to(device)` below `else`. In a file that asks for `torch.accelerator` the test is for any
 accelerator but MPS, so that XPU keeps its pinned memory. Unsafe for another
 `f().pin_memory().to(device)`, which becomes `f().to(device)`: from memory that is not pinned, the

@@ -77,3 +77,14 @@ def test_options_that_are_read_in_a_function_are_not_seen_at_the_top() -> None:
     text = text.replace("args = parser.parse_args()", "args = read(parser)")
     after = fix_source(SourceFile("train.py", text.encode()), Settings()).text
     assert "args.ngpu > 0 and" not in after
+
+
+@pytest.mark.parametrize("move", ["net.cuda()", "net.to('cuda')"])
+def test_a_switch_of_a_part_is_not_that_of_the_model(move: str) -> None:
+    """With CUDA the model would be trained on the CPU by who does not give the option."""
+    text = _SCRIPT.format(
+        option="parser.add_argument('--gpu_eval', action='store_true')",
+        gate=f"{move}\njudge = torch.nn.Linear(3, 3)\nif args.gpu_eval:",
+    ).replace("    net.cuda()", "    judge.cuda()")
+    after = fix_source(SourceFile("train.py", text.encode()), Settings()).text
+    assert "gpu_eval and" not in after

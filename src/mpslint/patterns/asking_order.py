@@ -17,8 +17,8 @@ _SELECTS = re.compile(
     r"(?:[ \t]+[\w.]+\([^\n]*\)[ \t]*\r?\n){0,3}"
     r"[ \t]+(?:return\b|[^\n=]*=(?!=))[^\n=]*[\"'](?P=test)"
 )
-"""The first arm of a selection between devices, as an expression or as a statement, behind a few calls
-(`torch.cuda.manual_seed(seed)`) at most."""
+"""The first arm of a selection between devices, as an expression or as a statement, behind a few
+calls (`torch.cuda.manual_seed(seed)`) at most."""
 
 
 def first_asked(text: str) -> str:

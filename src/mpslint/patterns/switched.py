@@ -15,6 +15,7 @@ from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.patterns.place import Place
@@ -85,12 +86,15 @@ def in_style(context: Context, switch: Switch, torch: str, styled: Selection) ->
 def _find(context: Context) -> Switch | None:
     found: dict[str, Switch] = {}
     roots: set[str] = set()
+    literals = (one for one in context.devices.literals if one.backend == "cuda")
+    if any(context.devices.slot(one.node) is not None for one in literals):
+        return None  # What is moved by name may be a model, and is moved whatever the switch says.
     for call in context.index.calls.get("cuda", ()):
         if not isinstance(call.func, ast.Attribute) or context.resolve(call.func):
             continue
         branch, inside = _branch(context, call)
-        if branch is None and context.guards.at(call) & CUDA_SETTLED:
-            return None  # Something else decides as well.
+        if branch is None and (_is_settled(context, call) or not _moves_tensor(context, call)):
+            return None
         if branch is None:
             continue
         switch = _switch(context, branch) if inside else None
@@ -99,6 +103,18 @@ def _find(context: Context) -> Switch | None:
         found.setdefault(switch.text, switch)
         roots.update(ast.dump(n) for n in ast.walk(switch.test) if isinstance(n, ast.Attribute))
     return next(iter(found.values())) if found and len(roots) == 1 else None
+
+
+def _is_settled(context: Context, call: ast.Call) -> bool:
+    """Whether something else decides about a move as well."""
+    return bool(context.guards.at(call) & CUDA_SETTLED)
+
+
+def _moves_tensor(context: Context, call: ast.Call) -> bool:
+    """What moves whatever the switch says has to be data for what moves by it: a model of its own
+    would be left on the CPU, with CUDA, by who does not give `--gpu-eval`."""
+    assert isinstance(call.func, ast.Attribute)
+    return context.values.of(call.func.value).kind is Kind.TENSOR
 
 
 def _branch(context: Context, call: ast.Call) -> tuple[ast.If | None, bool]:

@@ -95,6 +95,18 @@ def test_what_may_be_either_is_asked_as_text() -> None:
     assert 'if str(device).startswith("cuda"):' in text
 
 
+def test_an_object_that_keeps_text_is_asked_as_text() -> None:
+    text = written(
+        "import torch\n\n\nclass Net:\n    def __init__(self, device: str = None):\n"
+        "        if device is None:\n"
+        '            device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "        self.device = device\n\n"
+        "    def run(self, x):\n        x = x.to(self.device)\n        torch.cuda.synchronize()\n"
+    )
+    assert 'if str(self.device).startswith("cuda"):' in text
+    assert 'elif str(self.device).startswith("mps"):' in text
+
+
 def test_the_device_that_the_same_fix_selects_is_asked() -> None:
     text = written(
         "import torch\nfrom torch.utils.data import DataLoader\n\n"

@@ -17,7 +17,7 @@ from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices_at_hand import none_by_default
 from mpslint.semantics.devices_in_use import device_in_use, name_in_use
-from mpslint.semantics.sure_devices import surely_device, surely_devices, written_texts
+from mpslint.semantics.sure_devices import surely_device, surely_devices, told_text, written_texts
 from mpslint.semantics.value import Kind, Value
 
 if TYPE_CHECKING:
@@ -145,5 +145,6 @@ def _worded(
         return text, f"{text} == {mark}{{name}}{mark}"
     if texts is not None:
         return text, f"{text}.startswith({mark}{{name}}{mark})"
+    is_text = is_text or (bool(given) and all(told_text(context, one) for one in given))
     # It is text unless whoever calls, or the command line, says otherwise.
     return (text, f"str({text}).startswith({mark}{{name}}{mark})") if is_text else None

@@ -73,6 +73,33 @@ def _texts(context: Context, value: ast.expr | None) -> list[str] | None:
     return None
 
 
+def told_text(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> bool:
+    """Whether a device is text as far as the file says: written out, or a parameter `device: str`,
+    which may be None until it is set."""
+    if _texts(context, value) is not None:
+        return True
+    if not isinstance(value, ast.Name) or depth <= 0:
+        return False
+    bindings = context.flow.reaching(value)
+    return bool(bindings) and all(
+        _is_declared_text(context, one.node)
+        or (one.kind in _ASSIGNED and told_text(context, one.value, depth - 1))
+        for one in bindings
+    )
+
+
+def _is_declared_text(context: Context, node: ast.AST) -> bool:
+    """`device: str`, also `Optional[str]` and `str | None`."""
+    if not isinstance(node, ast.arg) or node.annotation is None:
+        return False
+    kind = node.annotation
+    if isinstance(kind, ast.Subscript) and context.resolve(kind.value) == "typing.Optional":
+        kind = kind.slice
+    elif isinstance(kind, ast.BinOp) and isinstance(kind.right, ast.Constant):
+        kind = kind.left if kind.right.value is None else kind
+    return isinstance(kind, ast.Name) and kind.id == "str"
+
+
 def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
     if isinstance(binding.node, ast.arg):
         return (

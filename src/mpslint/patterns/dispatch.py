@@ -54,13 +54,13 @@ def dispatch_statement(
     `mps_call` is the statement for MPS, with `{torch}` where the name of torch goes. None where
     the call is part of a larger expression, shares its line, or torch has no name there.
     """
-    shared = shared_dispatch(context, call, calls)
-    if shared is not None:
-        return Fix(message, shared, applicability)
     torch = torch_name(context, call)
     tests = tests_at(context, call, torch) if torch is not None else None
-    edit = dispatch_edit(context, call, mps_call, tests) if tests is not None else None
     waits = tests is not None and tests.waits
+    shared = shared_dispatch(context, call, calls)
+    if shared is not None:
+        return Fix(message, shared, applicability, waits=waits)
+    edit = dispatch_edit(context, call, mps_call, tests) if tests is not None else None
     return Fix(message, (edit,), applicability, waits=waits) if edit is not None else None
 
 

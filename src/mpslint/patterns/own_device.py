@@ -47,14 +47,17 @@ def tests_at(context: Context, node: ast.AST, torch: str) -> Tests:
     """The tests for a call at `node`, where torch goes by that name."""
     device = _asked(context, node)
     if device is None:
-        machine = cuda_available(torch), mps_available(context, torch, module=True)
-        return Tests(*machine, waits=_may_come(context, node))
+        return machine_tests(context, torch)._replace(waits=_may_come(context, node))
     text, words = device
     cuda, mps = words.format(name="cuda"), words.format(name="mps")
     if context.settings.pin is not None and context.settings.oldest_started < _MODULE_SINCE:
         mark = quote(context.source)
         mps = f"hasattr({torch}, {mark}mps{mark}) and {mps}"
     return Tests(cuda, mps, device=text)
+
+
+def machine_tests(context: Context, torch: str) -> Tests:
+    return Tests(cuda_available(torch), mps_available(context, torch, module=True))
 
 
 def pinning_test(context: Context, node: ast.AST, torch: str) -> tuple[str, bool]:

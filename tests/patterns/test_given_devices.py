@@ -31,6 +31,22 @@ def test_a_device_that_a_function_is_given_is_the_one_to_wait_for() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device):")
 
 
+def test_what_other_parameters_are_by_default_does_not_matter() -> None:
+    assert BY_TYPE in fixed("def train(model, device: torch.device, often: int = 10):")
+
+
+def test_what_is_asked_besides_cuda_is_asked_for_mps_as_well() -> None:
+    text = written(
+        "import torch\n\ndevice = torch.device('cuda' if torch.cuda.is_available() else 'mps')\n"
+        "net = torch.nn.Linear(3, 3).to(device)\nfor epoch in range(9):\n"
+        "    net(torch.ones(3, device=device))\n"
+        "    if device.type == 'cuda' and epoch % 3 == 0:\n        torch.cuda.empty_cache()\n"
+    )
+    assert (
+        "    elif device.type == 'mps' and epoch % 3 == 0:\n        torch.mps.empty_cache()" in text
+    )
+
+
 def test_a_function_that_asks_for_the_type_is_given_a_device() -> None:
     used = '    cuda = device.type != "cpu"\n    model.to(device)\n'
     assert BY_TYPE in fixed("def train(model, device):", used)

@@ -103,7 +103,7 @@ def _is_declared_text(context: Context, node: ast.AST) -> bool:
 def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
     if isinstance(binding.node, ast.arg):
         return (
-            _is_declared(context, binding.node)
+            _is_declared(context, binding.node, binding.value)
             or _is_read_as_device(context, binding)
             or _is_given_devices(context, binding, depth)
         )
@@ -114,15 +114,11 @@ def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
     )
 
 
-def _is_declared(context: Context, node: ast.arg) -> bool:
+def _is_declared(context: Context, node: ast.arg, default: ast.expr | None) -> bool:
     """`device: torch.device`, a parameter without a default that says otherwise."""
-    arguments = context.index.parents[node]
-    if node.annotation is None or not isinstance(arguments, ast.arguments):
+    if node.annotation is None or isinstance(default, ast.Constant):
         return False
-    strings = any(
-        isinstance(value, ast.Constant) for value in (*arguments.defaults, *arguments.kw_defaults)
-    )
-    return context.resolve(node.annotation) == _KIND and not strings
+    return context.resolve(node.annotation) == _KIND
 
 
 def _is_read_as_device(context: Context, binding: Binding) -> bool:

@@ -123,6 +123,27 @@ def test_an_object_that_keeps_text_is_asked_as_text() -> None:
     assert 'elif str(self.device).startswith("mps"):' in text
 
 
+@pytest.mark.parametrize(
+    ("option", "asked"),
+    [
+        ("'--device', type=str", True),
+        ("'-device', default='cuda:0'", True),
+        ("'--device', type=int", False),
+        ("'--device', type=torch.device", False),
+        ("'--device'", False),
+    ],
+)
+def test_an_option_that_is_text_is_asked_as_text(option: str, asked: bool) -> None:
+    text = written(
+        "import argparse\nimport torch\n\nparser = argparse.ArgumentParser()\n"
+        f"parser.add_argument({option})\nargs = parser.parse_args()\n"
+        "device = args.device\nnet = torch.nn.Linear(3, 3).to(device)\n"
+        "for x in range(9):\n    net(torch.ones(3, device=device))\n    torch.cuda.synchronize()\n"
+    )
+    assert ("    if str(device).startswith('cuda'):\n" in text) == asked
+    assert ("    if torch.cuda.is_available():\n" in text) != asked
+
+
 def test_the_device_that_the_same_fix_selects_is_asked() -> None:
     text = written(
         "import torch\nfrom torch.utils.data import DataLoader\n\n"

@@ -148,6 +148,7 @@ def _worded(
         return text, f"{text} == {mark}{{name}}{mark}"
     if texts is not None:
         return text, f"{text}.startswith({mark}{{name}}{mark})"
-    is_text = is_text or (bool(given) and all(told_text(context, one) for one in given))
+    given = given or [node]
+    is_text = is_text or all(told_text(context, one) for one in given)
     # It is text unless whoever calls, or the command line, says otherwise.
     return (text, f"str({text}).startswith({mark}{{name}}{mark})") if is_text else None

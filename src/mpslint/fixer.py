@@ -334,7 +334,18 @@ def _one_pass(
     """The edits of one pass, whose they are, and which fixes were left out."""
     source = offered.source
     edits, offers = EditSet(source.text), Offers(source, settings)
-    landed, misfits = [], []
+    landed: list[tuple[Finding, Fix]] = []
+    waiting: list[tuple[Finding, Fix]] = []
+    misfits: list[str] = []
+
+    def take(finding: Finding, fix: Fix) -> None:
+        try:
+            if edits.add(fix):
+                landed.append((finding, fix))
+        except EditConflict as error:
+            # A fault of that one fix; what it would have changed stays as it is.
+            misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
+
     for finding in findings:
         if finding.applicability is None or finding.applicability < level:
             continue
@@ -345,12 +356,12 @@ def _one_pass(
         finding.offer(fix)
         if fix is None or fix.applicability < level:
             continue
-        try:
-            if edits.add(fix):
-                landed.append((finding, fix))
-        except EditConflict as error:
-            # A fault of that one fix; what it would have changed stays as it is.
-            misfits.append(f"{finding.code} at {finding.place} does not fit ({error})")
+        if fix.waits:
+            waiting.append((finding, fix))
+        else:
+            take(finding, fix)
+    for finding, fix in () if landed else waiting:
+        take(finding, fix)
     return edits.edits, landed, tuple(misfits)
 
 

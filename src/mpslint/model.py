@@ -78,6 +78,9 @@ class Fix(NamedTuple):
     applicability: Applicability
     follows: bool = False
     """It brings no tensor to MPS by itself: they go where others are, or to MPS less often."""
+    waits: bool = False
+    """It asks the machine, and would ask the device that another fix brings: it is made when there
+    is no other left to make."""
 
 
 def doubtful(fix: Fix, reason: str) -> Fix:

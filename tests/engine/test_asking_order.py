@@ -34,6 +34,11 @@ def first_in_fixed(project: Path, settings: Settings) -> str:
             "if torch.backends.mps.is_available():\n    name = 'mps'\nelse:\n  name = 'cuda'\n",
             "mps",
         ),
+        (
+            "if torch.cuda.is_available():\n    torch.cuda.manual_seed(h.seed)\n"
+            "    device = torch.device('cuda')\n",
+            "cuda",
+        ),
         ("x = x.cuda() if use_cuda else x\n", ""),
         ("if torch.cuda.is_available():\n    torch.cuda.synchronize()\n", ""),
     ],

@@ -30,14 +30,26 @@ def {name}(x):
 def test_three_calls_share_a_function_behind_the_imports(cli: Cli, project: Path) -> None:
     text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "abc"))
 
-    assert text.startswith("import torch\n" + _HELPER.format(name="synchronize") + "\n\ndevice")
+    helper = _HELPER.format(name="synchronize")
+    helper = helper.replace("torch.cuda.is_available()", 'device.type == "cuda"')
+    helper = helper.replace("torch.backends.mps.is_available()", 'device.type == "mps"')
+    assert text.startswith("import torch\n" + helper + "\n\ndevice")
     assert text.count("    synchronize()\n    return y") == 3
+
+
+def test_the_function_asks_the_machine_where_each_call_has_a_device_of_its_own(
+    cli: Cli, project: Path
+) -> None:
+    waits = "".join(_WAITS.format(name=name) for name in "abc")
+    text = _fixed(cli, project, _HEAD + waits.replace("(x):", "(x, device: torch.device):"))
+
+    assert _HELPER.format(name="synchronize") in text
 
 
 def test_two_calls_are_written_in_place(cli: Cli, project: Path) -> None:
     text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "ab"))
 
-    assert text.count("elif torch.backends.mps.is_available():") == 2
+    assert text.count('elif device.type == "mps":') == 2
     assert "def synchronize" not in text
 
 

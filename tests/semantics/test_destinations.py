@@ -10,9 +10,9 @@ from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import (
     is_device_of_tensor,
     may_be_mps,
-    surely_device,
     type_may_be_mps,
 )
+from mpslint.semantics.sure_devices import surely_device
 from mpslint.settings import Settings
 from mpslint.source import SourceFile
 

@@ -14,9 +14,11 @@ _ORDER = "the order in which new selections ask"
 _SELECTS = re.compile(
     r"\b(?P<arm>cuda|mps)(?::[0-9]+)?[\"']\)?[ \t]+if[ \t]"
     r"|\bif[ \t][^\n]*\b(?P<test>cuda|mps)\.is_available\(\)[^\n]*:[ \t]*\r?\n"
+    r"(?:[ \t]+[\w.]+\([^\n]*\)[ \t]*\r?\n){0,3}"
     r"[ \t]+(?:return\b|[^\n=]*=(?!=))[^\n=]*[\"'](?P=test)"
 )
-"""The first arm of a selection between devices, as an expression or as a statement."""
+"""The first arm of a selection between devices, as an expression or as a statement, behind a few
+calls (`torch.cuda.manual_seed(seed)`) at most."""
 
 
 def first_asked(text: str) -> str:

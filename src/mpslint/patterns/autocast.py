@@ -227,12 +227,34 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
     if context.settings.oldest_torch < _AUTOCAST_ON_MPS:
         return None
     found = reference(context, call, type_only=True)
+    if found is None or found.edits or found.asks:
+        handed = _handed_tensor(context, call)
+        if handed is not None:
+            return Reference(f"{handed}.device", False, ())
     if found is not None and found.is_string and not found.edits:
         # A string may carry an index ("cuda:0"), which autocast does not take.
         value = context.devices.at_hand(call)
         if value is None or value.value.devices is None or value.indexed:
             return None
     return found
+
+
+def _handed_tensor(context: Context, call: ast.Call) -> str | None:
+    """The first tensor that the `forward` around is given, and that it moves nowhere: what a layer
+    computes is of the type of its input's device, whatever the machine has."""
+    function = context.index.function(call)
+    if not isinstance(function, ast.FunctionDef) or function.name != "forward":
+        return None
+    moves = [*context.index.calls.get("to", ()), *context.index.calls.get("cuda", ())]
+    if any(context.index.function(one) is function for one in moves):
+        return None
+    for item in function.args.args:
+        if item.annotation is None or context.resolve(item.annotation) != "torch.Tensor":
+            continue
+        held = context.flow.reaching_name(item.arg, call)
+        if len(held) == 1 and held[0].node is item and held[0].value is None:
+            return item.arg
+    return None
 
 
 def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_mps: bool) -> str:

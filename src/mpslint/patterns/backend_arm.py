@@ -25,7 +25,7 @@ def mps_test(context: Context, test: ast.expr) -> str | None:
     `device.type == "cuda"` asks for `"mps"` in the same words; anything else becomes
     `torch.backends.mps.is_available()`. None where torch has no name there.
     """
-    if _names_cuda_once(test):
+    if _names_cuda_once(test) or _names_cuda_beside(test):
         text = context.source.segment(test)
         # Fact: `torch.device("cuda")`, in either quotes.
         return re.sub(r"(['\"])cuda\1", r"\1mps\1", text)
@@ -143,6 +143,18 @@ def _names_cuda_once(test: ast.expr) -> bool:
         isinstance(test, ast.Call)
         and isinstance(test.func, ast.Attribute)
         and test.func.attr == "startswith"
+    )
+
+
+def _names_cuda_beside(test: ast.expr) -> bool:
+    """`device.type == "cuda" and step % 10 == 0`: a question besides that is none for CUDA."""
+    if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.And):
+        return False
+    others = [value for value in test.values if not _names_cuda_once(value)]
+    return len(others) == len(test.values) - 1 and not any(
+        "cuda" in ast.unparse(value).lower() or isinstance(item, ast.NamedExpr)
+        for value in others
+        for item in ast.walk(value)
     )
 
 

@@ -10,9 +10,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
-from mpslint.patterns.guard import CUDA, MPS, guard_expression
+from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.guard import guard_expression
 from mpslint.patterns.insertion import insert_before
+from mpslint.patterns.own_device import Tests, tests_at
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import (
     alone_on_lines,
@@ -57,45 +58,50 @@ def ask_each_backend(context: Context, call: ast.Call, name: str) -> Fix | None:
     mps, variable = COUNTERS[name]
     if not wants_mps(context):
         return None
-    if not _fits(context, call, mps):
-        edits = _in_front(context, call, mps, variable)
+    torch = torch_name(context, call)
+    if torch is None:
+        return None
+    tests, mps = tests_at(context, call, torch), mps.format(torch=torch)
+    other = f"{mps} if {tests.mps} else 0"
+    if not _fits(context, call, f" if {tests.cuda} else {other}"):
+        edits = _in_front(context, call, tests, mps, variable)
         if edits is not None:
-            return Fix(_MESSAGE, edits, Applicability.UNSAFE)
-    other = f"{mps} if {MPS} else 0"
-    return guard_expression(context, call, CUDA, other, _MESSAGE, Applicability.UNSAFE)
+            return Fix(_MESSAGE, edits, Applicability.UNSAFE, waits=tests.waits)
+    fix = guard_expression(context, call, tests.cuda, other, _MESSAGE, Applicability.UNSAFE)
+    return fix._replace(waits=tests.waits) if fix is not None else None
 
 
-def _fits(context: Context, call: ast.Call, mps: str) -> bool:
+def _fits(context: Context, call: ast.Call, added: str) -> bool:
     """Whether the conditional expression stays on the line of the call."""
-    source, torch = context.source, torch_name(context, call)
-    if torch is None or context.index.enclosing(call, ast.JoinedStr) is not None:
+    source = context.source
+    if context.index.enclosing(call, ast.JoinedStr) is not None:
         return False
-    added = f" if {CUDA} else {mps} if {MPS} else 0".format(torch=torch)
     row = source.position(source.span(call)[0])[0]
     return len(source.line(row).rstrip()) + len(added) + 2 <= line_limit(source)
 
 
-def _in_front(context: Context, call: ast.Call, mps: str, variable: str) -> tuple[Edit, ...] | None:
+def _in_front(
+    context: Context, call: ast.Call, tests: Tests, mps: str, variable: str
+) -> tuple[Edit, ...] | None:
     statement, source = context.index.statement(call), context.source
-    torch = torch_name(context, call)
-    if torch is None or not isinstance(statement, _SIMPLE) or not alone_on_lines(source, statement):
+    if not isinstance(statement, _SIMPLE) or not alone_on_lines(source, statement):
         return None
     same = _same_calls(context, call, statement)
     text = source.segment(call)
     if same is None or "\n" in text or "\r" in text:
         return None
     if isinstance(statement, ast.Assign) and statement.value is call:
-        return _bound_each_way(context, statement, torch, text, mps)
+        return _bound_each_way(context, statement, tests, text, mps)
     name = _free(context, variable)
     if name is None:
         return None
-    before = insert_before(context, statement, _arms(context, torch, f"{name} = ", text, mps))
+    before = insert_before(context, statement, _arms(context, tests, f"{name} = ", text, mps))
     edits = [replace_span(source, *source.span(item), name) for item in same]
     return (before, *edits) if before is not None else None
 
 
 def _bound_each_way(
-    context: Context, statement: ast.Assign, torch: str, text: str, mps: str
+    context: Context, statement: ast.Assign, tests: Tests, text: str, mps: str
 ) -> tuple[Edit, ...] | None:
     """`used = torch.cuda.memory_allocated()` becomes three assignments."""
     source = context.source
@@ -104,17 +110,17 @@ def _bound_each_way(
         return None
     head = source.text[start : source.span(statement.value)[0]]
     indent = source.indentation(statement.lineno)
-    lines = _arms(context, torch, head, text, mps)
+    lines = _arms(context, tests, head, text, mps)
     return (replace_span(source, start, end, f"{source.newline}{indent}".join(lines)),)
 
 
-def _arms(context: Context, torch: str, head: str, text: str, mps: str) -> list[str]:
+def _arms(context: Context, tests: Tests, head: str, text: str, mps: str) -> list[str]:
     unit = indent_unit(context.source)
     return [
-        f"if {cuda_available(torch)}:",
+        f"if {tests.cuda}:",
         f"{unit}{head}{text}",
-        f"elif {mps_available(context, torch, module=True)}:",
-        f"{unit}{head}{mps.format(torch=torch)}",
+        f"elif {tests.mps}:",
+        f"{unit}{head}{mps}",
         "else:",
         f"{unit}{head}0",
     ]

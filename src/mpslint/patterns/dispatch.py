@@ -11,15 +11,16 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.own_device import tests_at
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.shared_dispatch import shared_dispatch
-from mpslint.patterns.text import alone_on_lines, indent_unit, quote, replace_span
-from mpslint.semantics.value import Kind
+from mpslint.patterns.text import alone_on_lines, indent_unit, replace_span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from mpslint.patterns.own_device import Tests
     from mpslint.semantics.context import Context
     from mpslint.source import SourceFile
 
@@ -53,14 +54,17 @@ def dispatch_statement(
     `mps_call` is the statement for MPS, with `{torch}` where the name of torch goes. None where
     the call is part of a larger expression, shares its line, or torch has no name there.
     """
+    torch = torch_name(context, call)
+    tests = tests_at(context, call, torch) if torch is not None else None
+    waits = tests is not None and tests.waits
     shared = shared_dispatch(context, call, calls)
     if shared is not None:
-        return Fix(message, shared, applicability)
-    edit = dispatch_edit(context, call, mps_call)
-    return Fix(message, (edit,), applicability) if edit is not None else None
+        return Fix(message, shared, applicability, waits=waits)
+    edit = dispatch_edit(context, call, mps_call, tests) if tests is not None else None
+    return Fix(message, (edit,), applicability, waits=waits) if edit is not None else None
 
 
-def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | None:
+def dispatch_edit(context: Context, call: ast.Call, mps_call: str, tests: Tests) -> Edit | None:
     statement = context.index.parents[call]
     torch = torch_name(context, call)
     if not isinstance(statement, ast.Expr) or torch is None:
@@ -86,14 +90,10 @@ def dispatch_edit(context: Context, call: ast.Call, mps_call: str) -> Edit | Non
             f"{indent}{unit}{torch}.accelerator.{last}()",
         ]
     else:
-        given = given_device(context, call) if last in _ON_ACCELERATORS else None
-        on_cuda, on_mps = cuda_available(torch), mps_available(context, torch, module=True)
-        if given is not None:
-            mark = quote(source)
-            on_cuda, on_mps = (f"{given}.type == {mark}{name}{mark}" for name in ("cuda", "mps"))
-        lines = [f"if {on_cuda}:", f"{indent}{unit}{body}"]
+        lines = [f"if {tests.cuda}:", f"{indent}{unit}{body}"]
         if wants_mps(context):
-            lines += [f"{indent}elif {on_mps}:", f"{indent}{unit}{mps_call.format(torch=torch)}"]
+            on_mps = mps_call.format(torch=torch)
+            lines += [f"{indent}elif {tests.mps}:", f"{indent}{unit}{on_mps}"]
     if comment is not None:
         # What was said of the one call is said of both.
         end, lead = comment[1], f"{comment[0]}{newline}{indent}"
@@ -108,23 +108,6 @@ def _comment_behind(source: SourceFile, at: int) -> tuple[str, int] | None:
     if not text.startswith("#") or text.lstrip("# ").lower().startswith(_FOR_TOOLS):
         return None
     return text, at + len(rest)
-
-
-def given_device(context: Context, call: ast.Call) -> str | None:
-    """The device that the function around a call without arguments is given, and that it works on:
-    who waits there waits for that one."""
-    found = context.devices.at_hand(call)
-    if found is None or found.value.kind is not Kind.DEVICE or call.args or call.keywords:
-        return None
-    function = context.index.function(call)
-    if function is None or any(one.kind != "parameter" for one in found.bindings):
-        return None
-    arguments = function.args
-    for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
-        if item.arg == found.text and item.annotation is not None:
-            is_device = context.resolve(item.annotation) == "torch.device"
-            return found.text if is_device else None
-    return None
 
 
 def _one_line_header(context: Context, statement: ast.stmt) -> int | None:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
+from mpslint.patterns.own_device import tests_at
 from mpslint.patterns.selection import torch_name, wrapped_chain
 from mpslint.patterns.text import (
     alone_on_lines,
@@ -47,18 +48,22 @@ def guard_statement(
     body = source.text[start:end]
     if "\n" in body or "\r" in body or not alone_on_lines(source, statement):
         return None
-    joined = _with_the_test_around(context, statement, test.format(torch=torch))
+    asked, waits, device = test.format(torch=torch), False, ""
+    if test == CUDA:
+        asked, _, waits, device = tests_at(context, call, torch)
+    joined = _with_the_test_around(context, statement, asked, device)
     if joined is not None:
-        return Fix(message, joined, applicability)
+        return Fix(message, joined, applicability, waits=waits)
     indent = source.indentation(statement.lineno) + indent_unit(source)
-    text = f"if {test.format(torch=torch)}:{source.newline}{indent}{body}"
-    return Fix(message, (replace_span(source, start, end, text),), applicability)
+    text = f"if {asked}:{source.newline}{indent}{body}"
+    return Fix(message, (replace_span(source, start, end, text),), applicability, waits=waits)
 
 
 def _with_the_test_around(
-    context: Context, statement: ast.stmt, test: str
+    context: Context, statement: ast.stmt, test: str, device: str
 ) -> tuple[Edit, ...] | None:
-    """`if asked: call()` becomes `if asked and test: call()`, where that fits on the line."""
+    """`if asked: call()` becomes `if asked and test: call()`, where that fits on the line; `test`
+    alone, where the `device` that it asks was asked whether it is not the CPU."""
     around, source = context.index.parents[statement], context.source
     if not isinstance(around, ast.If) or around.orelse or around.body != [statement]:
         return None
@@ -70,9 +75,23 @@ def _with_the_test_around(
     width = len(source.line(around.lineno).rstrip()) + len(f"() and {test}")
     if "\n" in text or "\r" in text or width > line_limit(source):
         return None
+    if device and _is_not_the_cpu(context, around.test, device):
+        return (replace(source, around.test, test),)
     if loose:
         return (insert(start, "("), insert(end, f") and {test}"))
     return (insert(end, f" and {test}"),)
+
+
+def _is_not_the_cpu(context: Context, test: ast.expr, device: str) -> bool:
+    """`device != torch.device("cpu")`, `device.type != "cpu"`: what is CUDA is so, too."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.NotEq):
+        return False
+    left, right = test.left, test.comparators[0]
+    if isinstance(right, ast.Call) and context.resolve(right.func) == "torch.device":
+        right = right.args[0] if len(right.args) == 1 else right
+    is_cpu = isinstance(right, ast.Constant) and right.value == "cpu"
+    asked = (device, f"{device}.type", f"str({device})")
+    return is_cpu and len(test.ops) == 1 and context.source.segment(left) in asked
 
 
 def guard_expression(

@@ -154,3 +154,16 @@ def broken_arms(source: SourceFile, parts: list[str], inner: str) -> str:
 def _in_parentheses(context: Context, start: int, end: int) -> bool:
     text = context.source.text
     return text[:start].rstrip(" \t").endswith("(") and text[end:].lstrip(" \t").startswith(")")
+
+
+def wrapped_chain(context: Context, text: str, indent: str, before: int) -> str:
+    """`text`, a conditional expression, in parentheses over several lines where it is too long.
+
+    `before` is the number of columns in front of it.
+    """
+    if before + len(text) <= line_limit(context.source):
+        return text
+    newline, unit = context.source.newline, indent_unit(context.source)
+    inner = indent + unit
+    lines = broken_arms(context.source, arms(text), inner)
+    return f"({newline}{inner}{lines}{newline}{indent})"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.availability import cuda_available, pins_available
+from mpslint.patterns.own_device import pinning_test
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import alone_on_lines, holds_comment, indent_unit, replace_span
 from mpslint.semantics.value_syntax import is_path
@@ -54,9 +55,10 @@ def _only_where_pinned(context: Context, call: ast.Call) -> Fix | None:
     if torch is None or "\n" in body or not alone_on_lines(source, statement):
         return None
     indent = source.indentation(statement.lineno) + indent_unit(source)
-    text = f"if {pins_available(context, torch)}:{source.newline}{indent}{body}"
+    test, waits = pinning_test(context, call, torch)
+    text = f"if {test}:{source.newline}{indent}{body}"
     edit = replace_span(source, start, end, text)
-    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True, waits=waits)
 
 
 def _in_arms(context: Context, call: ast.Call) -> Fix:
@@ -70,9 +72,10 @@ def _in_arms(context: Context, call: ast.Call) -> Fix:
     margin = source.indentation(statement.lineno)
     inner = margin + indent_unit(source)
     torch = torch_name(context, call) or "torch"
-    rows = [f"if {pins_available(context, torch)}:", inner + body, f"{margin}else:", inner + plain]
+    test, waits = pinning_test(context, call, torch)
+    rows = [f"if {test}:", inner + body, f"{margin}else:", inner + plain]
     edit = replace_span(source, start, end, source.newline.join(rows))
-    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True, waits=waits)
 
 
 def _unpinned(context: Context, copy: ast.Call) -> str:

@@ -20,7 +20,8 @@ from mpslint.patterns.text import (
     replace,
     replace_span,
 )
-from mpslint.semantics.destinations import pinned_to_mps, surely_device
+from mpslint.semantics.destinations import pinned_to_mps
+from mpslint.semantics.sure_devices import surely_device
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.wide_partners import meets_wide

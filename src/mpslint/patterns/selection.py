@@ -10,11 +10,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit
-from mpslint.patterns import in_function, styles
+from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use
-from mpslint.patterns.layout import arms, broken_arms
+from mpslint.patterns.layout import wrapped_chain as wrapped_chain
+from mpslint.patterns.named_gpus import changes_gpu as changes_gpu
+from mpslint.patterns.named_gpus import several_gpus as several_gpus
 from mpslint.patterns.place import (
     Place,
     comes_before,
@@ -25,7 +27,7 @@ from mpslint.patterns.place import (
     settles_somewhere,
 )
 from mpslint.patterns.place import settles_too_early as settles_too_early
-from mpslint.patterns.text import indent_unit, insert, line_limit, quote
+from mpslint.patterns.text import indent_unit, insert, quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.handed_devices import handed_device
 from mpslint.semantics.index import LOOPS
@@ -35,6 +37,7 @@ from mpslint.semantics.value_syntax import only_defines
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+    from mpslint.semantics.devices_at_hand import DeviceName
     from mpslint.source import SourceFile
 
 _CUDA_TEXT = "how the file names its GPU"
@@ -104,21 +107,11 @@ def _tests(context: Context, torch: str) -> dict[str, str]:
     return {"cuda": cuda_available(torch), "mps": mps_available(context, torch)}
 
 
-def wrapped_chain(context: Context, text: str, indent: str, before: int) -> str:
-    """`text`, a conditional expression, in parentheses over several lines where it is too long.
-
-    `before` is the number of columns in front of it.
-    """
-    if before + len(text) <= line_limit(context.source):
-        return text
-    newline, unit = context.source.newline, indent_unit(context.source)
-    inner = indent + unit
-    lines = broken_arms(context.source, arms(text), inner)
-    return f"({newline}{inner}{lines}{newline}{indent})"
-
-
-def statement(context: Context, torch: str, name: str, indent: str, cuda: str = "cuda") -> str:
+def statement(
+    context: Context, torch: str, name: str, indent: str, cuda: str = "cuda", switch: str = ""
+) -> str:
     """The selection as an `if` statement that binds `name` to a `torch.device`."""
+    asked = f"{switch} and " if switch else ""
     unit, newline = indent_unit(context.source), context.source.newline
     mark = quote(context.source)
     lines: list[str] = []
@@ -126,7 +119,7 @@ def statement(context: Context, torch: str, name: str, indent: str, cuda: str = 
     for backend in asking_order(context):
         if backend in tests:
             word = "elif" if lines else "if"
-            lines.append(f"{indent}{word} {tests[backend]}:")
+            lines.append(f"{indent}{word} {asked}{tests[backend]}:")
             target = cuda if backend == "cuda" else backend
             lines.append(f"{indent}{unit}{name} = {torch}.device({mark}{target}{mark})")
     lines.append(f"{indent}else:")
@@ -145,7 +138,7 @@ def reference(
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and (type_only or _same_gpu(context, at_hand.indexed, index))
     used = named_in_use(context, node, torch_name(context, node), type_only=type_only)
-    if at_hand is not None and fits and follows_machine(context, at_hand):
+    if at_hand is not None and fits and _is_chosen(context, at_hand):
         # A module's selection says what is there, an object on what its tensors are.
         if used is None or not type_only or not is_of_module(context, at_hand):
             return Reference(at_hand.text, at_hand.is_string, ())
@@ -179,7 +172,7 @@ def reference_level(context: Context, node: ast.AST) -> Applicability | None:
         return Applicability.SAFE
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and _same_gpu(context, at_hand.indexed, None)
-    if at_hand is not None and fits and follows_machine(context, at_hand):
+    if at_hand is not None and fits and _is_chosen(context, at_hand):
         return Applicability.SAFE
     return used[2]
 
@@ -188,16 +181,16 @@ def other_device(name: str) -> str:
     return f"where there is CUDA, {name} may still be another device"
 
 
+def _is_chosen(context: Context, device: DeviceName) -> bool:
+    """Whether it is CUDA wherever that is, or wherever the switch of the file lets things go."""
+    return follows_machine(context, device) or switched.keeps_switch(context, device)
+
+
 def _same_gpu(context: Context, indexed: bool, index: int | None) -> bool:
     """Whether `cuda` and `cuda:0` are one: the file makes no other GPU the current one."""
     if indexed == (index is not None):
         return True
     return not changes_gpu(context)
-
-
-def changes_gpu(context: Context) -> bool:
-    """Whether the file makes another GPU than the first the current one."""
-    return next(context.calls_of("torch.cuda.set_device", "torch.cuda.device"), None) is not None
 
 
 def _added(context: Context, node: ast.AST, index: int | None) -> Reference | None:
@@ -219,6 +212,9 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     styled = None
     if place.scope is context.tree:
         styled = styles.selection(context, place.torch, place.offset, cuda)
+    behind = switched.place_behind(context, node, place)
+    if behind is not None:
+        return _by_switch(context, name, *behind, cuda, styled)
     deferred = _deferred(context, node, place, cuda, has_helper=styled is not None)
     if styled is not None and not comes_before(context, place._replace(offset=styled.offset), node):
         styled = None
@@ -240,6 +236,25 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     # What a file without torch says may well be read by something that has none.
     level = Applicability.UNSAFE if place.stranger else opening_level(context)
     return Reference(name, False, (edit,), level, reason=_STRANGER if place.stranger else "")
+
+
+def _by_switch(
+    context: Context,
+    name: str,
+    switch: switched.Switch,
+    place: Place,
+    cuda: str,
+    styled: styles.Selection | None,
+) -> Reference:
+    """A selection that keeps the script's own switch, behind its options."""
+    newline, level = context.source.newline, opening_level(context)
+    if styled is None:
+        body = statement(context, place.torch, name, "", cuda, switch=switch.text)
+        edit = insert(place.offset, f"{newline}{body}{newline}{_gap(context.source, place)}")
+        return Reference(name, False, (edit,), level)
+    before = (insert(styled.offset, with_gaps(context, styled)),) if styled.before else ()
+    line = f"{name} = {switched.in_style(context, switch, place.torch, styled)}{newline}"
+    return Reference(name, styled.is_string, (*before, insert(place.offset, line)), level)
 
 
 def _deferred(
@@ -432,27 +447,6 @@ def _find_cuda_text(context: Context) -> str:
     if only is None or context.index.calls.get("cuda"):
         return "cuda"
     return f"cuda:{only}"
-
-
-def several_gpus(context: Context) -> bool:
-    """Whether the file names more than one CUDA device, so that one name cannot stand for all."""
-    known = context.memo.get("names-several-gpus")
-    if known is None:
-        known = context.memo["names-several-gpus"] = _names_several(context)
-    return bool(known)
-
-
-def _names_several(context: Context) -> bool:
-    indices = {
-        literal.ordinal or 0
-        for literal in context.devices.literals
-        if literal.backend == "cuda" and context.devices.slot(literal.node) is not None
-    }
-    for call in context.index.calls.get("cuda", ()):
-        for given in call.args[:1]:
-            if isinstance(given, ast.Constant) and type(given.value) is int:
-                indices.add(given.value)
-    return len(indices) > 1
 
 
 def free_name(context: Context, node: ast.AST) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.own_device import Tests, machine_tests, tests_at
 from mpslint.patterns.place import behind_imports, comes_before
 from mpslint.patterns.text import holds_comment, indent_unit, insert, replace
 from mpslint.records import NamedTuple
@@ -78,17 +79,26 @@ def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
         return _Plan(there, None)
     if not all(comes_before(context, place, one) for one in calls):
         return _Plan(there, None)
-    return _Plan(there, (name, place, _text(context, what, name, place)))
+    tests = _tests(context, place.torch, calls)
+    return _Plan(there, (name, place, _text(context, what, name, place, tests)))
 
 
-def _text(context: Context, what: str, name: str, place: Place) -> str:
+def _tests(context: Context, torch: str, calls: Sequence[ast.Call]) -> Tests:
+    """What the function asks: the device of the module, where all calls work on that one."""
+    tests = {tests_at(context, call, torch) for call in calls}
+    only, module = tests.pop(), context.names.module
+    is_seen = all(context.names.owner(only.device, call) is module for call in calls)
+    return only if not tests and is_seen else machine_tests(context, torch)
+
+
+def _text(context: Context, what: str, name: str, place: Place, tests: Tests) -> str:
     source = context.source
     unit, newline, torch = indent_unit(source), source.newline, place.torch
     lines = [
         f"def {name}():",
-        f"{unit}if {cuda_available(torch)}:",
+        f"{unit}if {tests.cuda}:",
         f"{unit}{unit}{torch}.cuda.{what}()",
-        f"{unit}elif {mps_available(context, torch, module=True)}:",
+        f"{unit}elif {tests.mps}:",
         f"{unit}{unit}{torch}.mps.{what}()",
     ]
     rest = source.text[place.offset :]

@@ -6,7 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import matches
-from mpslint.patterns.availability import cuda_available, mps_available, wants_mps
+from mpslint.patterns.availability import wants_mps
+from mpslint.patterns.own_device import tests_at
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import indent_unit
 
@@ -31,10 +32,11 @@ def synchronise_lines(context: Context, at: ast.AST) -> list[str] | None:
             f"if {torch}.accelerator.is_available():",
             f"{unit}{torch}.accelerator.synchronize()",
         ]
-    lines = [f"if {cuda_available(torch)}:", f"{unit}{torch}.cuda.synchronize()"]
+    tests = tests_at(context, at, torch)
+    lines = [f"if {tests.cuda}:", f"{unit}{torch}.cuda.synchronize()"]
     if wants_mps(context):
         lines += [
-            f"elif {mps_available(context, torch, module=True)}:",
+            f"elif {tests.mps}:",
             f"{unit}{torch}.mps.synchronize()",
         ]
     return lines

@@ -47,7 +47,8 @@ programs 2 of 2), and a `device_count()` by which processes are spawned (0 of 2)
 them gets the same fixes: what raises there is in the way of a port, told or not.
 
 ## Fix safety
-Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA, but
+Safe for statements such as `torch.cuda.set_device(rank)`: they are put below a test for CUDA (of
+the device at hand: `if self.device.type == "cuda":`; else of the machine), but
 not where a question that has no fix follows, to which the error would only move; and for a count
 that is only calculated with: `max(1, torch.cuda.device_count())`. Unsafe for
 `torch.cuda.profiler.start()` and `stop()`, since a run that is made for its trace would end without

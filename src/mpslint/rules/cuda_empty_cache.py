@@ -39,8 +39,9 @@ wrong or nothing that anybody would act on, of those in a loop 8 of 28. The infe
 opt-in: `extend-select = ["MPS202"]` (or `--extend-select MPS202`) turns them on.
 
 ## Fix safety
-Safe: on CUDA the same call is made. `torch.accelerator.empty_cache()` is not written, because it
-runs into an internal assertion on MPS in torch 2.9 to 2.12.
+Safe: on CUDA the same call is made. The device that the code works on is asked where it is at hand
+(`if device.type == "cuda":`), else the machine. `torch.accelerator.empty_cache()` is
+not written, because it runs into an internal assertion on MPS in torch 2.9 to 2.12.
 
 ## References
 - `torch/mps/__init__.py` (`empty_cache`), pytorch/pytorch#186430

@@ -35,7 +35,8 @@ package for it alone. Readers of repositories that nobody here had seen called n
 16 of 20 of the maxima.
 
 ## Fix safety
-Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe.
+Statements that raise (`reset_peak_memory_stats()`) are put below a test for CUDA, which is safe:
+of the device at hand (`if device.type == "cuda":`), else of the machine.
 `memory_allocated()`, `memory_reserved()` and their maxima also ask MPS for the counter of its own
 that is nearest (Metal keeps no maxima: what the driver holds takes their place), which is unsafe,
 because the two backends do not count the same things.

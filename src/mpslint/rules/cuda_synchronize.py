@@ -27,9 +27,11 @@ Where a `.cuda()` raises before it, the finding names that move: both have to ch
 a refusal to run without CUDA, in this file or in a function of another one that is called before.
 
 ## Fix safety
-Safe: on CUDA the same call is made. A function that is given its device (`device: torch.device`)
-waits for that one (`if device.type == "cuda":`). `torch.accelerator.synchronize()` is not written,
-because it raises on CPU-only machines and does not wait on MPS in torch 2.6.
+Safe: on CUDA the same call is made. Where the device that the code works on is at hand (a parameter
+`device: torch.device`, `self.device`, what the file or the same fix selects), that one is waited
+for (`if device.type == "cuda":`), a string by `==` or `.startswith`.
+`torch.accelerator.synchronize()` is not written, because it raises on CPU-only machines and does
+not wait on MPS in torch 2.6.
 
 ## References
 - `torch/cuda/__init__.py` (`_lazy_init`), `torch/mps/__init__.py` (`synchronize`)

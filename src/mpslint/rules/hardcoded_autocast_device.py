@@ -29,6 +29,7 @@ in files of tests in which no loss is scaled.
 Safe: on CUDA the same call; on the CPU it stays switched off. `torch.autocast("mps")` raises up to
 torch 2.4, so `min-torch` must be 2.5 or newer for the fix. What would stay off on MPS all the same
 (a scaler before torch 2.8) gets no device selection of its own.
+A `forward` that knows no device and is given a `Tensor` asks that for its device (`x.device.type`).
 
 ## References
 - `torch/amp/autocast_mode.py`

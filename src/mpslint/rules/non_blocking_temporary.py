@@ -44,9 +44,10 @@ from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
-from mpslint.semantics.destinations import device_argument, may_be_mps, surely_device
+from mpslint.semantics.destinations import device_argument, may_be_mps
 from mpslint.semantics.let_go import replaces_source
 from mpslint.semantics.several_gpus import for_several_gpus
+from mpslint.semantics.sure_devices import surely_device
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.value_tables import FACTORIES, LIKE_FACTORIES
 

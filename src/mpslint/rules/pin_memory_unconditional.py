@@ -24,8 +24,10 @@ ignored. Loaders for several GPUs, and those in a function that moves to CUDA wi
 `.cuda()` raises before anything is loaded.
 
 ## Fix safety
-Safe for `DataLoader`: on CUDA the value is the same. Safe for `x = x.pin_memory()`, which is put
-below a test for CUDA, and for `y = y.pin_memory().to(device, non_blocking=True)`, which gets
+Safe for `DataLoader`: on CUDA the value is the same. Where the device of the run is at hand, the
+value is `device.type == "cuda"`: for a run on the CPU nothing is gained by pinning.
+Safe for `x = x.pin_memory()`, which is put below a test for CUDA, and for
+`y = y.pin_memory().to(device, non_blocking=True)`, which gets
 `y = y.to(device)` below `else`. In a file that asks for `torch.accelerator` the test is for any
 accelerator but MPS, so that XPU keeps its pinned memory. Unsafe for another
 `f().pin_memory().to(device)`, which becomes `f().to(device)`: from memory that is not pinned, the
@@ -43,7 +45,7 @@ from functools import partial
 
 from mpslint.facts.priors import matches
 from mpslint.model import Applicability, Finding, Fix, Severity
-from mpslint.patterns.availability import pins_available
+from mpslint.patterns.own_device import pinning_test
 from mpslint.patterns.pinning import pinned_level, pinned_message, unpin
 from mpslint.patterns.selection import torch_name
 from mpslint.patterns.text import replace
@@ -124,5 +126,6 @@ def _only_on_cuda(context: Context, value: ast.expr) -> Fix | None:
     torch = torch_name(context, value)
     if torch is None:
         return None
-    edit = replace(context.source, value, pins_available(context, torch))
-    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True)
+    test, waits = pinning_test(context, value, torch)
+    edit = replace(context.source, value, test)
+    return Fix(pinned_message(context), (edit,), Applicability.SAFE, follows=True, waits=waits)

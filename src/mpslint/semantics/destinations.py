@@ -37,44 +37,6 @@ def pinned_to_mps(context: Context, device: ast.expr) -> bool:
     return context.values.of(device).devices == frozenset({"mps"})
 
 
-def surely_device(context: Context, device: ast.expr) -> bool:
-    """Whether the expression is a `torch.device` (and no str or None), so that it has `.type`."""
-    if isinstance(device, ast.Name):
-        bindings = context.flow.reaching(device)
-        return bool(bindings) and all(
-            _declared_device(context, binding.node)
-            or (
-                binding.kind == "assign"
-                and binding.value is not None
-                and surely_device(context, binding.value)
-            )
-            for binding in bindings
-        )
-    if isinstance(device, ast.IfExp):
-        return surely_device(context, device.body) and surely_device(context, device.orelse)
-    if isinstance(device, ast.Call):
-        return context.resolve(device.func) == "torch.device"
-    if isinstance(device, ast.Attribute):
-        if is_device_of_tensor(context, device):
-            return True
-        assigned = context.guards.assigned(device)
-        return bool(assigned) and all(surely_device(context, value) for value in assigned)
-    return False
-
-
-def _declared_device(context: Context, node: ast.AST) -> bool:
-    """`device: torch.device`, a parameter without a default that says otherwise."""
-    if not isinstance(node, ast.arg) or node.annotation is None:
-        return False
-    arguments = context.index.parents[node]
-    if not isinstance(arguments, ast.arguments):
-        return False
-    strings = any(
-        isinstance(value, ast.Constant) for value in (*arguments.defaults, *arguments.kw_defaults)
-    )
-    return context.resolve(node.annotation) == "torch.device" and not strings
-
-
 def is_device_of_tensor(context: Context, node: ast.expr) -> bool:
     """Whether `node` is the `.device` of a tensor or parameter, not that of a configuration."""
     if isinstance(node, ast.Name):

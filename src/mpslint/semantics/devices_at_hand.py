@@ -87,7 +87,7 @@ class DevicesAtHand:
                 return None
         elif not self._flow.surely_bound(name, self._outside(node, owner, SCOPE_NODES)):
             return None
-        if len(bindings) == 1 and _none_by_default(bindings[0]):
+        if len(bindings) == 1 and none_by_default(bindings[0]):
             return None
         probe = ast.Name(id=name, ctx=ast.Load())
         parts = [self._values.bound(binding, probe) for binding in bindings]
@@ -189,7 +189,7 @@ class DevicesAtHand:
         return None
 
 
-def _none_by_default(binding: Binding) -> bool:
+def none_by_default(binding: Binding) -> bool:
     """A parameter that is None unless the caller says otherwise: no device yet."""
     value = binding.value
     return binding.kind == "parameter" and isinstance(value, ast.Constant) and value.value is None

@@ -1,0 +1,154 @@
+"""The tests by which a fix lets a call run on its backend alone: they ask the device that the code
+around it works on, where that is at hand, and else the machine.
+
+Who asks the machine calls `torch.mps` for a run that was given the CPU, and says twice what the
+program has chosen once.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.patterns.availability import cuda_available, mps_available, pins_available
+from mpslint.patterns.in_use import follows_machine, is_of_module
+from mpslint.patterns.place import device_places
+from mpslint.patterns.text import quote
+from mpslint.records import NamedTuple
+from mpslint.semantics.devices_at_hand import none_by_default
+from mpslint.semantics.devices_in_use import device_in_use, name_in_use
+from mpslint.semantics.sure_devices import surely_device, surely_devices, told_text, written_texts
+from mpslint.semantics.value import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.names import Binding
+
+_BACKENDS = ("cuda", "mps", "cpu")
+_MODULE_SINCE = (2, 1)
+"""As of this release `import torch` brings `torch.mps` along."""
+
+
+class Tests(NamedTuple):
+    """The tests for CUDA and for MPS at a place."""
+
+    cuda: str
+    mps: str
+    waits: bool = False
+    """They ask the machine, and another fix may bring a device there: as in `Fix.waits`."""
+    device: str = ""
+    """What they ask; empty: the machine."""
+
+
+def tests_at(context: Context, node: ast.AST, torch: str) -> Tests:
+    """The tests for a call at `node`, where torch goes by that name."""
+    device = _asked(context, node)
+    if device is None:
+        return machine_tests(context, torch)._replace(waits=_may_come(context, node))
+    text, words = device
+    cuda, mps = words.format(name="cuda"), words.format(name="mps")
+    if context.settings.pin is not None and context.settings.oldest_started < _MODULE_SINCE:
+        mark = quote(context.source)
+        mps = f"hasattr({torch}, {mark}mps{mark}) and {mps}"
+    return Tests(cuda, mps, device=text)
+
+
+def machine_tests(context: Context, torch: str) -> Tests:
+    return Tests(cuda_available(torch), mps_available(context, torch, module=True))
+
+
+def pinning_test(context: Context, node: ast.AST, torch: str) -> tuple[str, bool]:
+    """The test for a device that memory is pinned for, and whether the fix `waits`."""
+    machine = pins_available(context, torch)
+    if machine != cuda_available(torch):
+        return machine, False
+    tests = tests_at(context, node, torch)
+    return tests.cuda, tests.waits
+
+
+def _may_come(context: Context, node: ast.AST) -> bool:
+    """Whether a fix may yet select a device in the file."""
+    return any(one is not node for one in device_places(context))
+
+
+def _asked(context: Context, node: ast.AST) -> tuple[str, str] | None:
+    """What names the device that the code around `node` works on, and the test of it, with a gap
+    for the backend; None: nothing is known to."""
+    used = name_in_use(context, node)
+    if used is not None:
+        if not _is_the_only_one(context, used):
+            return None
+        return _used(context, used, context.flow.reaching(used))
+    at_hand = context.devices.at_hand(node)
+    if at_hand is not None and not is_of_module(context, at_hand):
+        return _at_hand(context, at_hand)
+    held = device_in_use(context, node)
+    if held is not None and _is_the_only_one(context, held):
+        return _used(context, held, ())
+    return _at_hand(context, at_hand) if at_hand is not None else None
+
+
+def _at_hand(context: Context, device: DeviceName) -> tuple[str, str] | None:
+    if not _is_chosen(device.value):
+        return None
+    if not follows_machine(context, device) and _moves_past(context):
+        return None
+    bindings, is_text = device.bindings, device.is_string
+    return _worded(context, device.text, device.attribute, bindings, is_text=is_text)
+
+
+def _used(
+    context: Context, device: ast.Name | ast.Attribute, bindings: Sequence[Binding]
+) -> tuple[str, str] | None:
+    is_text = context.values.of(device).kind in (Kind.DEVICE_STRING, Kind.STRING)
+    if any(none_by_default(one) for one in bindings):
+        return None
+    return _worded(context, context.source.segment(device), device, bindings, is_text=is_text)
+
+
+def _is_the_only_one(context: Context, device: ast.expr) -> bool:
+    """Whether nothing of the file is moved to CUDA whatever the device is."""
+    return _is_chosen(context.values.of(device)) and not _moves_past(context)
+
+
+def _is_chosen(value: Value) -> bool:
+    """Whether it may be CUDA and may be something else: else there is nothing to ask of it."""
+    return value.devices is None or ("cuda" in value.devices and len(value.devices) > 1)
+
+
+def _moves_past(context: Context) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute) and not context.resolve(call.func)
+        for call in context.index.calls.get("cuda", ())
+    )
+
+
+def _worded(
+    context: Context,
+    text: str,
+    node: ast.expr | None,
+    bindings: Sequence[Binding],
+    *,
+    is_text: bool,
+) -> tuple[str, str] | None:
+    mark = quote(context.source)
+    if isinstance(node, ast.Attribute):
+        given: list[ast.expr | None] = list(context.guards.assigned(node))
+        is_device = surely_device(context, node)
+    else:
+        given = [one.value if one.kind != "parameter" else None for one in bindings]
+        is_device = surely_devices(context, bindings)
+    if is_device:
+        return text, f"{text}.type == {mark}{{name}}{mark}"
+    texts = written_texts(context, given)
+    if texts is not None and all(one in _BACKENDS for one in texts):
+        return text, f"{text} == {mark}{{name}}{mark}"
+    if texts is not None:
+        return text, f"{text}.startswith({mark}{{name}}{mark})"
+    given = given or [node]
+    is_text = is_text or all(told_text(context, one) for one in given)
+    # It is text unless whoever calls, or the command line, says otherwise.
+    return (text, f"str({text}).startswith({mark}{{name}}{mark})") if is_text else None

@@ -1,0 +1,186 @@
+"""The script's own switch (`--ngpu 0`, `--cuda`), which a selection that a fix adds has to keep.
+
+Where a module reads its options at its top and moves things only `if args.ngpu > 0:`, a device that
+asks the machine alone would be MPS for who asks for the CPU, and meet there what stayed behind.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import matches
+from mpslint.patterns.place import comes_before, device_places
+from mpslint.patterns.text import quote
+from mpslint.records import NamedTuple
+from mpslint.semantics.facts_known import CUDA_SETTLED
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value import Kind
+
+if TYPE_CHECKING:
+    from mpslint.patterns.place import Place
+    from mpslint.patterns.styles import Selection
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.devices_at_hand import DeviceName
+
+_SWITCH = "the switch of the options that decides what is moved"
+
+
+class Switch(NamedTuple):
+    """A test of an option, and the statement of the module behind which it can be asked."""
+
+    test: ast.expr
+    text: str
+    after: ast.stmt
+
+
+def switch_of(context: Context) -> Switch | None:
+    """The switch behind which the file moves things; None: there is none, or none that says as much
+    for all of them."""
+    if _SWITCH not in context.memo:
+        context.memo[_SWITCH] = _find(context)
+    found = context.memo[_SWITCH]
+    return found if isinstance(found, Switch) else None
+
+
+def keeps_switch(context: Context, device: DeviceName) -> bool:
+    """Whether a device at hand is selected by the switch of the file, and else by the machine."""
+    switch = switch_of(context)
+    if switch is None:
+        return False
+    written = ast.dump(switch.test)
+    return any(
+        ast.dump(one) == written
+        for binding in device.bindings
+        for asked in (binding.value, context.index.parents[context.index.statement(binding.node)])
+        if asked is not None
+        for one in ast.walk(asked.test if isinstance(asked, ast.If) else asked)
+        if isinstance(one, ast.expr)
+    )
+
+
+def place_behind(context: Context, node: ast.AST, place: Place) -> tuple[Switch, Place] | None:
+    """The switch, and `place` or the one behind the options, whichever comes later; None where
+    something needs the device before that."""
+    switch = switch_of(context)
+    if switch is None or place.scope is not context.tree or place.needs_import:
+        return None
+    source = context.source
+    row = switch.after.end_lineno or switch.after.lineno
+    if row >= len(source.starts) or ";" in source.line(row):
+        return None
+    if source.starts[row] > place.offset:
+        place = place._replace(offset=source.starts[row], after=switch.after)
+    needing = (node, *device_places(context))
+    return (switch, place) if all(comes_before(context, place, one) for one in needing) else None
+
+
+def in_style(context: Context, switch: Switch, torch: str, styled: Selection) -> str:
+    """The selection that the project's style has, behind the switch, as one expression."""
+    mark = quote(context.source)
+    other = f"{mark}cpu{mark}" if styled.is_string else f"{torch}.device({mark}cpu{mark})"
+    held = f"({styled.expression})" if styled.compound else styled.expression
+    return f"{held} if {switch.text} else {other}"
+
+
+def _find(context: Context) -> Switch | None:
+    found: dict[str, Switch] = {}
+    roots: set[str] = set()
+    literals = (one for one in context.devices.literals if one.backend == "cuda")
+    if any(context.devices.slot(one.node) is not None for one in literals):
+        return None  # What is moved by name may be a model, and is moved whatever the switch says.
+    for call in context.index.calls.get("cuda", ()):
+        if not isinstance(call.func, ast.Attribute) or context.resolve(call.func):
+            continue
+        branch, inside = _branch(context, call)
+        if branch is None and (_is_settled(context, call) or not _moves_tensor(context, call)):
+            return None
+        if branch is None:
+            continue
+        switch = _switch(context, branch) if inside else None
+        if switch is None or any(_moves(context, item) for item in branch.orelse):
+            return None
+        found.setdefault(switch.text, switch)
+        roots.update(ast.dump(n) for n in ast.walk(switch.test) if isinstance(n, ast.Attribute))
+    return next(iter(found.values())) if found and len(roots) == 1 else None
+
+
+def _is_settled(context: Context, call: ast.Call) -> bool:
+    """Whether something else decides about a move as well."""
+    return bool(context.guards.at(call) & CUDA_SETTLED)
+
+
+def _moves_tensor(context: Context, call: ast.Call) -> bool:
+    """What moves whatever the switch says has to be data for what moves by it: a model of its own
+    would be left on the CPU, with CUDA, by who does not give `--gpu-eval`."""
+    assert isinstance(call.func, ast.Attribute)
+    return context.values.of(call.func.value).kind is Kind.TENSOR
+
+
+def _branch(context: Context, call: ast.Call) -> tuple[ast.If | None, bool]:
+    """The nearest test around a move that asks an option for CUDA, and whether the move is in its
+    first arm."""
+    child: ast.AST = call
+    for parent in context.index.ancestors(call):
+        if isinstance(parent, ast.If) and child is not parent.test:
+            if any(_is_about_gpus(node) for node in ast.walk(parent.test)):
+                return parent, child in parent.body
+        child = parent
+    return None, False
+
+
+def _is_about_gpus(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and (
+        matches("requests", node.attr) or matches("cuda-switches", node.attr)
+    )
+
+
+def _moves(context: Context, item: ast.stmt) -> bool:
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "cuda"
+        for node in ast.walk(item)
+    )
+
+
+def _switch(context: Context, branch: ast.If) -> Switch | None:
+    """A test of one option that the module has read at its top, and that nobody has set since."""
+    test, text = branch.test, context.source.segment(branch.test)
+    options = [node for node in ast.walk(test) if isinstance(node, ast.Attribute)]
+    if len(options) != 1 or not isinstance(options[0].value, ast.Name) or "\n" in text:
+        return None
+    option, name = options[0], options[0].value
+    if not _tells_some_from_none(test, option) or context.guards.assigned(option):
+        return None
+    bindings = context.names.bindings(name.id, test)
+    if len(bindings) != 1 or context.names.owner(name.id, test) is not context.names.module:
+        return None
+    statement = context.index.statement(bindings[0].node)
+    value = bindings[0].value
+    read = value.func if isinstance(value, ast.Call) else None
+    if bindings[0].kind != "assign" or context.index.parents[statement] is not context.tree:
+        return None
+    if not isinstance(read, ast.Attribute) or read.attr != "parse_args":
+        return None
+    return Switch(test, text, statement) if not isinstance(statement, FUNCTIONS) else None
+
+
+def _tells_some_from_none(test: ast.expr, option: ast.Attribute) -> bool:
+    """`args.cuda`, `not args.no_cuda`, `args.ngpu > 0`, `len(opt.gpus) >= 1`: not `> 1`, which is a
+    question for several, and not `is not None`, behind whose other arm are all GPUs."""
+    if test is option:
+        return True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand is option
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    least = test.comparators[0].value if isinstance(test.comparators[0], ast.Constant) else None
+    counted = test.left
+    if isinstance(counted, ast.Call) and len(counted.args) == 1:
+        is_length = isinstance(counted.func, ast.Name) and counted.func.id == "len"
+        counted = counted.args[0] if is_length else counted
+    if counted is not option:
+        return False
+    above = isinstance(test.ops[0], ast.Gt) and least == 0
+    return above or (isinstance(test.ops[0], ast.GtE) and least in (0, 1))

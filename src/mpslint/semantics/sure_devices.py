@@ -1,0 +1,230 @@
+"""Whether what names a device is a `torch.device` for certain, or text, so that it may be asked for
+its type in the right words: a str has no `.type`, and None has neither.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mpslint.semantics.destinations import is_device_of_tensor
+from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.selected_devices import given_for
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+    from mpslint.semantics.index import FunctionNode
+    from mpslint.semantics.names import Binding
+
+_DEPTH = 6
+_KIND = "torch.device"
+_ASSIGNED = ("assign", "annotate", "walrus")
+_TELLING_APART = ("isinstance", "hasattr", "getattr", "type")
+
+
+def surely_device(context: Context, device: ast.expr, depth: int = _DEPTH) -> bool:
+    """Whether the expression is a `torch.device` (and no str or None), so that it has `.type`."""
+    if depth <= 0:
+        return False
+    if isinstance(device, ast.Name):
+        return surely_devices(context, context.flow.reaching(device), depth)
+    if isinstance(device, ast.IfExp):
+        return all(surely_device(context, x, depth - 1) for x in (device.body, device.orelse))
+    if isinstance(device, ast.Call):
+        return context.resolve(device.func) == _KIND or _is_returned(context, device, depth)
+    if isinstance(device, ast.Attribute):
+        if is_device_of_tensor(context, device):
+            return True
+        assigned = context.guards.assigned(device)
+        return bool(assigned) and all(surely_device(context, x, depth - 1) for x in assigned)
+    return False
+
+
+def surely_devices(context: Context, bindings: Sequence[Binding], depth: int = _DEPTH) -> bool:
+    """The same for a name that one of these gives its value."""
+    return bool(bindings) and all(_binds_device(context, one, depth) for one in bindings)
+
+
+def written_texts(context: Context, values: Sequence[ast.expr | None]) -> list[str] | None:
+    """The texts, one of which a device is, as far as they are written out: `"cuda:"` for
+    `f"cuda:{rank}"`; None: it may be something else."""
+    texts: list[str] = []
+    for value in values:
+        found = _texts(context, value)
+        if found is None:
+            return None
+        texts += found
+    return texts or None
+
+
+def _texts(context: Context, value: ast.expr | None) -> list[str] | None:
+    if isinstance(value, ast.Constant):
+        return [value.value] if isinstance(value.value, str) else None
+    if isinstance(value, ast.IfExp):
+        return written_texts(context, (value.body, value.orelse))
+    if isinstance(value, ast.JoinedStr):
+        return _texts(context, value.values[0]) if value.values else None
+    if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mod | ast.Add):
+        return _texts(context, value.left)
+    called = value.func if isinstance(value, ast.Call) else None
+    if isinstance(called, ast.Attribute) and called.attr == "format":
+        return _texts(context, called.value)
+    return None
+
+
+def told_text(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> bool:
+    """Whether a device is text as far as the file says: written out, or a parameter `device: str`,
+    which may be None until it is set."""
+    if _texts(context, value) is not None:
+        return True
+    if isinstance(value, ast.Attribute):
+        return not context.guards.assigned(value) and _is_text_option(context, value.attr)
+    if not isinstance(value, ast.Name) or depth <= 0:
+        return False
+    bindings = context.flow.reaching(value)
+    return bool(bindings) and all(
+        _is_declared_text(context, one.node)
+        or (one.kind in _ASSIGNED and told_text(context, one.value, depth - 1))
+        for one in bindings
+    )
+
+
+def _is_text_option(context: Context, name: str) -> bool:
+    """Whether the file's parser reads an option of this name as text: `--device`, of `type=str`, or
+    with text as its default."""
+    for call in context.index.calls.get("add_argument", ()):
+        flags = [one.value for one in call.args if isinstance(one, ast.Constant)]
+        if not any(isinstance(one, str) and one.lstrip("-") == name for one in flags):
+            continue
+        given = {one.arg: one.value for one in call.keywords}
+        kind, default = given.get("type"), given.get("default")
+        if kind is not None:
+            return isinstance(kind, ast.Name) and kind.id == "str"
+        return isinstance(default, ast.Constant) and isinstance(default.value, str)
+    return False
+
+
+def _is_declared_text(context: Context, node: ast.AST) -> bool:
+    """`device: str`, also `Optional[str]` and `str | None`."""
+    if not isinstance(node, ast.arg) or node.annotation is None:
+        return False
+    kind = node.annotation
+    if isinstance(kind, ast.Subscript) and context.resolve(kind.value) == "typing.Optional":
+        kind = kind.slice
+    elif isinstance(kind, ast.BinOp) and isinstance(kind.right, ast.Constant):
+        kind = kind.left if kind.right.value is None else kind
+    return isinstance(kind, ast.Name) and kind.id == "str"
+
+
+def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
+    if isinstance(binding.node, ast.arg):
+        return (
+            _is_declared(context, binding.node, binding.value)
+            or _is_read_as_device(context, binding)
+            or _is_given_devices(context, binding, depth)
+        )
+    return (
+        binding.kind in _ASSIGNED
+        and binding.value is not None
+        and surely_device(context, binding.value, depth - 1)
+    )
+
+
+def _is_declared(context: Context, node: ast.arg, default: ast.expr | None) -> bool:
+    """`device: torch.device`, a parameter without a default that says otherwise."""
+    if node.annotation is None or isinstance(default, ast.Constant):
+        return False
+    return context.resolve(node.annotation) == _KIND
+
+
+def _is_read_as_device(context: Context, binding: Binding) -> bool:
+    """Whether the function asks its parameter for `.type`, and never what it is: `device.type`
+    would raise for a str."""
+    assert isinstance(binding.node, ast.arg)
+    name, function = binding.node.arg, context.index.function(binding.node)
+    if function is None or binding.value is not None:
+        return False
+    reads = [
+        use
+        for use in context.index.names.get(name, ())
+        if context.index.function(use) is function and context.flow.reaching(use) == (binding,)
+    ]
+    around = [context.index.parents[use] for use in reads]
+    if any(
+        isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and one.func.id in _TELLING_APART
+        for one in around
+    ):
+        return False
+    return any(
+        isinstance(one, ast.Attribute)
+        and one.attr == "type"
+        and _always_runs(context, one, function)
+        for one in around
+    )
+
+
+def _always_runs(context: Context, node: ast.AST, function: ast.AST) -> bool:
+    """Whether nothing of the function decides whether a node runs, but for a loop around it."""
+    child = node
+    for parent in context.index.ancestors(node):
+        if parent is function:
+            return True
+        decides = isinstance(parent, ast.If | ast.IfExp | ast.While) and child is not parent.test
+        if decides or isinstance(parent, ast.Try | ast.Lambda | ast.Match):
+            return False
+        if isinstance(parent, ast.BoolOp) and child is not parent.values[0]:
+            return False
+        child = parent
+    return False
+
+
+def _is_given_devices(context: Context, binding: Binding, depth: int) -> bool:
+    """Whether all who call the function are seen, and give it a `torch.device`."""
+    node = binding.node
+    assert isinstance(node, ast.arg)
+    function, elsewhere = context.index.function(node), context.elsewhere
+    if not isinstance(function, FUNCTIONS) or depth <= 0 or elsewhere is None:
+        return False
+    if context.index.parents[function] is not context.tree:
+        return False
+    uses = [u for u in context.index.names.get(function.name, ()) if isinstance(u.ctx, ast.Load)]
+    if not uses or len(context.names.bindings(function.name, uses[0])) != 1:
+        return False
+    for use in uses:
+        call = context.index.parents[use]
+        if not isinstance(call, ast.Call) or call.func is not use:
+            return False
+        given = given_for(function, node, call) or binding.value
+        if given is None or not surely_device(context, given, depth - 1):
+            return False
+    return not elsewhere.uses(context.source.path, function.name, method=False)
+
+
+def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
+    """Whether a function, of this file or its project, returns nothing but a `torch.device`."""
+    name = call.func.id if isinstance(call.func, ast.Name) else None
+    here = context.names.bindings(name, call) if name is not None else []
+    if len(here) == 1 and isinstance(here[0].node, FUNCTIONS):
+        return _returns_device(context, here[0].node, depth - 1)
+    qualified = context.resolve(call.func)
+    found = context.definition_elsewhere(qualified) if qualified is not None else None
+    if found is None or len(found.bindings) != 1:
+        return False
+    function = found.bindings[0].node
+    return isinstance(function, FUNCTIONS) and _returns_device(found.context, function, depth - 1)
+
+
+def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:
+    if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
+        return False
+    if function.returns is not None and context.resolve(function.returns) == _KIND:
+        return True
+    returned = [
+        one.value for one in context.index.of(ast.Return) if context.index.function(one) is function
+    ]
+    return bool(returned) and all(
+        value is not None and surely_device(context, value, depth) for value in returned
+    )

@@ -36,7 +36,7 @@ def epoch(batches, model, show=False):
     for x in batches:
         model(x)
         if show:
-            print(torch.cuda.memory_allocated())
+            print(torch.cuda.max_memory_allocated())
 """
 _USE = """
 import torch

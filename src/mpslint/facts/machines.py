@@ -329,6 +329,32 @@ KEEPING_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose array has the dtype of what they are given first."""
+_POINTS = _words(
+    "make_blobs make_circles make_classification make_friedman1 make_friedman2 make_friedman3"
+    " make_gaussian_quantiles make_moons make_regression make_s_curve make_swiss_roll"
+)
+_TABLES = _words(
+    "load_breast_cancer load_diabetes load_digits load_iris load_wine fetch_california_housing"
+)
+_OF_FLOATS = _words(
+    "make_friedman1 make_friedman2 make_friedman3 make_regression make_s_curve make_swiss_roll"
+    " load_diabetes fetch_california_housing"
+)
+
+
+def sklearn_arrays(name: str, *, as_pair: bool) -> tuple[str | None, str | None] | None:
+    """The dtypes of the pair of arrays that a function of `sklearn.datasets` gives; None: it gives
+    none. `as_pair`: the call says `return_X_y=True`.
+
+    Source: scikit-learn 1.5, `datasets/_samples_generator.py` and `datasets/_base.py`: the points are
+    float64, and so are targets that are no classes.
+    """
+    module, _, last = name.rpartition(".")
+    if module != "sklearn.datasets" or not (last in _POINTS or (as_pair and last in _TABLES)):
+        return None
+    return "float64", "float64" if last in _OF_FLOATS else None
+
+
 OF_NUMBERS = _words("log log2 log10 log1p exp expm1 sqrt cbrt sin cos tan arctan tanh power")
 """Functions of NumPy that make a number of Python's a float64 of NumPy's, of which `torch.tensor`
 makes a tensor of that dtype."""
@@ -357,6 +383,21 @@ LOOKERS = _words(
 PASSING_ON = frozenset({"tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "rich.progress.track"})
 """Functions that give what they are given, a turn at a time."""
 LIGHTNING = ("lightning.", "pytorch_lightning.")
+_PIPELINE = "transformers.pipeline"
+
+
+def gpu_argument(name: str) -> str:
+    """The argument by which a call is told to take whatever GPU there is, a Mac's as well, or none:
+    `pipeline(task, device=0)` (or -1), `Trainer(accelerator="gpu")` (or "cpu"). Empty: none.
+
+    Source: transformers, `pipelines/base.py`: a number is one of CUDA's GPUs, or else of MPS;
+    Lightning, `accelerator_connector.py`: "gpu" is MPS where that is there.
+    """
+    if name == _PIPELINE:
+        return "device"
+    return "accelerator" if name.startswith(LIGHTNING) and name.endswith(".Trainer") else ""
+
+
 LOOKING_MODULES = ("logging.", "warnings.", "os.path.", "typing.", "re.", "json.", "loguru.")
 LOOKING_METHODS = _words(
     """

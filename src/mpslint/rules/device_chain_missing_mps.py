@@ -62,6 +62,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from mpslint.model import Applicability, Confidence, Finding, Fix, Label, Severity
+from mpslint.patterns.any_gpu import chosen_by_trainer
 from mpslint.patterns.chain import add_mps_arm
 from mpslint.patterns.gates import gates_level, open_gates, opens_all
 from mpslint.patterns.operand import by_operand, operand_of
@@ -178,6 +179,8 @@ def _fix(context: Context, test: ast.expr, choice: Choice) -> Fix | None:
     """What decides nothing but moves goes with the tests in front of these."""
     if _asks_operand(context, test):
         return by_operand(context, test)
+    if (left := chosen_by_trainer(context, test)) is not None:
+        return left
     return open_gates(context) if opens_all(context, choice.tests) else None
 
 
@@ -185,6 +188,8 @@ def _level(context: Context, test: ast.expr, choice: Choice) -> Applicability | 
     if _asks_operand(context, test):
         found = by_operand(context, test, laid_out=False)
         return found.applicability if found is not None else None
+    if (left := chosen_by_trainer(context, test)) is not None:
+        return left.applicability
     return gates_level(context) if opens_all(context, choice.tests) else None
 
 

@@ -119,6 +119,14 @@ def _shown(context: Context) -> Iterator[ast.expr]:
     for call in context.index.calls.get("format", ()):
         if isinstance(call.func, ast.Attribute):
             yield from call.args
+    for operation in context.index.of(ast.BinOp):
+        if isinstance(operation.op, ast.Mod) and _is_text(operation.left):
+            right = operation.right
+            yield from right.elts if isinstance(right, ast.Tuple) else [right]
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:

@@ -77,7 +77,7 @@ class BuiltinCalls(Expressions):
         if name in ("next", "iter") and args:
             return args[0]
         if name == "enumerate" and args and one(args[0], ALL).kind == LOADER:
-            return Atom(LOADER, "numbered")
+            return Atom(LOADER, Atom(SEQUENCE, (UNK, self.items_of(args[0]))))
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
             return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
         return UNK

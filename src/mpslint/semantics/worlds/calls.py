@@ -26,9 +26,11 @@ from mpslint.semantics.worlds.import_statements import IMPORTERS
 from mpslint.semantics.worlds.kernels import is_extension_operator
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED, sent_away
 from mpslint.semantics.worlds.names import moved_along
+from mpslint.semantics.worlds.placing import on_any_gpu
 from mpslint.semantics.worlds.refusing_calls import refused_in
 from mpslint.semantics.worlds.state import Env, Function
 from mpslint.semantics.worlds.values import (
+    ARRAY,
     BOUND,
     CLASS,
     DEVICE,
@@ -362,6 +364,19 @@ class Calls(DeferredCalls):
                 lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK,
                 keywords["default"],
             )
+        if name.rpartition(".")[2] in facts.DECLARING and "default_factory" in keywords:
+            made = one(keywords["default_factory"], ALL)
+            held = one(made.v, ALL) if made.kind == LAMBDA else UNK
+            return held.but(maybe=True) if held.kind == DEVICE else UNK
+        pair = facts.sklearn_arrays(name, as_pair="return_X_y" in keywords)
+        if pair is not None:
+            return Atom(SEQUENCE, tuple(Atom(ARRAY, dtype) for dtype in pair))
+        if name == "sklearn.model_selection.train_test_split":
+            return Atom(SEQUENCE, tuple(part for value in args for part in (value, value)))
+        for_gpu = facts.gpu_argument(name)
+        if for_gpu in keywords:
+            self.place(on_any_gpu(keywords[for_gpu]), node)
+            return UNK
         if is_environment(name):
             return Atom(ENVIRONMENT)
         wide = wide_of(name)

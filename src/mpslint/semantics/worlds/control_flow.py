@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.values import (
     Atom,
     Value,
     cases_of,
+    holds_device,
     lift,
     one,
     tested,
@@ -116,6 +117,8 @@ class ControlFlow(Branches):
         for item in node.items:
             expression = item.context_expr
             value = self.eval(expression)
+            if holds_device(value, frame.mask):  # `with torch.device("cuda"):`
+                self.place(value, expression)
             if isinstance(expression, ast.Call):
                 function = expression.func
                 if isinstance(function, ast.Name) and function.id == "open" and expression.args:

@@ -257,8 +257,7 @@ class Expressions(Names):
                 return value
             if value.kind == LOADER:
                 # What a loader gives is on the CPU, whoever takes it.
-                batch = tensor("cpu")
-                return Atom(SEQUENCE, (UNK, batch)) if value.v == "numbered" else batch
+                return value.v if value.v is not None else tensor("cpu")
         elif all(atom is BOT or atom.kind == SEQUENCE for _, atom in cases_of(value)):
             return port(
                 by_world(lambda _, atom: BOT if atom is BOT else self.items_of(atom), value)

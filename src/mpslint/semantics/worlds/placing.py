@@ -282,6 +282,22 @@ ACCELERATOR: Value = pack([(NVIDIA, device("cuda")), (MACS, device("mps")), (CPU
 """The device of the machine, as a ported program selects it."""
 
 
+def on_any_gpu(value: Value) -> Value:
+    """The device that is meant by "gpu", "auto" or a number, where that is whatever GPU there is:
+    by -1 the CPU is."""
+
+    def meant(_: int, atom: Atom) -> Value:
+        if atom.kind != CONST or isinstance(atom.v, bool):
+            return atom
+        if atom.v == -1:
+            return device("cpu", None, atom.tests)
+        if atom.v in ("gpu", "auto") or isinstance(atom.v, int):
+            return lift(lambda place: place.but(tests=atom.tests), ACCELERATOR)
+        return atom
+
+    return by_world(meant, value)
+
+
 def _says_where(value: Value) -> bool:
     """Whether a value is a device, chosen by the machine or for sure, or may hold one. One is not
     for sure that is a default, or what a switch leaves out or several GPUs take."""

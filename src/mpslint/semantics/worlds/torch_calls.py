@@ -306,8 +306,11 @@ class TorchCalls(Makers, Calls):
             if key not in facts.HARMLESS_KEYWORDS and key != "device":
                 if holds_device(value):
                     self.place(value, node)
+        if name == "torch.utils.data.TensorDataset":
+            return Atom(SEQUENCE, (Atom(SEQUENCE, tuple(map(_kept_in_dataset, args))),))
         if name == "torch.utils.data.DataLoader":
-            return UNK if "collate_fn" in keywords else Atom(LOADER)
+            data = keywords.get("dataset", args[0] if args else UNK)
+            return UNK if "collate_fn" in keywords else Atom(LOADER, _batch_of(data))
         if place is not None and not is_none(place):
             self.place(place, node)
         elif name in _TAKING_A_DEVICE and args and one(args[0], ALL).kind == DEVICE:
@@ -353,3 +356,16 @@ def process_number(node: ast.expr) -> bool:
 
 def _within(wrapper: ast.Call, atom: Atom) -> Atom:
     return atom if atom is BOT else atom.but(wrapped=wrapper)
+
+
+def _kept_in_dataset(value: Value) -> Value:
+    """A tensor as a dataset gives a part of it: where it lies, and of what dtype."""
+    atom = one(value, ALL)
+    return tensor(*atom.v) if value.__class__ is Atom and atom.kind == TENSOR else UNK
+
+
+def _batch_of(data: Value) -> Value | None:
+    """What a loader gives of a `TensorDataset`, at each turn; None: of any other."""
+    atom = one(data, ALL)
+    sample = one(atom.v[0], ALL) if atom.kind == SEQUENCE and len(atom.v) == 1 else UNK
+    return sample if sample.kind == SEQUENCE else None

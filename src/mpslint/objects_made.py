@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from mpslint.whole import Projects, Whole
 
 _NCCL = b"nccl"
+_GLOO = b"gloo"
 _NEW = "__new__"
 _MAKER = "__init__"
 _Found = tuple["Context", ast.ClassDef]
@@ -116,9 +117,11 @@ class ObjectsMade:
     def _joins_nccl(self, context: Context, maker: FunctionNode) -> bool:
         """Whether a constructor never comes back on a Mac, for what no port has."""
         path = context.source.path
-        around = (path, *self._runs.imports_of(path))
-        if not any(_NCCL in (self._modules.text(one) or b"") for one in around):
+        texts = [self._modules.text(one) or b"" for one in (path, *self._runs.imports_of(path))]
+        if not any(_NCCL in text for text in texts):
             return False
+        if any(_GLOO in text for text in texts) and not any(map(_insists_on_nccl, maker.body)):
+            return False  # Somebody has processes without GPUs in mind.
         near = self._modules.context(path, self._near)
         if near is None:
             return False
@@ -150,6 +153,13 @@ class ObjectsMade:
 
 def _maker(owner: ast.ClassDef) -> FunctionNode | None:
     return next((x for x in owner.body if isinstance(x, FUNCTIONS) and x.name == _MAKER), None)
+
+
+def _insists_on_nccl(statement: ast.stmt) -> bool:
+    """`assert backend == "nccl"`"""
+    return isinstance(statement, ast.Assert) and any(
+        isinstance(item, ast.Constant) and item.value == "nccl" for item in walk(statement.test)
+    )
 
 
 def _makes_anew(item: ast.AST) -> bool:

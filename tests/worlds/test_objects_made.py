@@ -81,7 +81,7 @@ def _groups(joins: str = _ASSERTS, more: str = "") -> str:
     return _GROUPS.format(joins=joins, more=more)
 
 
-@pytest.mark.parametrize("joins", [_ASSERTS, _STARTS])
+@pytest.mark.parametrize("joins", [_ASSERTS, _STARTS, f"{_ASSERTS}  # not gloo"])
 def test_what_must_be_given_an_object_that_no_mac_has_is_for_cuda(
     cli: Cli, project: Path, joins: str
 ) -> None:
@@ -108,10 +108,11 @@ _ALL = [13, 17, 21, 25, 27]
         _groups(_MAY_START),
         _groups("        self.backend = backend"),
         _groups('        assert torch.cuda.is_available()  # no "nccl" without'),
+        _groups(_STARTS + "  # gloo: on a CPU"),
         _groups(more="\n    @classmethod\n    def alone(cls):\n        return cls.__new__(cls)\n"),
         _groups(more="\n\nclass Alone(Groups):\n    def __init__(self):\n        self.size = 1\n"),
     ],
-    ids=["under a test", "never", "asks for CUDA", "made anew", "derived"],
+    ids=["under a test", "never", "asks for CUDA", "with Gloo", "made anew", "derived"],
 )
 def test_objects_that_a_mac_may_have_in_another_way_keep_nobody_away(
     cli: Cli, project: Path, groups: str

@@ -306,7 +306,8 @@ class ControlFlow(Branches):
         frame = self.frame
         yes, _, tests = self.cond(node.test)
         before = frame.mask
-        if not yes & MACS and not tests.isdisjoint(self.own_tests):
+        is_own = not yes & MACS and not tests.isdisjoint(self.own_tests)
+        if is_own and not frame.caught:
             self.owned(yes)  # `assert backend == "nccl"`
             return
         self.refuse(before & ~yes, "AssertionError")

@@ -55,6 +55,9 @@ class ImportsBehind:
     def entered(self, name: str) -> int:
         return ALL
 
+    def makes_none(self, qualified: str) -> bool:
+        return False
+
     def answer_kept(self, attribute: str) -> Answer | None:
         return None
 

@@ -54,5 +54,8 @@ class Near(Distant):
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         return self._told(path, lambda: self._all.answer_kept(path, attribute))
 
+    def makes_none(self, path: str, qualified: str) -> bool:
+        return self._told(path, lambda: self._all.makes_none(path, qualified))
+
     def settled(self, path: str, qualified: str) -> Facts:
         return self._told(path, lambda: self._all.settled(path, qualified))

@@ -23,8 +23,9 @@ from mpslint.keys_read import KeysRead
 from mpslint.mentions import Mentions
 from mpslint.modules import Modules
 from mpslint.near import Near
+from mpslint.objects_made import ObjectsMade
 from mpslint.optional_modules import OptionalModules
-from mpslint.out_of_reach import Distant, may_be_device
+from mpslint.out_of_reach import Distant, NotLookedAt, may_be_device
 from mpslint.reached import Reached
 from mpslint.results import Consulted
 from mpslint.saved_around import SavedAround
@@ -78,7 +79,7 @@ _DEVICE = (b"cuda", b"mps", b"cpu", b"device")
 _Answer = TypeVar("_Answer")
 
 
-class Neighbours:
+class Neighbours(NotLookedAt):
     """Implements `semantics.elsewhere.Elsewhere` for files on disk."""
 
     asked = False
@@ -92,6 +93,7 @@ class Neighbours:
         self._distant = Distant(self)
         self._reached = Reached(self.modules, self._runs, self._distant, self.overheard)
         near = Near(self)
+        self._objects = ObjectsMade(projects, self.modules, self._runs, near, self.definition)
         self._users = Users(self.modules, self._runs, near)
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._driven = Driven(projects, self.modules, self._mentions, self.context)
@@ -264,6 +266,12 @@ class Neighbours:
         path = self._absolute(path)
         return self._told(("entered", path, name), lambda: self._users.entered(path, name), NONE)
 
+    def makes_none(self, path: str, qualified: str) -> bool:
+        path = self._absolute(path)
+        return self._told(
+            ("made", path, qualified), lambda: self._objects.none(path, qualified), False
+        )
+
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
 
@@ -387,25 +395,10 @@ class Neighbours:
         self._note(files)
         return found
 
-    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
-        return False
-
-    def asks_cuda_first(self, path: str) -> bool:
-        return False
-
-    def sees_gpus_late(self, path: str) -> str:
-        return ""
-
-    def holds_back(self, path: str) -> str:
-        return ""
-
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
         self._note(files)
         return reason
-
-    def helper_import(self, context: Context) -> str | None:
-        return None
 
     def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
         """An answer, and the files that it rests on."""

@@ -26,7 +26,26 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 
-class OutOfReach:
+class NotLookedAt:
+    """Answers for who has not looked at the files of a run together."""
+
+    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
+        return False
+
+    def asks_cuda_first(self, path: str) -> bool:
+        return False
+
+    def sees_gpus_late(self, path: str) -> str:
+        return ""
+
+    def holds_back(self, path: str) -> str:
+        return ""
+
+    def helper_import(self, context: Context) -> str | None:
+        return None
+
+
+class OutOfReach(NotLookedAt):
     """Stands for neighbours that this machine cannot see, and notes whether anybody asked."""
 
     def __init__(self) -> None:
@@ -96,6 +115,10 @@ class OutOfReach:
     def entered(self, path: str, name: str) -> Facts:
         self.asked = True
         return NONE
+
+    def makes_none(self, path: str, qualified: str) -> bool:
+        self._note(qualified)
+        return False
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
@@ -184,22 +207,7 @@ class OutOfReach:
         self.asked = True
         return False
 
-    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
-        return False
-
-    def asks_cuda_first(self, path: str) -> bool:
-        return False
-
-    def sees_gpus_late(self, path: str) -> str:
-        return ""
-
-    def holds_back(self, path: str) -> str:
-        return ""
-
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
         return None
 
 
@@ -208,7 +216,7 @@ def may_be_device(qualified: str) -> bool:
     return matches("device-words", qualified.rpartition(".")[2])
 
 
-class Distant:
+class Distant(NotLookedAt):
     """What a neighbour is told of its own neighbours: devices, but not what else they make sure
     of, which would make an answer hang on the order of the questions."""
 
@@ -252,6 +260,9 @@ class Distant:
 
     def entered(self, path: str, name: str) -> Facts:
         return NONE
+
+    def makes_none(self, path: str, qualified: str) -> bool:
+        return False
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
@@ -318,20 +329,5 @@ class Distant:
     def is_optional(self, path: str) -> bool:
         return False
 
-    def is_imported(self, path: str, *, is_module: bool = False) -> bool:
-        return False
-
-    def asks_cuda_first(self, path: str) -> bool:
-        return False
-
-    def sees_gpus_late(self, path: str) -> str:
-        return ""
-
-    def holds_back(self, path: str) -> str:
-        return ""
-
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
-        return None
-
-    def helper_import(self, context: Context) -> str | None:
         return None

@@ -159,6 +159,10 @@ class Elsewhere(Protocol):
         """What holds wherever the files beside the one at `path` that import the function or
         class `name` from it mention that; `NOBODY` where none of them does."""
 
+    def makes_none(self, path: str, qualified: str) -> bool:
+        """Whether no Mac has an object of a class of the project, as the file at `path` calls it:
+        its constructor joins NCCL, or must be given an object of such a class."""
+
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
@@ -345,7 +349,7 @@ def _holding(context: Context, use: ast.expr, around: Callable[[ast.expr], Facts
     facts = context.guards.at(use)
     if "cuda" in facts:
         return facts
-    if context.worlds.comes_to(use) & MACS:
+    if context.worlds.comes_to(use) & MACS and not context.worlds.lacks_objects(use):
         return facts | around(use)
     return facts | {"cuda"}
 

@@ -249,7 +249,8 @@ class Names:
 
     def every_binding(self) -> Iterator[tuple[str, Binding]]:
         """All bindings of all scopes with their names."""
-        for scope in self._scopes.values():
+        # Who asks may look further before the next one, and meet a scope that is made only then.
+        for scope in list(self._scopes.values()):
             for name, bindings in scope.bindings.items():
                 for binding in bindings:
                     yield name, binding

@@ -84,7 +84,7 @@ def written(worlds: Worlds) -> Iterator[Written]:
             for node in places(atom):
                 if event.kind is Kind.LOADED and _within(node, event.node):
                     continue  # The finding of load-map-location.
-                if node not in seen:
+                if node not in seen and not worlds.lacks_objects(node):
                     seen.add(node)
                     use = event.use if event.kind is Kind.PLACED else None
                     yield Written(node, use, event, atom.maybe)

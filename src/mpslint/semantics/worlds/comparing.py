@@ -138,7 +138,7 @@ def equal(a: Atom, b: Atom, worlds: int) -> Answer:
     if a.kind == SEQUENCE or b.kind == SEQUENCE:
         return [(worlds, None)]
     if is_nccl(a) or is_nccl(b):
-        other = b if is_nccl(a) else a
+        other = a if is_nccl(b) and (a.maybe or not is_nccl(a)) else b
         if other.kind not in (CONST, NAME) or other.maybe:
             return [(worlds & NVIDIA, None), (worlds & ~NVIDIA, False)]
     for version, other in ((a, b), (b, a)):

@@ -58,6 +58,9 @@ class Project(Protocol):
         """What torch says of CUDA, where that is all that the project stores under an attribute of
         this name; None: it is not."""
 
+    def makes_none(self, qualified: str) -> bool:
+        """Whether no Mac has an object of a class of the project."""
+
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         """How the other files of the project call the function or class `name` of this one; None
         where somebody may do so who is not seen, or sets one of the attributes that keep what is

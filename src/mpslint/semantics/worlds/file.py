@@ -9,16 +9,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.index import FUNCTIONS, Index
+from mpslint.semantics.needed_objects import needed_parameters
 from mpslint.semantics.worlds.events import Event, Kind
 from mpslint.semantics.worlds.interpreter import Interpreter
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.refused import refusal_before
 from mpslint.semantics.worlds.relevance import Lines, matters
 from mpslint.semantics.worlds.spelled import may_be_wide, may_call, may_move, may_name_gpu
-from mpslint.semantics.worlds.state import Function
+from mpslint.semantics.worlds.state import Function, FunctionNode
 from mpslint.semantics.worlds.trials import worlds_of_trial
 from mpslint.semantics.worlds.twins import TOLD, unmatched
 from mpslint.semantics.worlds.uncopied import raising_once_ported
+from mpslint.semantics.worlds.values import CLASS, NAME, Atom
 
 _BY_CLASS = frozenset({"__init__", "__call__", "forward"})
 """Methods that are called by the name of their class, or of an object of it."""
@@ -141,6 +143,8 @@ class Worlds:
         """The worlds in which somebody calls a function."""
         if self._project is None:
             return ALL
+        if function not in self._entered and self._lacks_objects(function.node):
+            self._entered[function] = NVIDIA
         known = self._entered.get(function)
         if known is None:
             cls = function.cls
@@ -161,6 +165,56 @@ class Worlds:
                 known = ALL
             self._entered[function] = known
         return known
+
+    def lacks_objects(self, place: ast.AST) -> bool:
+        """Whether a function at or around a place must be given an object that no Mac has, or is
+        run on one; its defaults are a part of it."""
+        return self._project is not None and self._lacks_objects(place)
+
+    def _lacks_objects(self, place: ast.AST) -> bool:
+        node: ast.AST | None = place
+        while node is not None:
+            if isinstance(node, FUNCTIONS):
+                owner = self._index.parents.get(node)
+                is_method = isinstance(owner, ast.ClassDef)
+                if any(map(self._has_none, needed_parameters(node, bound=is_method))):
+                    return True
+                if isinstance(owner, ast.ClassDef) and self._runs_on_none(node, owner):
+                    return True
+            node = self._index.parents.get(node)
+        return False
+
+    def _runs_on_none(self, method: FunctionNode, owner: ast.ClassDef) -> bool:
+        cls = self.run.classes.get(owner)
+        made = cls.methods.get("__init__") if cls is not None else None
+        if made is None or made.node is method or method.decorator_list:
+            return False
+        if not any(True for _ in needed_parameters(made.node, bound=True)):
+            return False
+        known = self.run.frame.env.get(owner.name)
+        is_known = known.__class__ is Atom and known.kind == CLASS and known.v is cls
+        return is_known and self._is_none(owner.name)
+
+    def _has_none(self, annotation: ast.expr) -> bool:
+        """Whether no Mac has an object of the class that an annotation names."""
+        key = Interpreter.key(annotation)
+        if key is None:
+            return False
+        first, dot, rest = key.partition(".")
+        value = self.run.frame.env.get(first)
+        if value.__class__ is not Atom:
+            return False
+        if value.kind == CLASS and not dot and value.v.home is self.run:
+            return self._is_none(first)
+        return value.kind == NAME and self._is_none(f"{value.v}{dot}{rest}")
+
+    def _is_none(self, qualified: str) -> bool:
+        return self._project is not None and self._project.makes_none(qualified)
+
+    def comes_back(self, node: ast.AST) -> int:
+        """The worlds in which a call of a function of the file comes back."""
+        function = self.run.functions.get(node)  # type: ignore[call-overload]
+        return self.run.summary(function)[1] if function is not None else ALL
 
     def _makers(self, cls: ast.ClassDef) -> list[Function]:
         """The functions that make objects of a class, where the file does nothing else with it."""

@@ -56,6 +56,9 @@ class Imports:
             return 0
         return NVIDIA if "cuda" in facts else ALL
 
+    def makes_none(self, qualified: str) -> bool:
+        return self._elsewhere.makes_none(self._path, qualified)
+
     def given(self, name: str, kept: frozenset[str], is_asked: bool) -> list[Handed] | None:
         return self._elsewhere.given(self._path, name, kept, is_asked)
 

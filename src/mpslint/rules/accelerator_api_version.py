@@ -70,6 +70,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         call, qualified = event.call, event.name
         if not (event.on_mac and event.once_ported) or event.caught:
             continue
+        if not (context.resolve(call.func) or "").startswith("torch.accelerator."):
+            continue  # Of `torch.get_device_module(device)`, which is `torch.mps` there.
         name = qualified.rsplit(".", 1)[-1]
         since = works[name]
         if oldest >= since:

@@ -346,7 +346,7 @@ def sklearn_arrays(name: str, *, as_pair: bool) -> tuple[str | None, str | None]
     """The dtypes of the pair of arrays that a function of `sklearn.datasets` gives; None: it gives
     none. `as_pair`: the call says `return_X_y=True`.
 
-    Source: scikit-learn 1.5, `datasets/_samples_generator.py` and `datasets/_base.py`: the points are
+    Source: scikit-learn 1.5, `datasets/_samples_generator.py`, `datasets/_base.py`: points are
     float64, and so are targets that are no classes.
     """
     module, _, last = name.rpartition(".")

@@ -20,7 +20,7 @@ have for folders as well (`run_path = os.path.join(out, name)`), so the module i
 
 
 def runs_files(text: bytes) -> bool:
-    """Whether a text may import a module by the place of its file, which a program puts together."""
+    """Whether a text may import a module by the place of its file."""
     return _BY_FILE.search(text) is not None
 
 

@@ -138,7 +138,7 @@ def test_it_is_told_where_a_mac_can_start_what_leads_to_it(
 
 
 def test_a_folder_that_a_program_calls_its_run_path_leads_to_no_module(tmp_path: Path) -> None:
-    made = "import os\nimport sys\n\nrun_path = os.path.join('out', sys.argv[1])\nos.mkdir(run_path)\n"
+    made = "import os\n\nrun_path = os.path.join('out', input())\nos.mkdir(run_path)\n"
     assert found(tmp_path, **with_("show.py", made)) == []
 
 

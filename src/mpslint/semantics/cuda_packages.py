@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import holds_without_mps, kernels_of
+from mpslint.facts.priors import holds_without_mps, kernels_of, makers_without_mps
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -37,17 +37,24 @@ def about_kernels(tree: ast.Module) -> bool:
     return any(_imports_kernels(statement) for statement in tree.body)
 
 
-def computes_without_mps(tree: ast.Module) -> bool:
-    """Whether a module cannot do without a package whose data never gets to MPS: its models go
-    where that is."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Import):
-            if any(holds_without_mps(alias.name) for alias in statement.names):
-                return True
-        elif isinstance(statement, ast.ImportFrom) and not statement.level:
-            module = statement.module or ""
-            if any(holds_without_mps(f"{module}.{alias.name}") for alias in statement.names):
-                return True
+def computes_without_mps(context: Context) -> bool:
+    """Whether a module cannot do without a package whose data never gets to MPS, or makes such
+    data: its models go where that is."""
+    known = context.memo.get("computes without MPS")
+    if known is None:
+        known = any(map(_holds_without_mps, context.tree.body)) or any(
+            True for _ in context.calls_of(*makers_without_mps())
+        )
+        context.memo["computes without MPS"] = known
+    return bool(known)
+
+
+def _holds_without_mps(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        return any(holds_without_mps(alias.name) for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        module = statement.module or ""
+        return any(holds_without_mps(f"{module}.{alias.name}") for alias in statement.names)
     return False
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import (
     call_worlds,
+    falls_back,
     helper_answer,
     is_environment,
     kernels_of,
@@ -367,6 +368,8 @@ class Calls(DeferredCalls):
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
             return Atom(PARSER, {}, node)
+        if falls_back(name):
+            return UNK  # Nothing is placed that is not there, whatever text of the project this is.
         if self.project is not None:
             found = self.project.value(name)
             if found is not None and one(found, ALL).kind != NAME:

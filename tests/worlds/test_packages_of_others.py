@@ -92,6 +92,11 @@ def test_what_takes_the_cpu_by_itself_raises_without_cuda_for_nothing(
     assert found(_MODEL.format(package=package, maker=maker), "MPS101") == []
 
 
+def test_whether_it_is_given_cuda_or_the_cpu_is_a_choice_as_anywhere() -> None:
+    chosen = _MODEL.replace('"cuda:0"', '"cuda" if torch.cuda.is_available() else "cpu"')
+    assert found(chosen.format(package="funasr", maker="AutoModel"), "MPS103") != []
+
+
 @pytest.mark.parametrize(
     ("package", "maker"), [("funasr", "Frontend"), ("speech", "AutoModel"), ("speech", "pipeline")]
 )

@@ -54,6 +54,7 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Cases,
     Value,
     cases_of,
     lift,
@@ -369,7 +370,10 @@ class Calls(DeferredCalls):
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
             return Atom(PARSER, {}, node)
         if falls_back(name):
-            return UNK  # Nothing is placed that is not there, whatever text of the project this is.
+            # A device that is written out is not insisted on; a choice is one here as well.
+            chosen = {key: value for key, value in keywords.items() if value.__class__ is Cases}
+            self.given(node, [], chosen, looks=False, name=name)
+            return UNK
         if self.project is not None:
             found = self.project.value(name)
             if found is not None and one(found, ALL).kind != NAME:

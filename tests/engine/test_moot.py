@@ -77,7 +77,10 @@ def test_a_module_that_does_without_them_does(needs: str) -> None:
     "needs",
     [
         "from torch_sparse import SparseTensor\n\n\n"
-        "def load(rows):\n    return SparseTensor(row=rows[0], col=rows[1])\n",
+        "def load(rows, device):\n    return SparseTensor(row=rows[0], col=rows[1]).to(device)\n",
+        "import torch_sparse\n\n\ndef load(rows, device):\n"
+        "    edges = torch_sparse.SparseTensor(row=rows[0], col=rows[1])\n"
+        "    return edges.to(device)\n",
         "import torch_geometric.transforms as T\n\n\n"
         "def load(read):\n    return read(transform=T.ToSparseTensor())\n",
     ],
@@ -91,6 +94,9 @@ def test_a_module_that_makes_graphs_without_mps_waits_for_no_gpu(needs: str) -> 
     [
         "from torch_sparse import SparseTensor\n\n\n"
         "def is_sparse(edges):\n    return isinstance(edges, SparseTensor)\n",
+        "from torch_sparse import SparseTensor\n\n\n"
+        "def counts(rows):\n    edges = SparseTensor(row=rows[0], col=rows[1])\n"
+        "    return edges.sum(dim=1)\n",
         "import torch_geometric.transforms as T\n\n\n"
         "def load(read):\n    return read(transform=T.ToUndirected())\n",
     ],

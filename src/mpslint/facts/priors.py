@@ -264,9 +264,10 @@ def holds_without_mps(name: str) -> bool:
 
 
 @cache
-def makers_without_mps() -> tuple[str, ...]:
-    """What makes data that have no way to MPS, by the qualified name of what is called."""
-    return tuple(row.match for row in rows("makers-without-mps"))
+def makers_without_mps(*, whole: bool) -> tuple[str, ...]:
+    """What makes data that have no way to MPS, by the qualified name of what is called: all that a
+    data set gives (`whole`), or one thing, which may stay where it is."""
+    return tuple(row.match for row in rows("makers-without-mps") if (row.says == "whole") == whole)
 
 
 def falls_back(name: str) -> bool:

@@ -29,6 +29,7 @@ KERNEL_PACKAGES = frozenset(
 )
 _KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass", "megatron"})
 _CONSTRUCTORS = ("__init__", "__new__")
+_MOVES = ("to", "cuda")
 
 
 def about_kernels(tree: ast.Module) -> bool:
@@ -42,11 +43,36 @@ def computes_without_mps(context: Context) -> bool:
     data: its models go where that is."""
     known = context.memo.get("computes without MPS")
     if known is None:
-        known = any(map(_holds_without_mps, context.tree.body)) or any(
-            True for _ in context.calls_of(*makers_without_mps())
-        )
+        known = any(map(_holds_without_mps, context.tree.body)) or _makes_without_mps(context)
         context.memo["computes without MPS"] = known
     return bool(known)
+
+
+def _makes_without_mps(context: Context) -> bool:
+    """Whether a module makes such data and takes them to a device: what stays where it was made is
+    for the CPU on every machine."""
+    if any(True for _ in context.calls_of(*makers_without_mps(whole=True))):
+        return True
+    made = context.calls_of(*makers_without_mps(whole=False))
+    return any(_is_moved(context, call) for call in made)
+
+
+def _is_moved(context: Context, call: ast.Call) -> bool:
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _MOVES
+    if not isinstance(parent, ast.Assign):
+        return False
+    if any(isinstance(target, ast.Attribute) for target in parent.targets):
+        return True  # a part of other data
+    names = {target.id for target in parent.targets if isinstance(target, ast.Name)}
+    return any(
+        isinstance(move.func, ast.Attribute)
+        and isinstance(move.func.value, ast.Name)
+        and move.func.value.id in names
+        for attribute in _MOVES
+        for move in context.index.calls.get(attribute, ())
+    )
 
 
 def _holds_without_mps(statement: ast.stmt) -> bool:

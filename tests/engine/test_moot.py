@@ -99,6 +99,10 @@ def test_a_module_that_makes_graphs_without_mps_waits_for_no_gpu(needs: str) -> 
         "    return edges.sum(dim=1)\n",
         "import torch_geometric.transforms as T\n\n\n"
         "def load(read):\n    return read(transform=T.ToUndirected())\n",
+        "import torch_geometric.transforms as T\n\n\n"
+        "def load(read):\n    return read(transform=T.ToSparseTensor(layout=torch.sparse_csr))\n",
+        "import torch_geometric\nimport torch_geometric.transforms as T\n\nused = []\n"
+        "if torch_geometric.typing.WITH_TORCH_SPARSE:\n    used.append(T.ToSparseTensor())\n",
     ],
 )
 def test_one_that_only_takes_such_graphs_may_be_given_others(needs: str) -> None:

@@ -30,6 +30,8 @@ KERNEL_PACKAGES = frozenset(
 _KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass", "megatron"})
 _CONSTRUCTORS = ("__init__", "__new__")
 _MOVES = ("to", "cuda")
+# Fact: torch_geometric/transforms/to_sparse_tensor.py, what asks for tensors of torch's own.
+_OTHER_KINDS = frozenset({"layout", "backend"})
 
 
 def about_kernels(tree: ast.Module) -> bool:
@@ -51,10 +53,22 @@ def computes_without_mps(context: Context) -> bool:
 def _makes_without_mps(context: Context) -> bool:
     """Whether a module makes such data and takes them to a device: what stays where it was made is
     for the CPU on every machine."""
-    if any(True for _ in context.calls_of(*makers_without_mps(whole=True))):
+    if any(
+        _OTHER_KINDS.isdisjoint(keyword.arg or "" for keyword in call.keywords)
+        and not _is_optional(context, call)
+        for call in context.calls_of(*makers_without_mps(whole=True))
+    ):
         return True
     made = context.calls_of(*makers_without_mps(whole=False))
-    return any(_is_moved(context, call) for call in made)
+    return any(_is_moved(context, call) and not _is_optional(context, call) for call in made)
+
+
+def _is_optional(context: Context, call: ast.Call) -> bool:
+    """Whether a program may do without a call: `if WITH_TORCH_SPARSE:`."""
+    return any(
+        isinstance(parent, ast.If | ast.IfExp) and not isinstance(parent.test, ast.Compare)
+        for parent in context.index.ancestors(call)
+    )
 
 
 def _is_moved(context: Context, call: ast.Call) -> bool:

@@ -83,6 +83,8 @@ def test_a_module_that_does_without_them_does(needs: str) -> None:
         "    return edges.to(device)\n",
         "import torch_geometric.transforms as T\n\n\n"
         "def load(read):\n    return read(transform=T.ToSparseTensor())\n",
+        "import torch_geometric.transforms as T\n\nif __name__ == '__main__':\n"
+        "    print(T.ToSparseTensor())\n",
     ],
 )
 def test_a_module_that_makes_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:

@@ -66,9 +66,13 @@ def _makes_without_mps(context: Context) -> bool:
 def _is_optional(context: Context, call: ast.Call) -> bool:
     """Whether a program may do without a call: `if WITH_TORCH_SPARSE:`."""
     return any(
-        isinstance(parent, ast.If | ast.IfExp) and not isinstance(parent.test, ast.Compare)
+        isinstance(parent, ast.If | ast.IfExp) and not _asks_for_main(parent.test)
         for parent in context.index.ancestors(call)
     )
+
+
+def _asks_for_main(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _is_moved(context: Context, call: ast.Call) -> bool:

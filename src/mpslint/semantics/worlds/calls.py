@@ -371,7 +371,10 @@ class Calls(DeferredCalls):
             return Atom(PARSER, {}, node)
         if falls_back(name):
             # A device that is written out is not insisted on; a choice is one here as well.
-            chosen = {key: value for key, value in keywords.items() if value.__class__ is Cases}
+            chosen: Env = {}
+            chosen.update(
+                (key, given) for key, given in keywords.items() if given.__class__ is Cases
+            )
             self.given(node, [], chosen, looks=False, name=name)
             return UNK
         if self.project is not None:

@@ -23,7 +23,7 @@ from mpslint.built_extensions import BuiltExtensions
 from mpslint.certain_imports import ANY_MODULE, certain_imports, texts_of
 from mpslint.extensions import built_by
 from mpslint.facts.priors import least_share, package_names
-from mpslint.import_texts import imported_modules, module_name
+from mpslint.import_texts import imported_modules, module_name, runs_files
 from mpslint.imported_runs import ImportedRuns
 from mpslint.left_behind import programs
 from mpslint.modules import MAIN, Modules
@@ -42,7 +42,6 @@ _INIT = "__init__.py"
 _TEST = re.compile(r"test_.*\.py|.*_test\.py")  # Fact: pytest's names of files that it collects.
 _TESTS_SHARE = "conftest.py"
 _BY_NVCC = (b"CUDAExtension", b"cuda_add_", b"LANGUAGES CUDA", b"enable_language(CUDA")
-_BY_FILE = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"run_path")
 _BY_TEXT = (b"import_module(", b"__import__(")
 # Fact: nbformat, "source" of a cell: a list of its rows, each with its end.
 _ROW = re.compile(rb"^\s*\"((?:from|import)\s[^\"\\]*)", re.M)
@@ -340,7 +339,7 @@ class _Project:
     def _looked_up(self, path: str, taken: TakenByText) -> Iterator[str]:
         """The modules that one may take from a text, or from the place of a file."""
         text = self._modules.text(path) or b""
-        by_file = any(word in text for word in _BY_FILE)
+        by_file = runs_files(text)
         if by_file or any(word in text for word in _BY_TEXT):
             for other in self._whole.modules:
                 if other != path and self._is_open(path, other):

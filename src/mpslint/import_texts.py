@@ -13,6 +13,15 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
+_BY_FILE = re.compile(rb"\b(?:SourceFileLoader|spec_from_file_location|load_source|runpy)\b")
+"""Python's own ways to run a file by its place. What `runpy` has is used under names that programs
+have for folders as well (`run_path = os.path.join(out, name)`), so the module itself is looked for.
+"""
+
+
+def runs_files(text: bytes) -> bool:
+    """Whether a text may import a module by the place of its file."""
+    return _BY_FILE.search(text) is not None
 
 
 def imported_modules(text: bytes) -> Iterator[str]:

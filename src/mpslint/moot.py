@@ -85,7 +85,7 @@ def _data_stay_off_mps(context: Context) -> bool:
     known = context.memo.get("without a way to MPS")
     if known is None:
         elsewhere, path = context.elsewhere, context.source.path
-        known = context.memo["without a way to MPS"] = computes_without_mps(context.tree) or (
+        known = context.memo["without a way to MPS"] = computes_without_mps(context) or (
             elsewhere is not None and elsewhere.is_driven(path)
         )
     return bool(known)

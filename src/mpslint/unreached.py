@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from mpslint.import_texts import imported_modules, module_name
+from mpslint.import_texts import imported_modules, module_name, runs_files
 from mpslint.left_behind import programs
 from mpslint.taken_by_text import is_found_from_inside
 from mpslint.whole import PROSE
@@ -30,8 +30,6 @@ _AT_HEADS = frozenset({"hubconf.py", "setup.py"})
 _ENTRIES = frozenset({_INIT, "__main__.py", "conftest.py"}) | _AT_HEADS
 """Modules that Python or a tool starts by their names."""
 _TEST = re.compile(r"test_|.*_test\.py")  # Fact: pytest's names of files that it collects.
-_BY_FILE = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"run_path")
-"""What imports a module by the place of its file, which a program puts together."""
 _SOME_NAME = ""
 """No module has it: whoever may take this one from a text may take any."""
 
@@ -198,7 +196,7 @@ class Unreached:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
                 yield other, False
-            if any(way in (self._modules.text(other) or b"") for way in _BY_FILE):
+            if runs_files(self._modules.text(other) or b""):
                 yield other, True
         for other in whole.others:
             data = self._modules.text(other) or b""

@@ -123,8 +123,9 @@ def test_a_helper_of_programs_that_need_the_kernels_is_left_alone(tmp_path: Path
             _LOSSES + "\n\nif __name__ == '__main__':\n    print(weighted(1, [2]))\n",
         ),
         ("show.py", "from importlib import import_module\n\nprint(import_module('lib.losses'))\n"),
+        ("show.py", "import runpy\nimport sys\n\nprint(runpy.run_path(sys.argv[1]))\n"),
     ],
-    ids=["fallback", "for all", "program", "test", "notebook", "by itself", "by text"],
+    ids=["fallback", "for all", "program", "test", "notebook", "by itself", "by text", "by file"],
 )
 def test_it_is_told_where_a_mac_can_start_what_leads_to_it(
     tmp_path: Path, place: str, text: str
@@ -134,6 +135,11 @@ def test_it_is_told_where_a_mac_can_start_what_leads_to_it(
         cell = {"cell_type": "code", "source": rows}
         text = json.dumps({"cells": [cell]}, indent=1)
     assert found(tmp_path, **with_(place, text)) == ["MPS102"]
+
+
+def test_a_folder_that_a_program_calls_its_run_path_leads_to_no_module(tmp_path: Path) -> None:
+    made = "import os\n\nrun_path = os.path.join('out', input())\nos.mkdir(run_path)\n"
+    assert found(tmp_path, **with_("show.py", made)) == []
 
 
 def test_it_is_told_where_most_of_the_project_needs_no_kernels(tmp_path: Path) -> None:

@@ -47,6 +47,9 @@ def _codes(needs: str, device: str = _CHOICE) -> list[str]:
         "from pytorch3d.renderer.mesh import rasterize_meshes",
         "from kaolin.ops.mesh import check_sign",
         "from natten import NeighborhoodAttention2D",
+        "import k2",
+        "from pytorch3d.ops import knn_points",
+        "from fast_transformers.causal_product import causal_dot_product",
     ],
 )
 def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:
@@ -62,9 +65,49 @@ def test_a_module_that_needs_graphs_without_mps_waits_for_no_gpu(needs: str) -> 
         "from pytorch3d.transforms import so3_exp_map",
         "from pytorch3d.renderer.cameras import PerspectiveCameras",
         "from renderer.points import PulsarPointsRenderer",
+        "from pytorch3d.ops import cubify",
+        "from fast_transformers.builders import TransformerEncoderBuilder",
     ],
 )
 def test_a_module_that_does_without_them_does(needs: str) -> None:
+    assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        "from torch_sparse import SparseTensor\n\n\n"
+        "def load(rows, device):\n    return SparseTensor(row=rows[0], col=rows[1]).to(device)\n",
+        "import torch_sparse\n\n\ndef load(rows, device):\n"
+        "    edges = torch_sparse.SparseTensor(row=rows[0], col=rows[1])\n"
+        "    return edges.to(device)\n",
+        "import torch_geometric.transforms as T\n\n\n"
+        "def load(read):\n    return read(transform=T.ToSparseTensor())\n",
+        "import torch_geometric.transforms as T\n\nif __name__ == '__main__':\n"
+        "    print(T.ToSparseTensor())\n",
+    ],
+)
+def test_a_module_that_makes_graphs_without_mps_waits_for_no_gpu(needs: str) -> None:
+    assert _codes(needs) == []
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        "from torch_sparse import SparseTensor\n\n\n"
+        "def is_sparse(edges):\n    return isinstance(edges, SparseTensor)\n",
+        "from torch_sparse import SparseTensor\n\n\n"
+        "def counts(rows):\n    edges = SparseTensor(row=rows[0], col=rows[1])\n"
+        "    return edges.sum(dim=1)\n",
+        "import torch_geometric.transforms as T\n\n\n"
+        "def load(read):\n    return read(transform=T.ToUndirected())\n",
+        "import torch_geometric.transforms as T\n\n\n"
+        "def load(read):\n    return read(transform=T.ToSparseTensor(layout=torch.sparse_csr))\n",
+        "import torch_geometric\nimport torch_geometric.transforms as T\n\nused = []\n"
+        "if torch_geometric.typing.WITH_TORCH_SPARSE:\n    used.append(T.ToSparseTensor())\n",
+    ],
+)
+def test_one_that_only_takes_such_graphs_may_be_given_others(needs: str) -> None:
     assert _codes(needs) == ["MPS103", "MPS203", "MPS303"]
 
 

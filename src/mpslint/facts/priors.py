@@ -264,6 +264,19 @@ def holds_without_mps(name: str) -> bool:
 
 
 @cache
+def makers_without_mps(*, whole: bool) -> tuple[str, ...]:
+    """What makes data that have no way to MPS, by the qualified name of what is called: all that a
+    data set gives (`whole`), or one thing, which may stay where it is."""
+    return tuple(row.match for row in rows("makers-without-mps") if (row.says == "whole") == whole)
+
+
+def falls_back(name: str) -> bool:
+    """Whether what is called takes the CPU by itself where it is given a device that is not
+    there."""
+    return matches("falling-back", name)
+
+
+@cache
 def frameworks_without_mps() -> tuple[str, ...]:
     """The packages that run models on a device that they choose, which is never MPS."""
     return tuple(row.match for row in rows("frameworks-without-mps"))

@@ -69,7 +69,7 @@ def told_with_tests(context: Context) -> set[ast.Call]:
 
 
 def _told(context: Context) -> Iterator[ToldSelection | ToldTest]:
-    if computes_without_mps(context.tree):
+    if computes_without_mps(context):
         return  # The CPU is right: MPS would raise where these data are met.
     seen: set[ast.AST] = set()
     for found in written(context.worlds):

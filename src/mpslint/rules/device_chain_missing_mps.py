@@ -89,7 +89,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             yield _selection(context, rule, told)
         else:
             yield _decision(context, rule, told)
-    if computes_without_mps(context.tree):
+    if computes_without_mps(context):
         return
     for listed in offered(context.worlds):
         yield context.finding(

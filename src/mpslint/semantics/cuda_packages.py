@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mpslint.facts.priors import holds_without_mps, kernels_of
+from mpslint.facts.priors import holds_without_mps, kernels_of, makers_without_mps
 from mpslint.semantics.index import FUNCTIONS
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ KERNEL_PACKAGES = frozenset(
 )
 _KERNEL_FOLDERS = frozenset({"triton", "tilelang", "cutlass", "megatron"})
 _CONSTRUCTORS = ("__init__", "__new__")
+_MOVES = ("to", "cuda")
+# Fact: torch_geometric/transforms/to_sparse_tensor.py, what asks for tensors of torch's own.
+_OTHER_KINDS = frozenset({"layout", "backend"})
 
 
 def about_kernels(tree: ast.Module) -> bool:
@@ -37,17 +40,65 @@ def about_kernels(tree: ast.Module) -> bool:
     return any(_imports_kernels(statement) for statement in tree.body)
 
 
-def computes_without_mps(tree: ast.Module) -> bool:
-    """Whether a module cannot do without a package whose data never gets to MPS: its models go
-    where that is."""
-    for statement in tree.body:
-        if isinstance(statement, ast.Import):
-            if any(holds_without_mps(alias.name) for alias in statement.names):
-                return True
-        elif isinstance(statement, ast.ImportFrom) and not statement.level:
-            module = statement.module or ""
-            if any(holds_without_mps(f"{module}.{alias.name}") for alias in statement.names):
-                return True
+def computes_without_mps(context: Context) -> bool:
+    """Whether a module cannot do without a package whose data never gets to MPS, or makes such
+    data: its models go where that is."""
+    known = context.memo.get("computes without MPS")
+    if known is None:
+        known = any(map(_holds_without_mps, context.tree.body)) or _makes_without_mps(context)
+        context.memo["computes without MPS"] = known
+    return bool(known)
+
+
+def _makes_without_mps(context: Context) -> bool:
+    """Whether a module makes such data and takes them to a device: what stays where it was made is
+    for the CPU on every machine."""
+    if any(
+        _OTHER_KINDS.isdisjoint(keyword.arg or "" for keyword in call.keywords)
+        and not _is_optional(context, call)
+        for call in context.calls_of(*makers_without_mps(whole=True))
+    ):
+        return True
+    made = context.calls_of(*makers_without_mps(whole=False))
+    return any(_is_moved(context, call) and not _is_optional(context, call) for call in made)
+
+
+def _is_optional(context: Context, call: ast.Call) -> bool:
+    """Whether a program may do without a call: `if WITH_TORCH_SPARSE:`."""
+    return any(
+        isinstance(parent, ast.If | ast.IfExp) and not _asks_for_main(parent.test)
+        for parent in context.index.ancestors(call)
+    )
+
+
+def _asks_for_main(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def _is_moved(context: Context, call: ast.Call) -> bool:
+    parent = context.index.parents[call]
+    if isinstance(parent, ast.Attribute):
+        return parent.attr in _MOVES
+    if not isinstance(parent, ast.Assign):
+        return False
+    if any(isinstance(target, ast.Attribute) for target in parent.targets):
+        return True  # a part of other data
+    names = {target.id for target in parent.targets if isinstance(target, ast.Name)}
+    return any(
+        isinstance(move.func, ast.Attribute)
+        and isinstance(move.func.value, ast.Name)
+        and move.func.value.id in names
+        for attribute in _MOVES
+        for move in context.index.calls.get(attribute, ())
+    )
+
+
+def _holds_without_mps(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Import):
+        return any(holds_without_mps(alias.name) for alias in statement.names)
+    if isinstance(statement, ast.ImportFrom) and not statement.level:
+        module = statement.module or ""
+        return any(holds_without_mps(f"{module}.{alias.name}") for alias in statement.names)
     return False
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import (
     call_worlds,
+    falls_back,
     helper_answer,
     is_environment,
     kernels_of,
@@ -55,6 +56,7 @@ from mpslint.semantics.worlds.values import (
     UNK,
     UNKNOWN,
     Atom,
+    Cases,
     Value,
     cases_of,
     lift,
@@ -393,6 +395,14 @@ class Calls(DeferredCalls):
             return args[0] if args else UNK
         if name == "argparse.ArgumentParser" or name.endswith(".ArgumentParser"):
             return Atom(PARSER, {}, node)
+        if falls_back(name):
+            # A device that is written out is not insisted on; a choice is one here as well.
+            chosen: Env = {}
+            chosen.update(
+                (key, given) for key, given in keywords.items() if given.__class__ is Cases
+            )
+            self.given(node, [], chosen, looks=False, name=name)
+            return UNK
         if self.project is not None:
             found = self.project.value(name)
             if found is not None and one(found, ALL).kind != NAME:

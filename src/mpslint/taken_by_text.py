@@ -108,8 +108,8 @@ class TakenByText:
         if other not in self._imported:
             self._imported[other] = _importing_texts(self._modules, other)
         texts = self._imported[other]
-        if texts is not False:
-            return texts is True or self._imports(texts, other, path)
+        if texts is not False and (texts is True or self._imports(texts, other, path)):
+            return True
         if other not in self._lookups:
             self._lookups[other] = _lookups_of(self._modules, other)
         known = self._lookups[other]

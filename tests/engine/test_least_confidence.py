@@ -288,8 +288,10 @@ class Prefetcher:
 """
 
 
-def test_a_stream_of_a_class_that_moves_to_cuda_on_every_machine_is_there_by_default() -> None:
-    assert codes(STREAM.format(moved=".cuda()"), Settings()) == ["MPS205", "MPS102"]
+def test_a_stream_is_told_where_somebody_asks() -> None:
+    moved = STREAM.format(moved=".cuda()")
+    assert codes(moved, Settings()) == ["MPS102"]
+    assert codes(moved, Settings(extend_select=("MPS205",))) == ["MPS205", "MPS102"]
 
 
 def test_a_stream_alone_is_there_where_somebody_asks() -> None:

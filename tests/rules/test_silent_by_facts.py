@@ -90,14 +90,16 @@ def test_what_is_shown_whatever_it_is_is_told(body: str) -> None:
 
 
 def test_a_device_that_no_call_of_a_test_gives_is_the_one_by_default() -> None:
-    assert "MPS416" not in codes(LEGACY.format("0"), "tests/test_cubes.py")
-    assert "MPS416" not in codes(LEGACY.format("size=0"), "tests/test_cubes.py")
+    assert "MPS416" not in codes(LEGACY.format("0"), "tests/test_cubes.py", "MPS416")
+    assert "MPS416" not in codes(LEGACY.format("size=0"), "tests/test_cubes.py", "MPS416")
 
 
 @pytest.mark.parametrize("given", ["0, DEVICE", "0, device=DEVICE", "*(0, DEVICE)", "**options"])
 def test_one_that_a_call_gives_is_told(given: str) -> None:
-    assert "MPS416" in codes(LEGACY.format(given), "tests/test_cubes.py")
+    assert "MPS416" in codes(LEGACY.format(given), "tests/test_cubes.py", "MPS416")
 
 
 def test_so_is_one_that_others_may_give() -> None:
-    assert "MPS416" in codes(LEGACY.format("0").replace("def test_", "def show_"), "cubes.py")
+    assert "MPS416" in codes(
+        LEGACY.format("0").replace("def test_", "def show_"), "cubes.py", "MPS416"
+    )

@@ -24,6 +24,11 @@ that is written out as CUDA (that is what is wrong first). The device of a tenso
 name no device and move nothing. In tests and notebooks, which nobody imports, a parameter that is
 the CPU by default and that no call of the file gives.
 
+## Why is it told when asked for?
+Which device it is says the caller, and most such lines make data on the CPU, or nobody comes to
+them: readers called four in ten of these findings right. `extend-select = ["MPS416"]` turns them
+on.
+
 ## Fix safety
 There is no fix: what is given may be the data or the sizes.
 
@@ -52,6 +57,7 @@ _CONSTRUCTORS = ("torch.Tensor", *(f"torch.{name}" for name in DTYPE_OF_TYPE))
     severity=Severity.BREAKS,
     triggers=(b"Tensor",),
     also=((b"device",),),
+    partly=True,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_CONSTRUCTORS):
@@ -68,6 +74,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             "raises RuntimeError for every device but the CPU: torch.tensor takes one for data,"
             " torch.empty for sizes",
             confidence=Confidence.INFERRED,
+            by_request=True,
         )
 
 

@@ -19,8 +19,8 @@ loader = DataLoader(dataset, pin_memory=torch.cuda.is_available())
 
 ## What is not flagged
 Anything but the literal `True`, code behind a test for CUDA or about CUDA, and tensors that are
-pinned where somebody asked for it (`if pin_memory:`); loaders in programs that have all warnings
-ignored. Loaders for several GPUs, and those in a function that moves to CUDA without asking: its
+pinned where somebody asked for it (`if pin_memory:`) or in a method `pin_memory`, which a loader
+calls of a batch that it pins; loaders in programs that have all warnings ignored. Loaders for several GPUs, and those in a function that moves to CUDA without asking: its
 `.cuda()` raises before anything is loaded.
 
 ## Fix safety
@@ -96,7 +96,11 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
                 )
     for call in context.index.calls.get("pin_memory", ()):
         if isinstance(call.func, ast.Attribute) and not call.args:
-            if not context.worlds.breaks(call) or _asked_for(context, call):
+            if (
+                _is_hook(context, call)
+                or not context.worlds.breaks(call)
+                or _asked_for(context, call)
+            ):
                 continue
             if context.values.of(call.func.value).kind is Kind.TENSOR:
                 start, end = context.name_token(call.func)
@@ -109,6 +113,16 @@ def _pinned(context: Context, rule: Rule) -> Iterator[Finding]:
                     applicability=partial(pinned_level, context, call),
                     fix=partial(unpin, context, call),
                 )
+
+
+def _is_hook(context: Context, call: ast.Call) -> bool:
+    """Whether it stands in a method `pin_memory`, which a loader calls of what it pins, on CUDA."""
+    function = context.index.function(call)
+    return (
+        function is not None
+        and function.name == "pin_memory"
+        and isinstance(context.index.parents.get(function), ast.ClassDef)
+    )
 
 
 def _asked_for(context: Context, call: ast.Call) -> bool:

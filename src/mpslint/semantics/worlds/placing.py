@@ -287,6 +287,8 @@ def on_any_gpu(value: Value) -> Value:
     by -1 the CPU is."""
 
     def meant(_: int, atom: Atom) -> Value:
+        if atom.kind == UNKNOWN and atom.v and 0 in atom.v:  # or -1, where torch is missing
+            return lift(lambda place: place.but(tests=atom.tests), ACCELERATOR)
         if atom.kind != CONST or isinstance(atom.v, bool):
             return atom
         if atom.v == -1:

@@ -48,8 +48,8 @@ def told(folder: Path, place: str = "utils.py", **files: str) -> list[int]:
         ("import utils as u\nx = getattr(u, input())(u.shape(1))\n", [5]),
         ("import utils as u\nparts = [u]\nx = getattr(parts[0], input())(1)\n", [5]),
         (
-            "import importlib\nimport utils as u\nnet = importlib.import_module('nets.' + input())\n"
-            "x = getattr(u, input())(1)\n",
+            "import importlib\nimport utils as u\n"
+            "net = importlib.import_module('nets.' + input())\nx = getattr(u, input())(1)\n",
             [5],
         ),
         ("import utils as u\nx = getattr(1, input()), eval('u.' + input())\n", [5]),

@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     NO_TESTS,
     UNK,
     UNKNOWN,
+    Atom,
     Cases,
     Symbol,
     Tests,
@@ -167,14 +168,14 @@ class Class:
         """What an attribute holds: all that is stored in it, joined."""
         if name not in self.cache or self.parents:
             value: Value | None = None
-            for site in self.sites.get(name, {}).values():
+            stored = self._stored(name)
+            for site in stored:
                 value = site if value is None else lift(join, value, site)
             if value is not None:
                 # A plain constant says little: another method, or a caller, may set another. But
                 # where it is set to something else on CUDA machines alone, the others keep it; and
                 # what is one thing there and another here was decided for the machine.
-                sites = self.sites.get(name, {}).values()
-                if not _is_for_cuda(sites) and not _is_decided(value):
+                if not _is_for_cuda(stored) and not _is_decided(value):
                     value = lift(
                         lambda atom: UNK if atom.kind == CONST and not atom.tests else atom, value
                     )
@@ -187,6 +188,22 @@ class Class:
             self.cache[name] = value
         return self.cache[name]
 
+    def _stored(self, name: str) -> list[Value]:
+        """What is stored, by place. Where no Mac comes to one of these, a constant that a method
+        stores which was not run, since it says nothing of devices, counts as well."""
+        sites = self.sites.get(name, {})
+        found = list(sites.values())
+        if found and any(one(site, MACS) is BOT for site in found) and 0 not in sites:
+            found += [
+                Atom(CONST, item.value.value) if isinstance(item.value, ast.Constant) else UNK
+                for item in ast.walk(self.node)
+                if isinstance(item, ast.Assign)
+                for target in item.targets
+                if isinstance(target, ast.Attribute)
+                if target.attr == name and id(target) not in sites
+            ]
+        return found
+
     def _taken_over(self, value: Value) -> Value:
         return foreign(value, self.home.nodes if self.home is not None else ())
 
@@ -198,10 +215,12 @@ class Class:
 
 
 def _is_for_cuda(sites: Iterable[Value]) -> bool:
-    """Whether a flag, of these values by place, is stored somewhere that no Mac comes to."""
+    """Whether a flag, or what is None at first, of these values by place, is stored somewhere that
+    no Mac comes to."""
     left = [one(site, MACS) for site in sites]
     return any(atom is BOT for atom in left) and all(
-        atom is BOT or (atom.kind == CONST and type(atom.v) is bool) for atom in left
+        atom is BOT or (atom.kind == CONST and (atom.v is None or type(atom.v) is bool))
+        for atom in left
     )
 
 
@@ -209,6 +228,8 @@ def _is_decided(value: Value) -> bool:
     """Whether a flag is known on a Mac, and is another where there is CUDA."""
     here = one(value, MAC)
     there = [atom for _, atom in cases_of(value, NVIDIA)]
+    if here.kind == CONST and here.v is None:  # made where there is CUDA
+        return all(atom.kind not in (CONST, UNKNOWN) for atom in there)
     return (
         here.kind == CONST
         and type(here.v) is bool

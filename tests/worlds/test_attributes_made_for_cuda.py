@@ -1,4 +1,4 @@
-"""What an attribute is where only a CUDA machine comes to the place that fills it: None, as it began."""
+"""What an attribute is where only a CUDA machine comes to the place that fills it: still None."""
 
 from __future__ import annotations
 

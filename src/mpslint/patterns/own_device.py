@@ -50,7 +50,7 @@ def tests_at(context: Context, node: ast.AST, torch: str) -> Tests:
         return machine_tests(context, torch)._replace(waits=_may_come(context, node))
     text, words = device
     cuda, mps = words.format(name="cuda"), words.format(name="mps")
-    if context.settings.pin is not None and context.settings.oldest_started < _MODULE_SINCE:
+    if context.settings.oldest_torch < _MODULE_SINCE:
         mark = quote(context.source)
         mps = f"hasattr({torch}, {mark}mps{mark}) and {mps}"
     return Tests(cuda, mps, device=text)

@@ -41,8 +41,11 @@ def test_the_input_says_on_which_device_a_layer_computes() -> None:
     [
         pytest.param("x", "", id="what it is given may be no tensor"),
         pytest.param("x: Tensor = None", "", id="it may be None"),
+        pytest.param("lengths: Tensor, x: Tensor", "", id="of two one may be on the CPU"),
         pytest.param("x: Tensor", "        x = x.cuda()\n", id="it is moved on"),
     ],
 )
 def test_else_the_device_is_selected(given: str, first: str) -> None:
-    assert "x.device.type" not in fixed(given, first)
+    text = fixed(given, first)
+    assert "x.device.type" not in text
+    assert "lengths.device" not in text

@@ -42,6 +42,8 @@ def knows_mps(name: str) -> bool:
     return name.startswith(("torch.mps", "torch.backends.mps"))
 
 
+# Source: torch/utils/_triton.py: `has_triton` asks for a GPU that Triton compiles for,
+# `has_triton_package` for the package, of which there is none for macOS.
 _NVIDIA_ALONE = (True, True, False, False, False, False)
 ANSWERS: dict[str, Answer] = {
     "torch.cuda.is_available": _ON_CUDA,
@@ -65,7 +67,7 @@ ANSWERS: dict[str, Answer] = {
     "torch.distributed.is_nccl_available": _NVIDIA_ALONE,
     "torch.cuda.nccl.is_available": _NVIDIA_ALONE,
     "torch.utils._triton.has_triton": _NVIDIA_ALONE,
-    "torch.utils._triton.has_triton_package": _NVIDIA_ALONE,
+    "torch.utils._triton.has_triton_package": (True, True, False, False, ANY, ANY),
     "torch._inductor.utils.has_triton": _NVIDIA_ALONE,
 }
 """Functions that ask the machine."""

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from mpslint.facts.machines import gpu_argument
 from mpslint.model import Applicability, Fix
 from mpslint.patterns.text import holds_comment, quote, replace
-from mpslint.semantics.value_syntax import keyword
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -20,11 +19,21 @@ if TYPE_CHECKING:
 # CUDA, then the CPU; `devices` counts for the one that is chosen.
 _WORDS = ("gpu", "cpu")
 _AUTO = "auto"
+_ANYWHERE = frozenset(
+    {"accelerator", "logger", "callbacks", "fast_dev_run", "max_epochs", "min_epochs", "max_steps"}
+    | {"min_steps", "max_time", "limit_train_batches", "limit_val_batches", "limit_test_batches"}
+    | {"limit_predict_batches", "overfit_batches", "val_check_interval", "check_val_every_n_epoch"}
+    | {"num_sanity_val_steps", "log_every_n_steps", "enable_checkpointing", "enable_progress_bar"}
+    | {"enable_model_summary", "accumulate_grad_batches", "gradient_clip_val", "deterministic"}
+    | {"gradient_clip_algorithm", "benchmark", "inference_mode", "use_distributed_sampler"}
+    | {"profiler", "detect_anomaly", "default_root_dir", "reload_dataloaders_every_n_epochs"}
+)
+"""Arguments of a trainer that mean the same on each machine."""
 
 
 def chosen_by_trainer(context: Context, test: ast.expr) -> Fix | None:
-    """The fix for such a choice by `test` that is written in the call itself. What is chosen for
-    `devices` beside it may not suit a Mac: then it is unsafe."""
+    """The fix for such a choice by `test` that is written in the call itself. A number of devices,
+    a strategy or a precision beside it may not suit a Mac: then there is none."""
     choice = context.index.parents.get(test)
     given = context.index.parents.get(choice) if isinstance(choice, ast.IfExp) else None
     call = context.index.parents.get(given) if isinstance(given, ast.keyword) else None
@@ -37,8 +46,17 @@ def chosen_by_trainer(context: Context, test: ast.expr) -> Fix | None:
     if tuple(arms) != _WORDS or holds_comment(context.source, *context.source.span(choice)):
         return None
     mark = quote(context.source)
-    devices = keyword(call, "devices")
-    plain = devices is None or isinstance(devices, ast.Constant)
-    level = Applicability.SAFE if plain else Applicability.UNSAFE
+    if not all(item.arg in _ANYWHERE or _suits_a_mac(item) for item in call.keywords):
+        return None
     edit = replace(context.source, choice, f"{mark}{_AUTO}{mark}")
-    return Fix("Let Lightning choose", (edit,), level)
+    return Fix("Let Lightning choose", (edit,), Applicability.SAFE)
+
+
+def _suits_a_mac(item: ast.keyword) -> bool:
+    """Whether an argument of the trainer asks for nothing but one GPU's usual ways."""
+    value = item.value.value if isinstance(item.value, ast.Constant) else None
+    if item.arg == "devices":
+        return value in (1, -1, "1", "-1", "auto")
+    if item.arg == "strategy":
+        return value == "auto"
+    return item.arg == "precision" and value in (32, "32", "32-true")

@@ -240,21 +240,25 @@ def _device(context: Context, call: ast.Call) -> Reference | None:
 
 
 def _handed_tensor(context: Context, call: ast.Call) -> str | None:
-    """The first tensor that the `forward` around is given, and that it moves nowhere: what a layer
-    computes is of the type of its input's device, whatever the machine has."""
+    """The one tensor that the `forward` around is given, and that it moves nowhere: what a layer
+    computes is of the type of its input's device, whatever the machine has. Of several, one may be
+    on the CPU: the lengths of sequences are."""
     function = context.index.function(call)
     if not isinstance(function, ast.FunctionDef) or function.name != "forward":
         return None
     moves = [*context.index.calls.get("to", ()), *context.index.calls.get("cuda", ())]
     if any(context.index.function(one) is function for one in moves):
         return None
-    for item in function.args.args:
-        if item.annotation is None or context.resolve(item.annotation) != "torch.Tensor":
-            continue
-        held = context.flow.reaching_name(item.arg, call)
-        if len(held) == 1 and held[0].node is item and held[0].value is None:
-            return item.arg
-    return None
+    arguments = function.args
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs][1:]
+    if len(given) != 1 or given[0].annotation is None or arguments.vararg or arguments.kwarg:
+        return None
+    (item,) = given
+    if context.resolve(given[0].annotation) != "torch.Tensor":
+        return None
+    held = context.flow.reaching_name(item.arg, call)
+    is_input = len(held) == 1 and held[0].node is item and held[0].value is None
+    return item.arg if is_input else None
 
 
 def _enabled(context: Context, given: ast.expr | None, device: Reference, *, on_mps: bool) -> str:

@@ -246,6 +246,7 @@ def _option_of(decorator: ast.Call) -> str:
         for item in decorator.args
         if isinstance(item, ast.Constant) and isinstance(item.value, str)
     ]
-    for name in sorted(names, key=lambda name: (name.startswith("-"), not name.startswith("--"))):
-        return name.lstrip("-").replace("-", "_").lower()
-    return ""
+    first = min(
+        names, key=lambda name: (name.startswith("-"), not name.startswith("--")), default=""
+    )
+    return first.lstrip("-").replace("-", "_").lower()

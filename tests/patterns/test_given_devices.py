@@ -174,3 +174,33 @@ def test_a_torch_without_its_own_module_for_mps_is_not_asked_for_it(
     )
     cli("fix", "--no-verify", "a.py")
     assert 'elif hasattr(torch, "mps") and device.type == "mps":' in (project / "a.py").read_text()
+
+
+def picked(body: str) -> str:
+    return written(
+        f"import torch\n\n\ndef pick(name):\n{body}\n\ndevice = pick('gpu')\n"
+        "net = torch.nn.Linear(3, 3).to(device)\nnet(torch.rand(3, 3).to(device))\n"
+        "torch.cuda.synchronize()\n"
+    )
+
+
+_GPU = "    if name == 'gpu':\n        return torch.device('cuda')\n"
+_HOST = "return torch.device('cpu')\n"
+
+
+def test_a_function_that_may_fall_off_its_end_gives_no_sure_device() -> None:
+    """`.type` of None raises."""
+    assert "device.type" not in picked(f"{_GPU}    elif name == 'host':\n        {_HOST}")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        f"    {_HOST}",
+        f"    else:\n        {_HOST}",
+        f"    elif name == 'host':\n        {_HOST}    raise ValueError(name)\n",
+        f"    try:\n        return torch.device('cuda')\n    except RuntimeError:\n        {_HOST}",
+    ],
+)
+def test_one_that_comes_back_with_a_device_on_all_ways_does(rest: str) -> None:
+    assert "if device.type == 'cuda':" in picked(_GPU + rest)

@@ -174,3 +174,66 @@ def test_a_torch_without_its_own_module_for_mps_is_not_asked_for_it(
     )
     cli("fix", "--no-verify", "a.py")
     assert 'elif hasattr(torch, "mps") and device.type == "mps":' in (project / "a.py").read_text()
+
+
+def picked(body: str) -> str:
+    return written(
+        f"import torch\n\n\ndef pick(name):\n{body}\n\ndevice = pick('gpu')\n"
+        "net = torch.nn.Linear(3, 3).to(device)\nnet(torch.rand(3, 3).to(device))\n"
+        "torch.cuda.synchronize()\n"
+    )
+
+
+_GPU = "    if name == 'gpu':\n        return torch.device('cuda')\n"
+_HOST = "return torch.device('cpu')\n"
+
+
+def test_a_function_that_may_fall_off_its_end_gives_no_sure_device() -> None:
+    """`.type` of None raises."""
+    assert "device.type" not in picked(f"{_GPU}    elif name == 'host':\n        {_HOST}")
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        f"    {_HOST}",
+        f"    else:\n        {_HOST}",
+        f"    elif name == 'host':\n        {_HOST}    raise ValueError(name)\n",
+        f"    try:\n        return torch.device('cuda')\n    except RuntimeError:\n        {_HOST}",
+    ],
+)
+def test_one_that_comes_back_with_a_device_on_all_ways_does(rest: str) -> None:
+    assert "if device.type == 'cuda':" in picked(_GPU + rest)
+
+
+@pytest.mark.parametrize(
+    "used",
+    [
+        '    net.to("cuda")\n',
+        '    gpu = "cuda"\n    net.to(gpu)\n',
+        '    other = torch.device("cuda")\n    net.to(other)\n',
+        '    other = torch.device("cuda:1")\n    x = torch.ones(3, device=other)\n',
+        '    layer = torch.nn.Linear(3, 3, device="cuda:1")\n',
+    ],
+)
+def test_a_device_is_not_asked_past_which_things_go_to_cuda(used: str) -> None:
+    """The work is on CUDA whatever the function is given."""
+    text = fix_once(used)
+    assert "device.type ==" not in text
+
+
+def test_what_goes_to_the_device_itself_is_not_past_it() -> None:
+    header = "def train(net, on_gpu, data):"
+    used = (
+        '    device = torch.device("cpu")\n    if on_gpu:\n        device = torch.device("cuda")\n'
+        "        net.to(device)\n    data.to(device)\n"
+    )
+    assert 'if device.type == "cuda":' in fixed(header, used)
+
+
+def fix_once(used: str) -> str:
+    """What becomes of the wait where the device that is written out stays."""
+    text = f"import torch\n\n\ndef run(net, device: torch.device):\n{used}"
+    text += "    torch.cuda.synchronize()\n    return net(device)\n"
+    settings = Settings()
+    return fix_source(SourceFile("engine.py", text.encode()), settings).text

@@ -88,3 +88,54 @@ def test_a_switch_of_a_part_is_not_that_of_the_model(move: str) -> None:
     ).replace("    net.cuda()", "    judge.cuda()")
     after = fix_source(SourceFile("train.py", text.encode()), Settings()).text
     assert "gpu_eval and" not in after
+
+
+_SELECTED = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--cuda", action="store_true")
+parser.add_argument("--fast", action="store_true")
+args = parser.parse_args()
+{selection}
+net = torch.nn.Linear(3, 3)
+if args.cuda:
+    net.cuda()
+"""
+_CPU = "torch.device('cpu')"
+_BEST = "torch.accelerator.current_accelerator()"
+
+
+def moved(selection: str) -> str:
+    text = _SELECTED.format(selection=selection)
+    return fix_source(SourceFile("train.py", text.encode()), Settings()).text
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        f"device = {_BEST} if args.cuda else {_CPU}",
+        f"device = {_BEST} if args.cuda and torch.accelerator.is_available() else {_CPU}",
+        f"device = {_CPU} if not args.cuda else {_BEST}",
+        f"device = {_CPU}\nif args.cuda:\n    device = {_BEST}",
+        f"if args.cuda:\n    device = {_BEST}\nelse:\n    device = {_CPU}",
+    ],
+)
+def test_a_device_that_the_switch_alone_selects_is_where_things_are_moved(selection: str) -> None:
+    assert "net.to(device)" in moved(selection)
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        f"device = {_BEST} if args.cuda and args.fast else {_CPU}",
+        f"device = {_BEST} if not args.cuda else {_CPU}",
+        f"device = {_CPU} if args.cuda else {_BEST}",
+        f"if args.cuda and args.fast:\n    device = {_BEST}\nelse:\n    device = {_CPU}",
+        f"if args.cuda:\n    device = {_CPU}\nelse:\n    device = {_BEST}",
+    ],
+)
+def test_one_that_may_be_the_cpu_with_the_switch_on_is_not(selection: str) -> None:
+    """With `--cuda` alone a CUDA machine would compute on the CPU."""
+    assert "net.to(device)" not in moved(selection)

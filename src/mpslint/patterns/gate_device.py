@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
 
+_ACCELERATOR = "torch.accelerator.current_accelerator"
+
 
 def device_for(context: Context, test: ast.expr, wanted: bool = True) -> Reference | None:
     """A device that is CUDA exactly where the test comes out as wanted on a machine with CUDA."""
@@ -62,19 +64,24 @@ def _asks(context: Context, device: DeviceName) -> set[str] | None:
             return None
         for node in ast.walk(binding.value):
             if isinstance(node, ast.IfExp):
-                switches = asked(context, node.test, _names_cuda(node.body))
+                first = _names_cuda(context, node.body)
+                if not first and not _names_cuda(context, node.orelse):
+                    return None
+                switches = asked(context, node.test, first)
                 return set(switches) if switches is not None else None
         holder = context.index.parents[binding.node]
-        if _names_cuda(binding.value) and isinstance(holder, ast.If):
+        if _names_cuda(context, binding.value) and isinstance(holder, ast.If):
             inside = any(item is binding.node for item in holder.body)
             switches = asked(context, holder.test, inside)
             return set(switches) if switches is not None else None
     return None
 
 
-def _names_cuda(value: ast.expr) -> bool:
+def _names_cuda(context: Context, value: ast.expr) -> bool:
+    """Whether CUDA is named, or the accelerator, which is CUDA where that is."""
     return any(
-        isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value
+        (isinstance(node, ast.Constant) and isinstance(node.value, str) and "cuda" in node.value)
+        or (isinstance(node, ast.Call) and context.resolve(node.func) == _ACCELERATOR)
         for node in ast.walk(value)
     )
 

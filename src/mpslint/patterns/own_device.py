@@ -17,16 +17,18 @@ from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
 from mpslint.semantics.devices_at_hand import none_by_default
 from mpslint.semantics.devices_in_use import device_in_use, name_in_use
+from mpslint.semantics.selected_devices import picks_cuda
 from mpslint.semantics.sure_devices import surely_device, surely_devices, told_text, written_texts
 from mpslint.semantics.value import Kind, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
     from mpslint.semantics.names import Binding
 
+_SENT = "what is sent to CUDA by a value"
 _BACKENDS = ("cuda", "mps", "cpu")
 _MODULE_SINCE = (2, 1)
 """As of this release `import torch` brings `torch.mps` along."""
@@ -94,7 +96,9 @@ def _asked(context: Context, node: ast.AST) -> tuple[str, str] | None:
 def _at_hand(context: Context, device: DeviceName) -> tuple[str, str] | None:
     if not _is_chosen(device.value):
         return None
-    if not follows_machine(context, device) and _moves_past(context):
+    if not follows_machine(context, device) and (
+        _moves_past(context) or _goes_past(context, device.text, device.bindings)
+    ):
         return None
     bindings, is_text = device.bindings, device.is_string
     return _worded(context, device.text, device.attribute, bindings, is_text=is_text)
@@ -111,7 +115,11 @@ def _used(
 
 def _is_the_only_one(context: Context, device: ast.expr) -> bool:
     """Whether nothing of the file is moved to CUDA whatever the device is."""
-    return _is_chosen(context.values.of(device)) and not _moves_past(context)
+    if not _is_chosen(context.values.of(device)) or _moves_past(context):
+        return False
+    bindings = context.flow.reaching(device) if isinstance(device, ast.Name) else ()
+    text = context.source.segment(device)
+    return picks_cuda(context, device) or not _goes_past(context, text, bindings)
 
 
 def _is_chosen(value: Value) -> bool:
@@ -124,6 +132,47 @@ def _moves_past(context: Context) -> bool:
         isinstance(call.func, ast.Attribute) and not context.resolve(call.func)
         for call in context.index.calls.get("cuda", ())
     )
+
+
+def _goes_past(context: Context, text: str, bindings: Sequence[Binding]) -> bool:
+    """Whether something goes to CUDA by a value that is not this device: `.to("cuda")`, and
+    `device=gpu` for `gpu = torch.device("cuda")`."""
+    if _SENT not in context.memo:
+        context.memo[_SENT] = list(_sent_to_cuda(context))
+    sent: list[ast.expr] = context.memo[_SENT]  # type: ignore[assignment]
+    return any(
+        not set(context.flow.reaching(one)) & set(bindings)
+        if isinstance(one, ast.Name)
+        else context.source.segment(one) != text
+        for one in sent
+    )
+
+
+def _sent_to_cuda(context: Context) -> Iterator[ast.expr]:
+    literals = {one.node for one in context.devices.literals if one.backend == "cuda"}
+    for call in context.index.of(ast.Call):
+        for given in (*call.args[:1], *(k.value for k in call.keywords if k.arg == "device")):
+            if not _puts_there(context, call, given):
+                continue
+            if (
+                given in literals
+                or context.values.of(given).devices == frozenset({"cuda"})
+                or picks_cuda(context, given)
+            ):
+                yield given
+
+
+def _puts_there(context: Context, call: ast.Call, given: ast.expr) -> bool:
+    """Whether a call puts something on the device it is given: not one that is told a device for
+    what it does itself, as the functions of a program are."""
+    slot, name = context.devices.slot(given), context.resolve(call.func) or ""
+    if slot is None:
+        return False
+    if slot.kind in ("to", "factory"):
+        return True
+    if slot.kind == "argument":
+        return name.startswith("torch.") and not name.startswith("torch.cuda.")
+    return name == "torch.set_default_device"
 
 
 def _worded(

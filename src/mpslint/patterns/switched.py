@@ -13,15 +13,20 @@ from mpslint.facts.priors import matches
 from mpslint.patterns.place import comes_before, device_places
 from mpslint.patterns.text import quote
 from mpslint.records import NamedTuple
+from mpslint.semantics.cuda_machine import outcome
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.selected_devices import picks_cuda
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from mpslint.patterns.place import Place
     from mpslint.patterns.styles import Selection
     from mpslint.semantics.context import Context
     from mpslint.semantics.devices_at_hand import DeviceName
+    from mpslint.semantics.names import Binding
 
 _SWITCH = "the switch of the options that decides what is moved"
 
@@ -44,19 +49,82 @@ def switch_of(context: Context) -> Switch | None:
 
 
 def keeps_switch(context: Context, device: DeviceName) -> bool:
-    """Whether a device at hand is selected by the switch of the file, and else by the machine."""
+    """Whether a device at hand is CUDA where both the machine and the switch of the file say so,
+    and nothing else is asked."""
     switch = switch_of(context)
-    if switch is None:
+    if switch is None or not any(_asks(switch, one) for one in _selecting(context, device)):
         return False
-    written = ast.dump(switch.test)
-    return any(
-        ast.dump(one) == written
-        for binding in device.bindings
-        for asked in (binding.value, context.index.parents[context.index.statement(binding.node)])
-        if asked is not None
-        for one in ast.walk(asked.test if isinstance(asked, ast.If) else asked)
-        if isinstance(one, ast.expr)
-    )
+    last: Binding | None = None
+    for binding in sorted(device.bindings, key=lambda one: getattr(one.node, "lineno", 0)):
+        is_run = _is_run(context, switch, binding.node)
+        if is_run is None:
+            return False
+        last = binding if is_run else last
+    if last is None or last.value is None or last.kind not in ("assign", "annotate", "walrus"):
+        return False
+    return _gives_cuda(context, switch, last.value)
+
+
+def _selecting(context: Context, device: DeviceName) -> Iterator[ast.AST]:
+    """The values of a device, and the tests around them."""
+    for binding in device.bindings:
+        if binding.value is not None:
+            yield binding.value
+        yield from (
+            one.test for one in context.index.ancestors(binding.node) if isinstance(one, ast.If)
+        )
+
+
+def _asks(switch: Switch, selecting: ast.AST) -> bool:
+    return any(_is_switch(switch, one) for one in ast.walk(selecting))
+
+
+def _is_switch(switch: Switch, node: ast.AST) -> bool:
+    return isinstance(node, ast.expr) and ast.dump(node) == ast.dump(switch.test)
+
+
+def _is_run(context: Context, switch: Switch, node: ast.AST) -> bool | None:
+    """Whether a statement runs where CUDA is and the switch is on; None: something else says."""
+    child = context.index.statement(node)
+    for parent in context.index.ancestors(child):
+        if isinstance(parent, (ast.Module, *FUNCTIONS)):
+            return True
+        if not isinstance(parent, ast.If):
+            return None
+        taken = _outcome(context, switch, parent.test)
+        if taken is None:
+            return None
+        if taken != (child in parent.body):
+            return False
+        child = parent
+    return True
+
+
+def _outcome(context: Context, switch: Switch, test: ast.expr) -> bool | None:
+    """How a test comes out where CUDA is and the switch is on; None: that does not settle it."""
+    if _is_switch(switch, test):
+        return True
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        inner = _outcome(context, switch, test.operand)
+        return None if inner is None else not inner
+    if isinstance(test, ast.BoolOp):
+        parts = [_outcome(context, switch, one) for one in test.values]
+        settling = isinstance(test.op, ast.Or)
+        if settling in parts:
+            return settling
+        return None if None in parts else not settling
+    return outcome(context, test)
+
+
+def _gives_cuda(context: Context, switch: Switch, value: ast.expr) -> bool:
+    if isinstance(value, ast.IfExp):
+        taken = _outcome(context, switch, value.test)
+        if taken is None:
+            return False
+        return _gives_cuda(context, switch, value.body if taken else value.orelse)
+    if isinstance(value, ast.Call) and context.resolve(value.func) == "torch.device" and value.args:
+        return _gives_cuda(context, switch, value.args[0])
+    return picks_cuda(context, value)
 
 
 def place_behind(context: Context, node: ast.AST, place: Place) -> tuple[Switch, Place] | None:

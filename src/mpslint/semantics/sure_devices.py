@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.destinations import is_device_of_tensor
+from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.selected_devices import given_for
 
@@ -225,6 +226,30 @@ def _returns_device(context: Context, function: FunctionNode, depth: int) -> boo
     returned = [
         one.value for one in context.index.of(ast.Return) if context.index.function(one) is function
     ]
-    return bool(returned) and all(
-        value is not None and surely_device(context, value, depth) for value in returned
-    )
+    if not returned or not _leaves(function.body):
+        return False  # It comes back with None where it falls off its end.
+    return all(value is not None and surely_device(context, value, depth) for value in returned)
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    """Whether a block of a function never goes on behind its end: `leaves`, and the statements
+    with arms that it does not look into."""
+    return leaves(block) or any(_does_not_go_on(one) for one in block)
+
+
+def _does_not_go_on(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.If):
+        return _leaves(statement.body) and _leaves(statement.orelse)
+    if isinstance(statement, ast.With):
+        return _leaves(statement.body)
+    if isinstance(statement, ast.Try):
+        tried = _leaves(statement.body) or _leaves(statement.orelse)
+        handled = all(_leaves(one.body) for one in statement.handlers)
+        return _leaves(statement.finalbody) or (tried and handled)
+    if isinstance(statement, ast.Match):
+        last = statement.cases[-1]
+        takes_all = last.guard is None and (
+            isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None
+        )
+        return takes_all and all(_leaves(one.body) for one in statement.cases)
+    return False

@@ -21,7 +21,8 @@ from peft import set_peft_model_state_dict
 class Trainer:
     def __init__(self, model, rows):
         self.model = model.cuda()
-        self.rows = rows
+        self.rows = torch.zeros(rows, 2)
+        self.names = rows
 
     def load(self, checkpoint, other):
         state = torch.load(checkpoint)
@@ -80,6 +81,9 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
         'state["net"]["head"] += other\nself.model.load_state_dict(state["net"])',
         "for v in state.values():\n    self.model(v)",
         'self.rows[state["first"]] = state["rows"]',
+        'print(state["rows"].shape)\nself.names[:2] = state["rows"]',
+        'print(state["rows"].shape)\nrows = [None] * 8\nrows[:2] = state["rows"]\n'
+        "self.model(rows[0])",
         'self.model.load_state_dict(state["net"])\nassert state["means"] < other',
         "self.model.load_state_dict(state, assign=True)",
         "self.model.load_state_dict(state, assign=True)\nif other:\n    self.model.to(self.device)",

@@ -223,11 +223,12 @@ def _is_given(context: Context, name: ast.Name) -> bool:
 
 def _fills_a_tensor(context: Context, node: ast.expr, parent: ast.AST) -> bool:
     """`self.step.copy_(checkpoint["step"])` and `rows[:n] = checkpoint["rows"]`: it copies from
-    whatever device."""
+    whatever device, where `rows` is known for a tensor; a list keeps what it is given."""
     if isinstance(parent, ast.Assign):
         return _is_a_tensor(context, node) and all(
             isinstance(target, ast.Subscript)
             and any(isinstance(item, ast.Slice) for item in ast.walk(target.slice))
+            and context.values.of(target.value).kind is Kind.TENSOR
             for target in parent.targets
         )
     return (

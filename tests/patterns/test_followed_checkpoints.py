@@ -60,6 +60,8 @@ def fixed(use: str) -> str:
         'self.model.load_state_dict(state["net"])\nassert state["version"] != "1.0"',
         "set_peft_model_state_dict(self.model, state)",
         "self.model.load_state_dict(state, assign=True)\nself.model.to(self.device)",
+        "self.model.load_state_dict(state, assign=True)\nself.model.eval()\nself.epoch = 1\n"
+        "self.model = self.model.half()\nself.model.cuda()",
         'self.model.load_state_dict(state["net"])\nleast = float("inf")\nleast = state["least"]\n'
         "if other < least:\n    least = other",
         'w = torch.cat([state["w"], state["w"][:, 1:]])\nself.model.load_state_dict({"w": w})',
@@ -86,6 +88,10 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
         "self.model(rows[0])",
         'self.model.load_state_dict(state["net"])\nassert state["means"] < other',
         "self.model.load_state_dict(state, assign=True)",
+        "self.model.load_state_dict(state, assign=True)\nself.model(other.cuda())\n"
+        "self.model.to(self.device)",
+        "self.model.load_state_dict(state, assign=True)\nself.validate()\n"
+        "self.model.to(self.device)",
         "self.model.load_state_dict(state, assign=True)\nif other:\n    self.model.to(self.device)",
         'self.model.load_state_dict(state["net"])\nmean = 0.0\nmean = state["mean"]\n'
         "self.model(other - mean)",

@@ -43,6 +43,56 @@ def test_data_and_states_of_random_numbers_stay_where_they_were_saved(
     assert "map_location=device" not in text
 
 
+_WHOLE = """import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+ckpt = torch.load("run.pt", weights_only=False)
+net = ckpt["net"]
+optimizer = ckpt["optimizer"]
+{use}
+net = net.to(device)
+optimizer.step()
+print(net(torch.rand(3, 3, device=device)))
+"""
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "pass",
+        'print(ckpt["epoch"], "mean" in ckpt)',
+        'epoch = ckpt["epoch"] + 1',
+        'mean = ckpt["mean"].to(device)',
+        'mean = ckpt.get("mean")\nmean = mean.to(device)',
+        'net.load_state_dict(ckpt["averages"])',
+    ],
+)
+def test_of_which_a_module_is_moved_goes_to_the_device_with_all_that_bears_it(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(cli, project, _WHOLE.format(use=use), "--extend-select=MPS413", model="")
+
+    assert "map_location=device" in text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'labels = ckpt["labels"].numpy()',
+        'labels = ckpt["labels"]\nprint(labels.numpy())',
+        'labels = torch.from_numpy(ckpt["labels"])',
+        'print(ckpt["labels"] - torch.ones(3))',
+        "look(ckpt)",
+    ],
+)
+def test_what_else_may_have_to_be_on_the_cpu_stays_where_it_was_saved(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(cli, project, _WHOLE.format(use=use), "--extend-select=MPS413", model="")
+
+    assert 'map_location=None if torch.cuda.is_available() else "cpu"' in text
+
+
 def test_a_part_that_nobody_reads_is_in_no_way(cli: Cli, project: Path) -> None:
     load = 'checkpoint = torch.load("a.pt")\nweights = checkpoint["model"]\n'
 

@@ -21,7 +21,8 @@ from peft import set_peft_model_state_dict
 class Trainer:
     def __init__(self, model, rows):
         self.model = model.cuda()
-        self.rows = rows
+        self.rows = torch.zeros(rows, 2)
+        self.names = rows
 
     def load(self, checkpoint, other):
         state = torch.load(checkpoint)
@@ -59,6 +60,8 @@ def fixed(use: str) -> str:
         'self.model.load_state_dict(state["net"])\nassert state["version"] != "1.0"',
         "set_peft_model_state_dict(self.model, state)",
         "self.model.load_state_dict(state, assign=True)\nself.model.to(self.device)",
+        "self.model.load_state_dict(state, assign=True)\nself.model.eval()\nself.epoch = 1\n"
+        "self.model = self.model.half()\nself.model.cuda()",
         'self.model.load_state_dict(state["net"])\nleast = float("inf")\nleast = state["least"]\n'
         "if other < least:\n    least = other",
         'w = torch.cat([state["w"], state["w"][:, 1:]])\nself.model.load_state_dict({"w": w})',
@@ -80,8 +83,15 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
         'state["net"]["head"] += other\nself.model.load_state_dict(state["net"])',
         "for v in state.values():\n    self.model(v)",
         'self.rows[state["first"]] = state["rows"]',
+        'print(state["rows"].shape)\nself.names[:2] = state["rows"]',
+        'print(state["rows"].shape)\nrows = [None] * 8\nrows[:2] = state["rows"]\n'
+        "self.model(rows[0])",
         'self.model.load_state_dict(state["net"])\nassert state["means"] < other',
         "self.model.load_state_dict(state, assign=True)",
+        "self.model.load_state_dict(state, assign=True)\nself.model(other.cuda())\n"
+        "self.model.to(self.device)",
+        "self.model.load_state_dict(state, assign=True)\nself.validate()\n"
+        "self.model.to(self.device)",
         "self.model.load_state_dict(state, assign=True)\nif other:\n    self.model.to(self.device)",
         'self.model.load_state_dict(state["net"])\nmean = 0.0\nmean = state["mean"]\n'
         "self.model(other - mean)",

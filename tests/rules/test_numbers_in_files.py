@@ -148,7 +148,30 @@ def test_options_that_another_program_of_the_project_has_saved_load_anywhere(
     assert bool(found) is told
 
 
-def test_what_is_read_from_memory_loads_anywhere_whatever_that_is_called() -> None:
-    read = "held = io.BytesIO(checkpoint); model.load_state_dict(torch.load(held))"
-    assert not lines(TRAIN.format(read=read))
-    assert lines(TRAIN.format(read=read.replace("io.BytesIO", "choose")))
+_STREAMS = """
+import io
+import torch
+from urllib.request import urlopen
+
+model = torch.nn.Linear(4, 2).to("cuda")
+kept = io.BytesIO()
+torch.save(model.state_dict(), kept)
+stream = {made}
+model.load_state_dict(torch.load(stream))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ("io.BytesIO()", False),
+        ("io.BytesIO(kept.getvalue())", False),
+        ("io.BytesIO(urlopen(place).read())", True),
+        ("io.BytesIO(checkpoint)", True),
+    ],
+)
+def test_a_stream_is_of_this_machine_where_the_file_has_filled_it(made: str, told: bool) -> None:
+    read = "torch.load(stream)"
+    text = _STREAMS.format(made=made)
+    row = next(i for i, line in enumerate(text.splitlines(), 1) if read in line)
+    assert (row in lines(text)) is told

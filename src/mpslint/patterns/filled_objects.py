@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _OF_MODULES = ("eval", "parameters", "named_parameters", "requires_grad_")
 """What only modules are asked for, among the things that have a `load_state_dict`."""
+_SETTING = ("eval", "train", "requires_grad_", "float", "half", "bfloat16", "double", "to", "cuda")
+"""Methods of a module that give the module itself, and compute nothing with its parameters."""
 _NAMES = 2
 """`inner = wrapped.module` and `inner = inner._orig_mod`"""
 _WRAPPED = ("module", "_orig_mod")
@@ -52,7 +54,8 @@ def _keeps(call: ast.Call) -> bool:
 
 
 def _is_moved_after(context: Context, call: ast.Call) -> bool:
-    """Whether the module goes to a device later on, wherever its parameters are then."""
+    """Whether the module goes to a device later on, wherever its parameters are then, and nothing
+    is asked of it before that."""
     assert isinstance(call.func, ast.Attribute)
     spelled, statement = ast.unparse(call.func.value), context.index.statement(call)
     block = context.index.parents[statement]
@@ -62,9 +65,47 @@ def _is_moved_after(context: Context, call: ast.Call) -> bool:
         and context.index.parents[context.index.statement(move)] is block
         and move.lineno > call.lineno
         and _names_a_device(context, move)
+        and _is_left_alone(context, call.func.value, statement, context.index.statement(move))
         for name in ("to", "cuda")
         for move in context.index.calls.get(name, ())
     )
+
+
+def _is_left_alone(context: Context, receiver: ast.expr, first: ast.stmt, last: ast.stmt) -> bool:
+    """Whether between two statements a module is set (`net.eval()`), and used for nothing else."""
+    root = receiver
+    while isinstance(root, ast.Attribute | ast.Subscript):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return False
+    start, end = context.source.span(first)[1], context.source.span(last)[0]
+    return all(
+        _is_only_set(context, use, ast.unparse(receiver))
+        for use in context.index.names.get(root.id, ())
+        if start <= context.source.span(use)[0] < end
+    )
+
+
+def _is_only_set(context: Context, use: ast.Name, spelled: str) -> bool:
+    """`net.eval()`, `net = net.half()`; of `self.net` also `self.epoch`, which is something else,
+    and not `self.validate()`, which may run it."""
+    node: ast.AST = use
+    parent = context.index.parents[node]
+    while ast.unparse(node) != spelled:
+        if not isinstance(parent, ast.Attribute | ast.Subscript) or parent.value is not node:
+            return node is not use and not (isinstance(parent, ast.Call) and parent.func is node)
+        node, parent = parent, context.index.parents[parent]
+    while isinstance(parent, ast.Attribute) and parent.attr in _SETTING:
+        node = context.index.parents[parent]
+        if not isinstance(node, ast.Call) or node.func is not parent:
+            return False
+        parent = context.index.parents[node]
+    if isinstance(parent, ast.Assign):
+        # Both sides come here: `net` itself, and what it is set by.
+        return [ast.unparse(item) for item in parent.targets] == [spelled] and ast.unparse(
+            parent.value
+        ).startswith(f"{spelled}.")
+    return isinstance(parent, ast.Expr)
 
 
 def _names_a_device(context: Context, move: ast.Call) -> bool:

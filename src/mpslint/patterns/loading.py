@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
-from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices, may_hold
+from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices, may_be_moved, may_hold
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -152,7 +152,7 @@ def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
 
 def _holds_a_module(context: Context, call: ast.Call, held: set[str], device: str) -> bool:
     """`model = checkpoint["model"]`, which goes to the device later on, as what else there is of a
-    run (an optimizer) has to."""
+    run (an optimizer) has to, where nothing else is read of it that may have to be on the CPU."""
     around = context.index.function(call)
     models = {
         target.id
@@ -164,16 +164,18 @@ def _holds_a_module(context: Context, call: ast.Call, held: set[str], device: st
         for target in kept.targets
         if isinstance(target, ast.Name)
     }
-    return any(
-        isinstance(move.func, ast.Attribute)
+    moved = {
+        move.func.value.id
+        for move in context.index.calls.get("to", ())
+        if isinstance(move.func, ast.Attribute)
         and isinstance(move.func.value, ast.Name)
         and move.func.value.id in models
         and [ast.unparse(given) for given in move.args] == [device]
         and context.index.function(move) is around
         and move.lineno > call.lineno
         and _may_follow(context, call, move)
-        for move in context.index.calls.get("to", ())
-    )
+    }
+    return bool(moved) and may_be_moved(context, call, held, moved)
 
 
 def _argument(context: Context, call: ast.Call, last: ast.expr, text: str) -> list[Edit]:

@@ -34,6 +34,8 @@ _SHAPES = ("numpy.shape", "numpy.ndim", "numpy.size")
 _OF_TEXTS = ("packaging.version.parse", "packaging.version.Version")
 """Functions that take a text."""
 _PLAIN = (Kind.NUMBER, Kind.STRING, Kind.FLAG)
+_OF_OPTIMIZERS = ("step", "zero_grad", "param_groups", "state_dict")
+"""What only optimizers, and the like of them, are asked for: their state is beside the module's."""
 _TAKING = ("pop", "get")
 """Methods of a dictionary that give one of its entries."""
 
@@ -221,11 +223,12 @@ def _is_given(context: Context, name: ast.Name) -> bool:
 
 def _fills_a_tensor(context: Context, node: ast.expr, parent: ast.AST) -> bool:
     """`self.step.copy_(checkpoint["step"])` and `rows[:n] = checkpoint["rows"]`: it copies from
-    whatever device."""
+    whatever device, where `rows` is known for a tensor; a list keeps what it is given."""
     if isinstance(parent, ast.Assign):
         return _is_a_tensor(context, node) and all(
             isinstance(target, ast.Subscript)
             and any(isinstance(item, ast.Slice) for item in ast.walk(target.slice))
+            and context.values.of(target.value).kind is Kind.TENSOR
             for target in parent.targets
         )
     return (
@@ -244,6 +247,47 @@ def _is_a_tensor(context: Context, node: ast.expr) -> bool:
         ast.unparse(item.value) == spelled and context.index.function(item) is function
         for name in _OF_SHAPE
         for item in context.index.attributes.get(name, ())
+    )
+
+
+def may_be_moved(context: Context, call: ast.Call, held: set[str], modules: set[str]) -> bool:
+    """Whether what a function has loaded under the names `held` may go to a device as a whole:
+    each entry is one of the `modules`, plain, handed to a `load_state_dict`, or moved anyway."""
+    around = context.index.function(call)
+    return all(
+        _may_be_moved(context, _item(context, use), modules)
+        for name in held
+        for use in context.index.names.get(name, ())
+        if isinstance(use.ctx, ast.Load)
+        if context.index.function(use) is around and may_hold(context, use, call)
+    )
+
+
+def _may_be_moved(context: Context, entry: ast.expr, modules: set[str]) -> bool:
+    if _is_harmless(context, entry):
+        return True
+    kept = context.index.parents[entry]
+    if _key(entry) is None or not isinstance(kept, ast.Assign) or len(kept.targets) != 1:
+        return False
+    (name,) = kept.targets
+    return isinstance(name, ast.Name) and (
+        name.id in modules or all(_is_harmless(context, use) for use in _uses(context, name, entry))
+    )
+
+
+def _is_harmless(context: Context, node: ast.expr) -> bool:
+    """Whether this is the same wherever it is loaded to, or goes to a device, or to the state of
+    something."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.Call) and last_name(parent.func) == "load_state_dict":
+        return node in parent.args
+    return (
+        is_plain_entry(context, node)
+        or _is_shown(node, parent)
+        or _is_only_looked_at(context, node)
+        or _is_asked_of_its_shape(context, parent)
+        or _goes_elsewhere(context, parent)
+        or (isinstance(parent, ast.Attribute) and parent.attr in _OF_OPTIMIZERS)
     )
 
 

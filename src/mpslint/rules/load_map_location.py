@@ -217,9 +217,7 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
     if source is None:
         return False
     place = ast.unparse(source)
-    given = context.flow.reaching(source) if isinstance(source, ast.Name) else ()
-    made = [place, *(ast.unparse(item.value) for item in given if item.value is not None)]
-    if "buffer" in place.lower() or any("BytesIO" in text for text in made):
+    if "buffer" in place.lower() or "BytesIO" in place or _is_filled_here(context, source):
         return True
     if any(
         ast.unparse(seek.func) == f"{place}.seek" for seek in context.index.calls.get("seek", ())
@@ -231,6 +229,32 @@ def _comes_from_here(context: Context, call: ast.Call) -> bool:
         len(saved.args) > 1 and ast.unparse(saved.args[1]) == place
         for saved in context.calls_of("torch.save")
     )
+
+
+def _is_filled_here(context: Context, source: ast.expr) -> bool:
+    """A name of an `io.BytesIO` that begins empty, or with what a `torch.save` of the file has
+    written (`buffer.getvalue()`): with anything else it may be what was downloaded."""
+    given = context.flow.reaching(source) if isinstance(source, ast.Name) else ()
+    written = {
+        ast.unparse(target)
+        for saved in context.calls_of("torch.save")
+        for target in [*saved.args[1:2], *(k.value for k in saved.keywords if k.arg == "f")]
+    }
+    return bool(given) and all(
+        isinstance(made := item.value, ast.Call)
+        and context.resolve(made.func) == "io.BytesIO"
+        and not made.keywords
+        and all(_root(held) in written for held in made.args)
+        for item in given
+    )
+
+
+def _root(node: ast.expr) -> str:
+    """`buffer` of `buffer.getvalue()`, `buffer.read()` and `buffer.getbuffer()`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("getvalue", "getbuffer", "read"):
+            return ast.unparse(node.func.value)
+    return ""
 
 
 def _reads_data(context: Context, call: ast.Call) -> bool:

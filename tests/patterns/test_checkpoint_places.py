@@ -32,8 +32,10 @@ def test_what_else_it_holds_goes_to_the_device_at_hand(cli: Cli, project: Path) 
         'batches = torch.load("a.pt")\nfor x in batches:\n    net(x)\n',
         'state = torch.load("a.pt")\nnet.load_state_dict(state["net"])\n'
         'torch.set_rng_state(state["rng_state"])\n',
+        'state = torch.load("a.pt", weights_only=False)\nnet.load_state_dict(state["net"])\n'
+        'print(state["labels"].numpy())\n',
     ],
-    ids=["data", "random numbers"],
+    ids=["data", "random numbers", "an array is made of a part"],
 )
 def test_data_and_states_of_random_numbers_stay_where_they_were_saved(
     cli: Cli, project: Path, rest: str

@@ -145,9 +145,22 @@ def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
     at_hand = context.devices.at_hand(call)
     if at_hand is None or not follows_machine(context, at_hand):
         return None
+    if any(_is_made_an_array(context, name, around) for name in held):
+        return None
     if not copied and not _holds_a_module(context, call, held, at_hand.text):
         return None
     return at_hand.text
+
+
+def _is_made_an_array(context: Context, name: str, around: ast.AST | None) -> bool:
+    """`checkpoint["labels"].numpy()`, for which the tensor has to be on the CPU."""
+    return any(
+        isinstance(entry := context.index.parents[use], ast.Subscript)
+        and isinstance(taken := context.index.parents[entry], ast.Attribute)
+        and taken.attr == "numpy"
+        for use in context.index.names.get(name, ())
+        if context.index.function(use) is around
+    )
 
 
 def _holds_a_module(context: Context, call: ast.Call, held: set[str], device: str) -> bool:

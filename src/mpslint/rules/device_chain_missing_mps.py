@@ -50,6 +50,9 @@ calls knows where that is. Unsafe where the file moves other things only where C
 that no safe fix opens: they would stay on the CPU; and where it reads a clock behind a wait for
 CUDA only that gets no arm for MPS along with this.
 A flag that decides nothing but moves goes with the tests in front of these.
+`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")` of Lightning becomes
+`accelerator="auto"`, unless it says a strategy, a precision or a number of devices that no Mac
+has.
 
 ## References
 - PyTorch: "MPS backend" (docs/source/notes/mps.rst)

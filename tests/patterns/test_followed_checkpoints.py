@@ -87,6 +87,8 @@ def test_a_checkpoint_that_is_copied_under_other_names_is_loaded_on_the_cpu(use:
         'print(state["rows"].shape)\nrows = [None] * 8\nrows[:2] = state["rows"]\n'
         "self.model(rows[0])",
         'self.model.load_state_dict(state["net"])\nassert state["means"] < other',
+        'self.model.load_state_dict(state["net"])\nself.model(self.x * (state["means"] > 0))',
+        'self.model.load_state_dict(state["net"])\nself.model(self.x * (2 * state["means"]))',
         "self.model.load_state_dict(state, assign=True)",
         "self.model.load_state_dict(state, assign=True)\nself.model(other.cuda())\n"
         "self.model.to(self.device)",

@@ -44,7 +44,7 @@ def test_no_gpus_is_the_cpu_for_all_that_is_moved() -> None:
     assert "if args.ngpu > 0 and torch.backends.mps.is_available():" in behind
     assert "net(x.to(device))" in text
     assert "    net.to(device)\n" in text
-    assert "pin_memory=device.type == 'cuda'" in text
+    assert "pin_memory=torch.cuda.is_available()" in text
 
 
 def test_a_switch_that_is_off_unless_given_is_kept_as_well() -> None:

@@ -125,6 +125,13 @@ def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
     and optimizers does. An object of another class may keep what it is given: it is taken for a
     module by its value, or else by its name, where no class of this file has the method and the
     name does not speak of averages or buffers."""
+    made = class_of(context, receiver)
+    if made is not None:
+        where, owner = made
+        return where.values.is_module_class(owner) and not any(
+            isinstance(item, ast.FunctionDef) and item.name == "load_state_dict"
+            for item in owner.body
+        )
     if context.values.of(receiver).kind in (Kind.MODULE, Kind.OPTIMIZER, Kind.SCALER):
         return True
     if any(function.name == "load_state_dict" for function in context.index.functions()):
@@ -136,13 +143,6 @@ def _copies(context: Context, receiver: ast.expr, names: int = _NAMES) -> bool:
         return True
     if isinstance(receiver, ast.Attribute) and receiver.attr in _WRAPPED:
         return _copies(context, receiver.value, names)
-    made = class_of(context, receiver)
-    if made is not None:
-        where, owner = made
-        return where.values.is_module_class(owner) and not any(
-            isinstance(item, ast.FunctionDef) and item.name == "load_state_dict"
-            for item in owner.body
-        )
     held = context.flow.reaching(receiver) if isinstance(receiver, ast.Name) and names else ()
     return bool(held) and all(
         isinstance(item.value, ast.Name | ast.Attribute)

@@ -96,7 +96,7 @@ def _only_copied(context: Context, node: ast.expr, way: _Way) -> bool:
         return True
     if isinstance(node, ast.Subscript) and isinstance(parent, ast.BinOp):
         other = parent.right if parent.left is node else parent.left
-        return isinstance(other, ast.Constant)  # `checkpoint["epoch"] + 1`
+        return isinstance(other, ast.Constant) and isinstance(other.value, str)
     if isinstance(node, ast.Call) and isinstance(parent, ast.Expr):
         return True  # `state.pop(key)`
     if way.length >= _LENGTH or len(way.seen) >= _BREADTH:
@@ -436,13 +436,26 @@ def _key(node: ast.expr) -> str | None:
 
 
 def _is_compared(context: Context, node: ast.expr, parent: ast.AST) -> bool:
-    """`checkpoint["version"] != __version__`: with what has no device."""
+    """`checkpoint["version"] != __version__`: with what has no device. With a number a tensor makes
+    another one, unless that is no more than a test."""
     if not isinstance(parent, ast.Compare) or len(parent.comparators) != 1:
         return False
     other = parent.comparators[0] if parent.left is node else parent.left
     if isinstance(other, ast.Constant) or context.values.of(other).kind in _PLAIN:
-        return True
+        if isinstance(other, ast.Constant) and (
+            other.value is None or isinstance(other.value, str)
+        ):
+            return True
+        return _is_a_test(context, parent)
     return isinstance(other, ast.Name) and other.id.startswith("__") and other.id.endswith("__")
+
+
+def _is_a_test(context: Context, node: ast.expr) -> bool:
+    """Whether an expression is asked for its truth alone."""
+    parent = context.index.parents[node]
+    if isinstance(parent, ast.BoolOp | ast.UnaryOp):
+        return _is_a_test(context, parent)
+    return isinstance(parent, ast.If | ast.While | ast.IfExp | ast.Assert) and parent.test is node
 
 
 def _is_shown(node: ast.expr, parent: ast.AST) -> bool:

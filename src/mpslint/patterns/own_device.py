@@ -18,7 +18,13 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.devices_at_hand import none_by_default
 from mpslint.semantics.devices_in_use import device_in_use, name_in_use
 from mpslint.semantics.selected_devices import picks_cuda
-from mpslint.semantics.sure_devices import surely_device, surely_devices, told_text, written_texts
+from mpslint.semantics.sure_devices import (
+    is_declared,
+    surely_device,
+    surely_devices,
+    told_text,
+    written_texts,
+)
 from mpslint.semantics.value import Kind, Value
 
 if TYPE_CHECKING:
@@ -96,8 +102,8 @@ def _asked(context: Context, node: ast.AST) -> tuple[str, str] | None:
 def _at_hand(context: Context, device: DeviceName) -> tuple[str, str] | None:
     if not _is_chosen(device.value):
         return None
-    if not follows_machine(context, device) and (
-        _moves_past(context) or _goes_past(context, device.text, device.bindings)
+    if not follows_machine(context, device) and not _is_given(
+        context, device.text, device.bindings
     ):
         return None
     bindings, is_text = device.bindings, device.is_string
@@ -119,7 +125,23 @@ def _is_the_only_one(context: Context, device: ast.expr) -> bool:
         return False
     bindings = context.flow.reaching(device) if isinstance(device, ast.Name) else ()
     text = context.source.segment(device)
-    return picks_cuda(context, device) or not _goes_past(context, text, bindings)
+    return picks_cuda(context, device) or _is_given(context, text, bindings)
+
+
+def _is_given(context: Context, text: str, bindings: Sequence[Binding]) -> bool:
+    """Whether it is the device that a function says it works on (`device: torch.device`), in a file
+    that sends nothing to CUDA past it. Any other that is not CUDA wherever CUDA is may be where
+    results go, and what runs on CUDA would not be waited for."""
+    declared = [
+        isinstance(one.node, ast.arg) and is_declared(context, one.node, one.value)
+        for one in bindings
+    ]
+    return (
+        bool(declared)
+        and all(declared)
+        and not _moves_past(context)
+        and not _goes_past(context, text, bindings)
+    )
 
 
 def _is_chosen(value: Value) -> bool:
@@ -185,6 +207,8 @@ def _worded(
 ) -> tuple[str, str] | None:
     mark = quote(context.source)
     if isinstance(node, ast.Attribute):
+        if not _is_known(context, node):
+            return None
         given: list[ast.expr | None] = list(context.guards.assigned(node))
         is_device = surely_device(context, node)
     else:
@@ -201,3 +225,17 @@ def _worded(
     is_text = is_text or all(told_text(context, one) for one in given)
     # It is text unless whoever calls, or the command line, says otherwise.
     return (text, f"str({text}).startswith({mark}{{name}}{mark})") if is_text else None
+
+
+def _is_known(context: Context, attribute: ast.Attribute) -> bool:
+    """Whether what an attribute holds is seen in this file: nobody derives from its class, or has
+    an object of it to set it on; or the file asks the attribute for its type itself."""
+    text = ast.unparse(attribute)
+    for read in context.index.attributes.get("type", ()):
+        if ast.unparse(read.value) == text:
+            return True
+    owner = context.index.enclosing(attribute, ast.ClassDef)
+    elsewhere = context.elsewhere
+    if not isinstance(owner, ast.ClassDef) or elsewhere is None:
+        return False
+    return not elsewhere.uses(context.source.path, owner.name, method=False)

@@ -121,7 +121,7 @@ def _is_declared_text(context: Context, node: ast.AST) -> bool:
 def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
     if isinstance(binding.node, ast.arg):
         return (
-            _is_declared(context, binding.node, binding.value)
+            is_declared(context, binding.node, binding.value)
             or _is_read_as_device(context, binding)
             or _is_given_devices(context, binding, depth)
         )
@@ -132,7 +132,7 @@ def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
     )
 
 
-def _is_declared(context: Context, node: ast.arg, default: ast.expr | None) -> bool:
+def is_declared(context: Context, node: ast.arg, default: ast.expr | None) -> bool:
     """`device: torch.device`, a parameter without a default that says otherwise."""
     if node.annotation is None or isinstance(default, ast.Constant):
         return False
@@ -221,11 +221,11 @@ def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:
 def _returns_device(context: Context, function: FunctionNode, depth: int) -> bool:
     if isinstance(function, ast.AsyncFunctionDef) or function.decorator_list:
         return False
-    if function.returns is not None and context.resolve(function.returns) == _KIND:
-        return True
     returned = [
         one.value for one in context.index.of(ast.Return) if context.index.function(one) is function
     ]
+    if function.returns is not None and context.resolve(function.returns) == _KIND:
+        return all(written_texts(context, [value]) is None for value in returned)
     if not returned or not _leaves(function.body):
         return False  # It comes back with None where it falls off its end.
     return all(value is not None and surely_device(context, value, depth) for value in returned)

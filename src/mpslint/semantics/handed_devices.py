@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_device
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.selected_devices import assigned_cuda, given_for
+from mpslint.semantics.selected_devices import all_calls, assigned_cuda, given_for
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -66,16 +66,10 @@ def _is_kept(context: Context, parameter: ast.arg, node: ast.AST) -> bool:
 def _all_set(
     context: Context, function: FunctionNode, parameter: ast.arg, stored: ast.Attribute
 ) -> bool:
-    around = context.elsewhere
-    if around is None or around.uses(context.source.path, function.name, method=False):
+    calls = all_calls(context, function)
+    if calls is None:
         return False
-    uses = [x for x in context.index.names.get(function.name, ()) if isinstance(x.ctx, ast.Load)]
-    if not uses or len(context.names.bindings(function.name, uses[0])) != 1:
-        return False
-    for use in uses:
-        call = context.index.parents[use]
-        if not isinstance(call, ast.Call) or call.func is not use:
-            return False
+    for call in calls:
         given = given_for(function, parameter, call)
         if not isinstance(given, ast.Name) or not _is_set_before(context, given, call, stored.attr):
             return False

@@ -136,3 +136,21 @@ def given_for(
         return None
     position = positional.index(parameter)
     return call.args[position] if position < len(call.args) else None
+
+
+def all_calls(context: Context, function: FunctionNode) -> list[ast.Call] | None:
+    """The calls of a function of the module, all in this file; None: it is used otherwise, or
+    somebody elsewhere may use it."""
+    around = context.elsewhere
+    if around is None or around.uses(context.source.path, function.name, method=False):
+        return None
+    uses = [x for x in context.index.names.get(function.name, ()) if isinstance(x.ctx, ast.Load)]
+    if not uses or len(context.names.bindings(function.name, uses[0])) != 1:
+        return None
+    calls = [context.index.parents[use] for use in uses]
+    found = [
+        call
+        for use, call in zip(uses, calls, strict=True)
+        if isinstance(call, ast.Call) and call.func is use
+    ]
+    return found if len(found) == len(uses) else None

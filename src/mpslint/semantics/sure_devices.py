@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.destinations import is_device_of_tensor
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
-from mpslint.semantics.selected_devices import given_for
+from mpslint.semantics.selected_devices import all_calls, given_for
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -186,22 +186,16 @@ def _is_given_devices(context: Context, binding: Binding, depth: int) -> bool:
     """Whether all who call the function are seen, and give it a `torch.device`."""
     node = binding.node
     assert isinstance(node, ast.arg)
-    function, elsewhere = context.index.function(node), context.elsewhere
-    if not isinstance(function, FUNCTIONS) or depth <= 0 or elsewhere is None:
+    function = context.index.function(node)
+    if not isinstance(function, FUNCTIONS) or depth <= 0:
         return False
     if context.index.parents[function] is not context.tree:
         return False
-    uses = [u for u in context.index.names.get(function.name, ()) if isinstance(u.ctx, ast.Load)]
-    if not uses or len(context.names.bindings(function.name, uses[0])) != 1:
+    calls = all_calls(context, function)
+    if calls is None:
         return False
-    for use in uses:
-        call = context.index.parents[use]
-        if not isinstance(call, ast.Call) or call.func is not use:
-            return False
-        given = given_for(function, node, call) or binding.value
-        if given is None or not surely_device(context, given, depth - 1):
-            return False
-    return not elsewhere.uses(context.source.path, function.name, method=False)
+    handed = [given_for(function, node, call) or binding.value for call in calls]
+    return all(one is not None and surely_device(context, one, depth - 1) for one in handed)
 
 
 def _is_returned(context: Context, call: ast.Call, depth: int) -> bool:

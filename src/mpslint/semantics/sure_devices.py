@@ -79,8 +79,6 @@ def told_text(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> 
     which may be None until it is set."""
     if _texts(context, value) is not None:
         return True
-    if isinstance(value, ast.Attribute):
-        return not context.guards.assigned(value) and _is_text_option(context, value.attr)
     if not isinstance(value, ast.Name) or depth <= 0:
         return False
     bindings = context.flow.reaching(value)
@@ -89,21 +87,6 @@ def told_text(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> 
         or (one.kind in _ASSIGNED and told_text(context, one.value, depth - 1))
         for one in bindings
     )
-
-
-def _is_text_option(context: Context, name: str) -> bool:
-    """Whether the file's parser reads an option of this name as text: `--device`, of `type=str`, or
-    with text as its default."""
-    for call in context.index.calls.get("add_argument", ()):
-        flags = [one.value for one in call.args if isinstance(one, ast.Constant)]
-        if not any(isinstance(one, str) and one.lstrip("-") == name for one in flags):
-            continue
-        given = {one.arg: one.value for one in call.keywords}
-        kind, default = given.get("type"), given.get("default")
-        if kind is not None:
-            return isinstance(kind, ast.Name) and kind.id == "str"
-        return isinstance(default, ast.Constant) and isinstance(default.value, str)
-    return False
 
 
 def _is_declared_text(context: Context, node: ast.AST) -> bool:

@@ -14,6 +14,24 @@ from browsers import missing
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 CUDA_ONLY = "import torch\n\ntorch.cuda.synchronize()\n"
 """The shortest file with a finding (MPS201, line 3) and a safe fix."""
+NET_FILE = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(2).cuda()
+"""
+PROGRAM_OF_NET = """\
+import torch
+
+from net import Net
+
+net = Net().cuda()
+print(net(torch.ones(1, 2).cuda()))
+"""
+"""A program, and `net.py` beside it, which move to CUDA, both of them."""
 PORTABLE = """\
 import torch
 

@@ -5,26 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from conftest import NET_FILE, PROGRAM_OF_NET
 
 from mpslint.cli.fix import run
 
-NET = """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def forward(self, x):
-        return x + torch.ones(2).cuda()
-"""
-PROGRAM = """\
-import torch
-
-from net import Net
-
-net = Net().cuda()
-print(net(torch.ones(1, 2).cuda()))
-"""
 ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
 """What raises on a Mac, and has no fix."""
 
@@ -32,8 +16,8 @@ ON_CUDA_ALONE = "print(torch.cuda.current_device())\n"
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pyproject.toml").write_text("[tool.mpslint]\n")
-    (tmp_path / "net.py").write_text(NET)
-    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "net.py").write_text(NET_FILE)
+    (tmp_path / "program.py").write_text(PROGRAM_OF_NET)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -52,7 +36,7 @@ def test_a_program_of_which_all_is_fixed_is_ported(folder: Path) -> None:
 
 
 def test_what_raises_in_the_same_program_keeps_all_of_it_from_mps(folder: Path) -> None:
-    assert changed(folder, program=PROGRAM + ON_CUDA_ALONE) == set()
+    assert changed(folder, program=PROGRAM_OF_NET + ON_CUDA_ALONE) == set()
 
 
 CONSTANT = """\
@@ -87,11 +71,11 @@ def test_what_raises_on_every_machine_is_mended_whatever_keeps_a_mac_out(folder:
     number = (
         "loss = torch.nn.MSELoss()(net(torch.ones(1, 2)), torch.ones(1, 2))\nprint(loss.data[0])\n"
     )
-    assert changed(folder, program=PROGRAM + ON_CUDA_ALONE + number) == {"program"}
+    assert changed(folder, program=PROGRAM_OF_NET + ON_CUDA_ALONE + number) == {"program"}
 
 
 def test_a_fix_on_the_way_of_another_program_is_made_for_that(folder: Path) -> None:
-    found = changed(folder, other=PROGRAM + ON_CUDA_ALONE)
+    found = changed(folder, other=PROGRAM_OF_NET + ON_CUDA_ALONE)
     assert found == {"net", "program"}
 
 
@@ -149,19 +133,21 @@ def test_what_tests_alone_come_to_is_ported_for_these(folder: Path) -> None:
 
 
 def test_what_raises_in_a_callee_keeps_its_callers_from_mps(folder: Path) -> None:
-    callee = NET + "\n\ndef which():\n    return torch.cuda.current_device()\n"
-    caller = PROGRAM.replace("import Net", "import Net, which") + "print(which())\n"
+    callee = NET_FILE + "\n\ndef which():\n    return torch.cuda.current_device()\n"
+    caller = PROGRAM_OF_NET.replace("import Net", "import Net, which") + "print(which())\n"
     assert changed(folder, net=callee, program=caller) == set()
 
 
 def test_a_function_that_no_program_calls_is_on_no_way(folder: Path) -> None:
-    found = changed(folder, net=NET + "\n\ndef which():\n    return torch.cuda.current_device()\n")
+    found = changed(
+        folder, net=NET_FILE + "\n\ndef which():\n    return torch.cuda.current_device()\n"
+    )
     assert found == {"net", "program"}
 
 
 def test_a_name_means_what_its_own_file_gives_it(folder: Path) -> None:
-    callee = NET + "\n\ndef which():\n    return torch.cuda.current_device()\n"
-    caller = PROGRAM + "\n\ndef which():\n    return 1\n\n\nprint(which())\n"
+    callee = NET_FILE + "\n\ndef which():\n    return torch.cuda.current_device()\n"
+    caller = PROGRAM_OF_NET + "\n\ndef which():\n    return 1\n\n\nprint(which())\n"
     assert changed(folder, net=callee, program=caller) == {"net", "program"}
 
 
@@ -182,7 +168,7 @@ def main(name):
 if __name__ == "__main__":
     main("net")
 """
-    other = NET + (
+    other = NET_FILE + (
         "\n\nclass Other(nn.Module):\n    def forward(self, x):\n"
         "        print(torch.cuda.current_device())\n        return x\n"
     )
@@ -265,7 +251,7 @@ class Net(nn.Module):
 
 
 def test_what_follows_a_tensor_is_written_also_where_nothing_is_ported(folder: Path) -> None:
-    assert changed(folder, net=FOLLOWING, program=PROGRAM + ON_CUDA_ALONE) == {"net"}
+    assert changed(folder, net=FOLLOWING, program=PROGRAM_OF_NET + ON_CUDA_ALONE) == {"net"}
 
 
 WRAPPED = """\
@@ -339,7 +325,7 @@ def test_modules_of_a_folder_that_a_program_puts_on_its_path_are_on_its_way(fold
         "import torch\n\n\ndef which():\n    return torch.cuda.current_device()\n"
     )
     head = 'import sys\n\nsys.path.insert(0, "lib")\nfrom core.which import which\n'
-    assert changed(folder, program=head + PROGRAM + "print(which())\n") == set()
+    assert changed(folder, program=head + PROGRAM_OF_NET + "print(which())\n") == set()
 
 
 KERNEL = """\
@@ -387,7 +373,9 @@ class CudaTransform:
 
 def test_what_only_cuda_moves_by_its_name_keeps_a_program_from_mps(folder: Path) -> None:
     (folder / "moved.py").write_text(BY_NAME)
-    program = f"from moved import CudaTransform\n{PROGRAM}print(net(*CudaTransform()([net.x])))\n"
+    program = (
+        f"from moved import CudaTransform\n{PROGRAM_OF_NET}print(net(*CudaTransform()([net.x])))\n"
+    )
     assert changed(folder, program=program) == set()
 
 
@@ -469,11 +457,11 @@ def test_a_module_is_found_from_the_folder_that_its_program_starts_in(folder: Pa
     for name in ("train", "models"):
         (folder / "code" / name).mkdir(parents=True)
     own = folder / "code" / "models" / "net.py"
-    own.write_text(NET)
-    program = PROGRAM.replace("from net", "from models.net")
+    own.write_text(NET_FILE)
+    program = PROGRAM_OF_NET.replace("from net", "from models.net")
     (folder / "code" / "train" / "run.py").write_text(program + ON_CUDA_ALONE)
     changed(folder)
-    assert own.read_text() == NET
+    assert own.read_text() == NET_FILE
 
 
 TWO_WAITS = """\
@@ -703,7 +691,7 @@ print(net)
 
 
 def test_a_program_that_never_names_torch_keeps_what_it_makes_from_mps(folder: Path) -> None:
-    net = NET.replace("x + torch", "torch.zeros(1).cuda() + x + torch")
+    net = NET_FILE.replace("x + torch", "torch.zeros(1).cuda() + x + torch")
     (folder / "program.py").unlink()
     assert changed(folder, net=net, making=MAKING) == set()
     assert changed(folder, net=net, making=MAKING.replace(".cuda()", "")) == {"net"}

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-from conftest import FIXTURES, Cli
+from conftest import FIXTURES, NET_FILE, PROGRAM_OF_NET, Cli
 
 from mpslint.cli.fix import parser
 from mpslint.cli.planning import plan_files
@@ -21,23 +21,6 @@ from mpslint.source import SourceFile
 Place = tuple[str, int, str]
 """A file, a row in it and a code."""
 
-NET = """\
-import torch
-from torch import nn
-
-
-class Net(nn.Module):
-    def forward(self, x):
-        return x + torch.ones(2).cuda()
-"""
-PROGRAM = """\
-import torch
-
-from net import Net
-
-net = Net().cuda()
-print(net(torch.ones(1, 2).cuda()))
-"""
 RAISES = "print(torch.cuda.get_device_properties(0))\n"
 """What raises on a Mac, and has no fix."""
 FLOAT64 = """\
@@ -53,8 +36,8 @@ print(torch.as_tensor(np.random.rand(2), device=device))
 @pytest.fixture
 def folder(project: Path) -> Path:
     (project / "pyproject.toml").write_text("[tool.mpslint]\n")
-    (project / "net.py").write_text(NET)
-    (project / "program.py").write_text(PROGRAM)
+    (project / "net.py").write_text(NET_FILE)
+    (project / "program.py").write_text(PROGRAM_OF_NET)
     return project
 
 
@@ -97,13 +80,13 @@ def test_a_rule_alone_ports_what_all_rules_would_port(folder: Path, cli: Cli) ->
 def test_what_nobody_is_told_of_keeps_a_port_half_way(
     folder: Path, cli: Cli, options: list[str]
 ) -> None:
-    (folder / "program.py").write_text(PROGRAM + RAISES)
+    (folder / "program.py").write_text(PROGRAM_OF_NET + RAISES)
     assert set(levels(cli, *options).values()) == {"unsafe"}
     assert made(*options) == set()
 
 
 def test_what_a_setting_silences_in_one_file_does_so_too(folder: Path, cli: Cli) -> None:
-    (folder / "program.py").write_text(PROGRAM + RAISES)
+    (folder / "program.py").write_text(PROGRAM_OF_NET + RAISES)
     silent = "per-file-ignores = {'program.py' = ['MPS206']}"
     (folder / "pyproject.toml").write_text(f"[tool.mpslint]\n{silent}\n")
     assert set(levels(cli).values()) == {"unsafe"}
@@ -113,13 +96,13 @@ def test_what_a_setting_silences_in_one_file_does_so_too(folder: Path, cli: Cli)
 def test_what_a_baseline_knows_does_so_too(folder: Path, cli: Cli) -> None:
     (folder / "program.py").write_text("import torch\n\n" + RAISES)
     cli("check", "--no-cache", "--baseline", "known.json", "--write-baseline", "program.py")
-    (folder / "program.py").write_text(PROGRAM + RAISES)
+    (folder / "program.py").write_text(PROGRAM_OF_NET + RAISES)
     (folder / "pyproject.toml").write_text("[tool.mpslint]\nbaseline = 'known.json'\n")
     assert made() == set()
 
 
 def test_what_a_comment_silences_its_author_has_looked_at(folder: Path, cli: Cli) -> None:
-    (folder / "program.py").write_text(PROGRAM + RAISES.rstrip() + "  # noqa: MPS206\n")
+    (folder / "program.py").write_text(PROGRAM_OF_NET + RAISES.rstrip() + "  # noqa: MPS206\n")
     assert set(levels(cli).values()) == {"safe"}
     assert made() == made("--select", "MPS102") != set()
 
@@ -132,7 +115,7 @@ def test_what_no_fix_of_the_run_mends_must_not_come_to_mps(project: Path, cli: C
 
 
 def test_nothing_else_is_looked_at_where_nothing_can_be_ported(folder: Path) -> None:
-    source = SourceFile("program.py", (PROGRAM + RAISES).encode())
+    source = SourceFile("program.py", (PROGRAM_OF_NET + RAISES).encode())
     assert linted(source, Settings(select=("MPS303", "MPS110"))).both == ([], [])
     beside = linted(source, Settings(select=("MPS206",))).untold
     assert {one.code for one in beside} == {"MPS102"}
@@ -141,7 +124,7 @@ def test_nothing_else_is_looked_at_where_nothing_can_be_ported(folder: Path) -> 
 def test_a_check_looks_no_further_where_no_fix_asks_for_it(folder: Path) -> None:
     asked = linted(SourceFile("a.py", RAISES.encode()), Settings(select=("MPS102",)), whole=False)
     assert (asked.both, asked.is_whole) == (([], []), False)
-    source = SourceFile("program.py", (PROGRAM + RAISES).encode())
+    source = SourceFile("program.py", (PROGRAM_OF_NET + RAISES).encode())
     asked = linted(source, Settings(select=("MPS102",)), whole=False)
     assert ([one.code for one in asked.untold], asked.is_whole) == (["MPS206"], True)
 
@@ -150,7 +133,7 @@ def test_what_another_file_has_is_looked_for_where_a_fix_asks_for_it(
     folder: Path, cli: Cli
 ) -> None:
     (folder / "raising.py").write_text(f"import torch\n\n\ndef tell():\n    {RAISES}")
-    (folder / "program.py").write_text(f"{PROGRAM}\nimport raising\n\nraising.tell()\n")
+    (folder / "program.py").write_text(f"{PROGRAM_OF_NET}\nimport raising\n\nraising.tell()\n")
     assert set(levels(cli, "--select", "MPS102").values()) == {"unsafe"}
     for _ in range(2):  # The second time from the cache.
         ran = cli("check", "--select", "MPS102", "--output-format", "json")
@@ -160,7 +143,7 @@ def test_what_another_file_has_is_looked_for_where_a_fix_asks_for_it(
 
 def test_what_was_remembered_of_another_file_goes_with_its_text(folder: Path, cli: Cli) -> None:
     tells = "import torch\n\n\ndef tell():\n    {}\n"
-    (folder / "program.py").write_text(f"{PROGRAM}\nimport raising\n\nraising.tell()\n")
+    (folder / "program.py").write_text(f"{PROGRAM_OF_NET}\nimport raising\n\nraising.tell()\n")
     for body, level in (("pass", "safe"), (RAISES, "unsafe"), ("print(1)", "safe")):
         (folder / "raising.py").write_text(tells.format(body))
         for _ in range(2):
@@ -169,7 +152,7 @@ def test_what_was_remembered_of_another_file_goes_with_its_text(folder: Path, cl
 
 
 def test_with_all_rules_nothing_is_untold() -> None:
-    source = SourceFile("program.py", (PROGRAM + RAISES).encode())
+    source = SourceFile("program.py", (PROGRAM_OF_NET + RAISES).encode())
     told, untold = linted(source, Settings()).both
     assert {one.code for one in told} == {"MPS102", "MPS206"}
     assert untold == []
@@ -202,7 +185,7 @@ def test_beside_what_a_rule_tells_of_a_port_is_as_safe_without_the_rule(
     texts = sorted((FIXTURES / "rules" / rule.name).glob("*.py"))
     for path in [one for one in texts if one.stem.startswith(("alarm", "basic"))][:5]:
         text = path.read_text()
-        (folder / "program.py").write_text(f"{text}\n{PROGRAM}")
+        (folder / "program.py").write_text(f"{text}\n{PROGRAM_OF_NET}")
         whole = levels(cli)
         alone = levels(cli, "--select", "MPS102")
         assert {place: whole.get(place, level) for place, level in alone.items()} == alone

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import holds_without_mps, kernels_of, makers_without_mps
 from mpslint.semantics.index import FUNCTIONS
+from mpslint.semantics.value_syntax import asks_for_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -66,13 +67,9 @@ def _makes_without_mps(context: Context) -> bool:
 def _is_optional(context: Context, call: ast.Call) -> bool:
     """Whether a program may do without a call: `if WITH_TORCH_SPARSE:`."""
     return any(
-        isinstance(parent, ast.If | ast.IfExp) and not _asks_for_main(parent.test)
+        isinstance(parent, ast.If | ast.IfExp) and not asks_for_name(parent.test)
         for parent in context.index.ancestors(call)
     )
-
-
-def _asks_for_main(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def _is_moved(context: Context, call: ast.Call) -> bool:

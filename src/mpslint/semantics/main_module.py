@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS, FunctionNode, children
+from mpslint.semantics.value_syntax import asks_for_name
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -149,13 +150,9 @@ def own_definition(context: Context, node: ast.expr) -> Place | None:
 def unguarded(tree: ast.Module) -> Iterator[ast.stmt]:
     """The statements at the top of a file that an import runs."""
     for statement in tree.body:
-        guarded = isinstance(statement, ast.If) and _asks_for_name(statement.test)
+        guarded = isinstance(statement, ast.If) and asks_for_name(statement.test)
         if not guarded and not isinstance(statement, FUNCTIONS):
             yield statement
-
-
-def _asks_for_name(test: ast.expr) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
 
 
 def at_once(top: ast.AST) -> Iterator[ast.AST]:
@@ -165,6 +162,6 @@ def at_once(top: ast.AST) -> Iterator[ast.AST]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, ast.If) and _asks_for_name(node.test):
+        if isinstance(node, ast.If) and asks_for_name(node.test):
             continue
         stack += [item for item in children(node) if not isinstance(item, _LATER)]

@@ -12,7 +12,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.semantics.index import FUNCTIONS, walk
-from mpslint.semantics.value_syntax import last_name
+from mpslint.semantics.value_syntax import asks_for_name, last_name
 
 _WRAPPER = "DataParallel"
 WRAPPING = b"DataParallel("
@@ -30,15 +30,13 @@ def always_wraps(tree: ast.Module) -> bool:
         node = left.pop()
         if isinstance(node, ast.Call) and last_name(node.func) == _WRAPPER:
             return True
-        if isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and not _is_main(node)):
+        if isinstance(node, ast.IfExp) or (
+            isinstance(node, ast.If) and not asks_for_name(node.test)
+        ):
             left.append(node.test)
         else:
             left.extend(ast.iter_child_nodes(node))
     return False
-
-
-def _is_main(node: ast.If) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == "__name__" for one in ast.walk(node.test))
 
 
 def left_to_wrapper(tree: ast.Module, *, always: bool = False) -> Iterator[ast.Call]:

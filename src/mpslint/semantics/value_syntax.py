@@ -44,6 +44,11 @@ def is_main_test(test: ast.expr) -> bool:
     )
 
 
+def asks_for_name(test: ast.expr) -> bool:
+    """Whether a test asks, among other things, whether the module is the program itself."""
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
 def is_path(node: ast.AST) -> bool:
     """Whether an expression is a name or a chain of attributes, which may be written twice."""
     while isinstance(node, ast.Attribute):

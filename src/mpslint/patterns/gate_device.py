@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability
 from mpslint.patterns.availability import mps_available, opening_level, wants_mps
 from mpslint.patterns.in_use import follows_machine
+from mpslint.patterns.layout import wrapped_chain
 from mpslint.patterns.place import settles_too_early
-from mpslint.patterns.selection import (
-    Reference,
-    free_name,
-    other_device,
-    reference,
-    torch_name,
-    wrapped_chain,
-)
+from mpslint.patterns.selection import Reference, free_name, other_device, reference, torch_name
 from mpslint.patterns.switches import asked, joined
 from mpslint.patterns.text import alone_on_lines, insert, quote
 

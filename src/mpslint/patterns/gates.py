@@ -27,8 +27,9 @@ from mpslint.patterns.gate_device import device_for, positive
 from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.legacy import Alias, convert_alias, find_aliases
 from mpslint.patterns.load_arms import loads_to_host
+from mpslint.patterns.named_gpus import changes_gpu, several_gpus
 from mpslint.patterns.operand import operand_gate
-from mpslint.patterns.selection import Reference, changes_gpu, several_gpus
+from mpslint.patterns.selection import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED

@@ -12,7 +12,9 @@ from mpslint.patterns.calls import BY_INDEX, leaves_index
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
+from mpslint.patterns.layout import wrapped_chain
 from mpslint.patterns.met import device_of_met
+from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import device_places, settles_too_early
 from mpslint.patterns.repeated_chain import shared_device
 from mpslint.patterns.selection import (
@@ -21,9 +23,7 @@ from mpslint.patterns.selection import (
     does_nothing_itself,
     in_style,
     reference,
-    several_gpus,
     torch_name,
-    wrapped_chain,
 )
 from mpslint.patterns.styles import has_busy_helper, is_inline
 from mpslint.patterns.switches import asked, joined

@@ -100,7 +100,7 @@ def _asked(context: Context, node: ast.AST) -> tuple[str, str] | None:
 
 
 def _at_hand(context: Context, device: DeviceName) -> tuple[str, str] | None:
-    if not _is_chosen(device.value):
+    if not _is_open(device.value):
         return None
     if not follows_machine(context, device) and not _is_given(
         context, device.text, device.bindings
@@ -121,7 +121,7 @@ def _used(
 
 def _is_the_only_one(context: Context, device: ast.expr) -> bool:
     """Whether nothing of the file is moved to CUDA whatever the device is."""
-    if not _is_chosen(context.values.of(device)) or _moves_past(context):
+    if not _is_open(context.values.of(device)) or _moves_past(context):
         return False
     bindings = context.flow.reaching(device) if isinstance(device, ast.Name) else ()
     text = context.source.segment(device)
@@ -144,7 +144,7 @@ def _is_given(context: Context, text: str, bindings: Sequence[Binding]) -> bool:
     )
 
 
-def _is_chosen(value: Value) -> bool:
+def _is_open(value: Value) -> bool:
     """Whether it may be CUDA and may be something else: else there is nothing to ask of it."""
     return value.devices is None or ("cuda" in value.devices and len(value.devices) > 1)
 

@@ -14,9 +14,7 @@ from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use
-from mpslint.patterns.layout import wrapped_chain as wrapped_chain
-from mpslint.patterns.named_gpus import changes_gpu as changes_gpu
-from mpslint.patterns.named_gpus import several_gpus as several_gpus
+from mpslint.patterns.named_gpus import changes_gpu
 from mpslint.patterns.place import (
     Place,
     comes_before,
@@ -138,7 +136,7 @@ def reference(
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and (type_only or _same_gpu(context, at_hand.indexed, index))
     used = named_in_use(context, node, torch_name(context, node), type_only=type_only)
-    if at_hand is not None and fits and _is_chosen(context, at_hand):
+    if at_hand is not None and fits and _keeps_choice(context, at_hand):
         # A module's selection says what is there, an object on what its tensors are.
         if used is None or not type_only or not is_of_module(context, at_hand):
             return Reference(at_hand.text, at_hand.is_string, ())
@@ -172,7 +170,7 @@ def reference_level(context: Context, node: ast.AST) -> Applicability | None:
         return Applicability.SAFE
     at_hand = context.devices.at_hand(node)
     fits = at_hand is not None and _same_gpu(context, at_hand.indexed, None)
-    if at_hand is not None and fits and _is_chosen(context, at_hand):
+    if at_hand is not None and fits and _keeps_choice(context, at_hand):
         return Applicability.SAFE
     return used[2]
 
@@ -181,7 +179,7 @@ def other_device(name: str) -> str:
     return f"where there is CUDA, {name} may still be another device"
 
 
-def _is_chosen(context: Context, device: DeviceName) -> bool:
+def _keeps_choice(context: Context, device: DeviceName) -> bool:
     """Whether it is CUDA wherever that is, or wherever the switch of the file lets things go."""
     return follows_machine(context, device) or switched.keeps_switch(context, device)
 

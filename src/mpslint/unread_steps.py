@@ -21,7 +21,7 @@ _BY_FILE = frozenset({"SourceFileLoader", "spec_from_file_location", "load_sourc
 # Fact: release notes of torch 1.8: these functions went, and `torch.fft` is a module since.
 _GONE = frozenset({"rfft", "irfft", "fft", "ifft"})
 _OLD = "is a function in no torch that has MPS"
-_NO_OBJECT = "raises where there is no CUDA"
+_NO_OBJECT = "raises where there is no CUDA, whether a rule tells of it there or not"
 # Fact: torch/cuda/__init__.py, streams.py and graphs.py: stand-ins that raise where torch was
 # built without CUDA.
 OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})

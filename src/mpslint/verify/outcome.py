@@ -227,7 +227,8 @@ def _error(error: dict[str, Any]) -> Outcome:
     if kind == "EOFError" and "EOF when reading a line" in message:
         return Outcome(Way.ENVIRONMENT, "reads from stdin, which is closed")
     if kind in ("ModuleNotFoundError", "ImportError"):
-        return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said})")
+        way_out = "install it for that Python, or name one that has it with --python"
+        return Outcome(Way.ENVIRONMENT, f"cannot import what it needs ({said}): {way_out}")
     if kind in _NETWORK_TYPES or _NETWORK.search(message):
         return Outcome(Way.ENVIRONMENT, f"needs the network ({said})")
     if kind in _MISSING_TYPES:

@@ -106,7 +106,7 @@ def _bind(handle: int, target: str) -> None:
     source = f"/proc/self/fd/{handle}"
     if not os.path.exists(target):
         if os.path.isdir(source):
-            os.makedirs(target)
+            os.makedirs(target, exist_ok=True)  # a run beside this one may be as far
         else:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             open(target, "wb").close()

@@ -37,22 +37,38 @@ def held_back(source: SourceFile, settings: Settings) -> list[HeldBack]:
     with priors.heard() as heard:
         there = Counter(map(_place, _look(source, settings)))
     found = []
-    of_project = Neighbours(settings).for_cuda_alone(source.path)
+    of_project: ForCuda | None = None
     for row in sorted(heard):
         with priors.without(row):
-            left = Counter(there)
-            for finding in _look(source, settings):
-                place = _place(finding)
-                left[place] -= 1
-                if left[place] < 0:
-                    why = _evidence(of_project) if row.section == "cuda-projects" else ""
-                    found.append(HeldBack(finding, row, why))
+            now = _look(source, settings)
+        left = Counter(there)
+        for finding in now:
+            place = _place(finding)
+            left[place] -= 1
+            if left[place] < 0:
+                why = ""
+                if row.section == "cuda-projects":
+                    of_project = of_project or _of_project(source, settings)
+                    why = _evidence(of_project)
+                found.append(HeldBack(finding, row, why))
     return sorted(found, key=lambda one: (one.finding.sort_key, one.row))
+
+
+def _of_project(source: SourceFile, settings: Settings) -> ForCuda | None:
+    around = Neighbours(settings)
+    try:
+        return around.for_cuda_alone(source.path)
+    finally:
+        around.release()
 
 
 def _look(source: SourceFile, settings: Settings) -> list[Finding]:
     """The findings; neighbours are asked anew, since their answers rest on rows as well."""
-    return lint(source, settings, elsewhere=Neighbours(settings))
+    around = Neighbours(settings)
+    try:
+        return lint(source, settings, elsewhere=around)
+    finally:
+        around.release()  # they hold the project's trees in circles, and a folder has many files
 
 
 def _evidence(why: ForCuda | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 from conftest import CUDA_ONLY, Cli
@@ -69,3 +70,13 @@ def test_the_rows_are_all_there_again_afterwards(cli: Cli, project: Path) -> Non
     (project / "suite.py").write_text(MARKED)
     cli("check", "--explain-silence")
     assert cli("check").code == 0
+
+
+def test_what_one_look_has_made_is_given_back_before_the_next_file(cli: Cli, project: Path) -> None:
+    (project / "suite.py").write_text(MARKED)
+    gc.disable()  # as `mpslint check` does for its own looks
+    try:
+        cli("check", "--explain-silence")
+        assert gc.isenabled()
+    finally:
+        gc.enable()

@@ -95,7 +95,9 @@ class CudaProjects:
         files = (*asked, *whole.files)
         if whole.head not in self._judged:
             signs = {one: sign_of(one) for one in files}
-            self._judged[whole.head] = _Judging(self._projects, self._settings).judge(whole), signs
+            judging = _Judging(self._projects, self._settings)
+            self._judged[whole.head] = judging.judge(whole), signs
+            judging.release()
         judged, _ = self._judged[whole.head]
         if judged is None or path in judged.within_reach:
             return None, files
@@ -157,6 +159,11 @@ class _Judging:
             f"{round(100 * share)} % of what they lead to, cannot be started on a Mac"
         )
         return _Judged(frozenset(within), ForCuda(sentence, is_built))
+
+    def release(self) -> None:
+        """Lets go of all that was read: the collector of cycles is off."""
+        self._runs.release()
+        vars(self).clear()
 
     def _cause(self, whole: Whole, stuck: frozenset[str]) -> tuple[str, bool]:
         """What most of the modules need that cannot be imported, and whether the project itself

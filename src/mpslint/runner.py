@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mpslint.checking import Around
     from mpslint.discovery import Target
 
+_MOST_AROUND = 2
+"""Of so many settings what is around their files is kept: a folder and one that lies within it."""
 _POOL_FILES, _POOL_BYTES = 64, 5_000_000
 """Below this much work, starting processes costs more than they bring."""
 
@@ -259,7 +261,16 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
         if neighbours.is_full:
             around[settings] = neighbours.renewed()
             neighbours.release()
+        _let_go_of_others(around, settings)
     return Done(content, result)
+
+
+def _let_go_of_others(around: Around, settings: Settings) -> None:
+    """Files come folder by folder: what was known below other settings is hardly asked again, and
+    a collection of projects has as many of them."""
+    around[settings] = around.pop(settings)  # the latest one comes last
+    for old in list(around)[:-_MOST_AROUND]:
+        around.pop(old).release()
 
 
 def _settle(entry: _Pending, done: Done, caches: Caches | None, with_fixes: bool) -> FileResult:

@@ -31,6 +31,47 @@ def test_a_device_that_a_function_is_given_is_the_one_to_wait_for() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device):")
 
 
+ENGINE = """\
+import torch
+
+
+def run(model, batch, device: torch.device):
+    with torch.cuda.amp.autocast():
+        return model(batch.to(device))
+
+
+def weights(n, device: torch.device):
+    return torch.linspace(0, 1, n, dtype=torch.float64, device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ('"cuda:0"', "torch.device(device).type"),
+        ('torch.device("cuda:0")', "device_type=device.type"),
+    ],
+)
+def test_what_somebody_gives_text_is_no_device_whatever_its_annotation_says(
+    cli: Cli, project: Path, given: str, asked: str
+) -> None:
+    (project / "engine.py").write_text(ENGINE)
+    (project / "main.py").write_text(
+        "import torch\nfrom engine import run, weights\n\n"
+        f'device = {given} if torch.cuda.is_available() else "cpu"\n'
+        "print(run(torch.nn.Linear(2, 2).to(device), torch.ones(2, 2), device))\n"
+        "print(weights(2, device))\n".replace(
+            'else "cpu"', 'else "cpu"' if given.startswith('"') else 'else torch.device("cpu")'
+        )
+    )
+
+    cli("fix", "--no-verify", "--unsafe-fixes", ".")
+
+    text = (project / "engine.py").read_text()
+    assert asked in text
+    assert ('str(device).startswith("mps")' in text) is given.startswith('"')
+
+
 def test_what_other_parameters_are_by_default_does_not_matter() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device, often: int = 10):")
 

@@ -9,6 +9,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, pick, port
+from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.operators import arithmetic
 from mpslint.semantics.worlds.values import (
@@ -169,7 +170,7 @@ class Assignments(Expressions):
         if value.__class__ is Atom and value.kind == STEP and count > 1:
             rewards = Atom(ARRAY, "float64", maybe=True)
             parts = [rewards if at == 1 else UNK for at in range(count)]
-        one_tensor = value.__class__ is Atom and value.kind == TENSOR
+        one_tensor = value.__class__ is Atom and (value.kind == TENSOR or is_loaded(value))
         for at, item in enumerate(target.elts):
             inner = item.value if isinstance(item, ast.Starred) else item
             self.bind(inner, parts[at] if parts else (value if one_tensor else UNK))

@@ -315,6 +315,10 @@ WIDE_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose arrays are float64 unless a dtype is given."""
+WHOLE_ARRAYS = _words(
+    "arange argsort argmax argmin bincount nonzero random.randint random.permutation"
+)
+"""Functions of NumPy whose arrays are int64, or float64 for what is: none is float32."""
 ARRAY_DTYPE_AT = {
     **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
     **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),

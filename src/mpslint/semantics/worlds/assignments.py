@@ -21,6 +21,7 @@ from mpslint.semantics.worlds.values import (
     MAPPING,
     NAME,
     NAMESPACE,
+    NO_TESTS,
     SEQUENCE,
     STEP,
     TENSOR,
@@ -182,6 +183,14 @@ class Assignments(Expressions):
         if owner.kind in (MAPPING, NAMESPACE) and isinstance(target.slice, ast.Constant):
             mask, old = self.frame.mask, owner.v.get(target.slice.value, UNK)
             owner.v[target.slice.value] = pick(mask, value, ALL & ~mask, old, self.frame.tests)
+        elif owner.kind == MAPPING and key.kind != CONST and one(value, ALL).kind == TENSOR:
+            # `batch[key] = batch[key].to(device)`: it may be any of them.
+            mask = self.frame.mask
+            for name, old in owner.v.items():
+                if one(old, ALL).kind == TENSOR:
+                    owner.v[name] = pick(
+                        self.frame.mask, UNK, ALL & ~self.frame.mask, old, NO_TESTS
+                    )
 
 
 def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:

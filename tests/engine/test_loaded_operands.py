@@ -82,6 +82,11 @@ def test_the_reason_names_the_place_where_they_meet() -> None:
     assert ["line 8" in one.reason for one in found if one.code == "MPS103"] == [True]
 
 
+def test_what_is_asked_for_its_shape_alone_may_be_anywhere() -> None:
+    load = "mean = torch.zeros(1, 4)"
+    assert "mps" in fixed(written(load, "print(net(batch - mean.expand_as(batch).to(device)))"))
+
+
 def test_what_was_saved_from_the_cpu_is_there_when_it_is_read_back() -> None:
     load = (
         'torch.save({"table": torch.ones(3, 4), "net": net.state_dict()}, "a.pt")\n'

@@ -31,6 +31,43 @@ def test_a_device_that_a_function_is_given_is_the_one_to_wait_for() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device):")
 
 
+@pytest.mark.parametrize("sent", ["model(batch).to(device)", "model(batch[:, 1:], 2).to(device)"])
+def test_where_results_go_is_not_where_the_work_is_done(sent: str) -> None:
+    text = written(EXTRACT.replace("SENT", sent))
+    assert "batch = batch.to(torch_device)" in text
+    assert sent in text
+
+
+def test_where_a_target_goes_may_be_where_the_work_is_done() -> None:
+    gated = EXTRACT.replace(
+        "        batch = batch.cuda()",
+        "        if torch.cuda.is_available():\n            batch = batch.cuda()",
+    )
+    beside = gated.replace("SENT", "model(batch) - target.to(device)")
+    assert written(beside) == beside
+    assert "torch_device" in written(gated.replace("SENT", "model(batch).to(device)"))
+
+
+def test_what_is_computed_with_moved_tensors_and_sent_on_goes_elsewhere() -> None:
+    text = written(
+        "import torch\n\n\ndef extract(model, batch, storage_device: torch.device):\n"
+        "    features = model(batch.cuda())\n    return features.to(storage_device)\n"
+    )
+    assert "batch.to(storage_device)" not in text
+    assert "features.to(storage_device)" in text
+
+
+EXTRACT = """\
+import torch
+
+
+def extract(model, batches, target, device: torch.device):
+    found = []
+    for batch in batches:
+        batch = batch.cuda()
+        found.append(SENT)
+    return torch.cat(found)
+"""
 ENGINE = """\
 import torch
 

@@ -211,7 +211,8 @@ MIXING_LOSSES = _words("CTCLoss ctc_loss")
 MIXING_METHODS = _words(
     """
     copy_ to type type_as set_ data_ptr is_shared share_memory_ new_tensor register_hook equal
-    __getitem__ backward expand_as view_as reshape_as is_same_size index_put_ masked_fill masked_fill_ fill_ clamp clamp_
+    __getitem__ backward index_put_ masked_fill masked_fill_ fill_ clamp clamp_
+    expand_as view_as reshape_as is_same_size
     """
 )
 """Methods that a tensor of another device may be given to."""

@@ -60,6 +60,20 @@ def test_who_asks_a_device_of_an_object_goes_there() -> None:
     assert "        h = h.to(self.cfg.device)\n        return h\n" in text
 
 
+def test_a_device_that_may_be_text_is_not_asked_for_its_type() -> None:
+    text = fix_source(
+        SourceFile(
+            "step.py",
+            b"import torch\n\n\ndef step(model, train_loader, args):\n"
+            b"    for batch, target in train_loader:\n"
+            b'        if args.device == "cuda":\n'
+            b"            batch = batch.cuda(non_blocking=True)\n        model(batch)\n",
+        ),
+        Settings(),
+    ).text
+    assert "batch.to(args.device, non_blocking=torch.cuda.is_available())" in text
+
+
 @pytest.mark.parametrize(
     "move",
     [

@@ -20,6 +20,7 @@ from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.legacy_types import CUDA_TYPES
+from mpslint.semantics.sure_devices import surely_device
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -156,15 +157,17 @@ def _shares_function(context: Context, gate: Gate) -> bool:
     )
 
 
-def _place(context: Context, test: ast.expr) -> tuple[str, str] | None:
+def _place(context: Context, test: ast.expr) -> tuple[str, Reference] | None:
     """What a test asks whether it is on CUDA, or is CUDA, and the device of that."""
     operand = operand_of(context, test)
     if operand is not None:
         text = context.source.segment(operand)
-        return f"the device of {text}", f"{text}.device"
+        return f"the device of {text}", Reference(f"{text}.device", False, ())
     device = asked_device(context, test)
-    text = context.source.segment(device) if device is not None else ""
-    return (text, text) if text else None
+    if device is None:
+        return None
+    text = context.source.segment(device)
+    return text, Reference(text, not surely_device(context, device), ())
 
 
 def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
@@ -210,10 +213,9 @@ def _of_cuda_type(context: Context, test: ast.Call) -> ast.Name | None:
 def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
     place = _place(context, gate.node.test)
     assert place is not None
-    spoken, text = place
-    if "\n" in text:
+    spoken, device = place
+    if "\n" in spoken:
         return None
-    device = Reference(text, False, ())
     inner: list[Edit] = []
     for call in gate.moves:
         edits = rewrite_call(context, call, device)

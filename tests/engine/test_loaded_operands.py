@@ -76,7 +76,7 @@ def test_what_meets_tensors_of_cuda_as_it_is_loaded_is_a_number() -> None:
 
 
 def test_the_reason_names_the_place_where_they_meet() -> None:
-    text = written(BY_CHOICE, 'print(net(batch) - state["mean"])')
+    text = written(BY_CHOICE, 'print(net(batch - state["mean"]))')
     found = lint(SourceFile("program.py", text.encode()), Settings())
     assert all(one.applicability is not Applicability.SAFE for one in found)
     assert ["line 8" in one.reason for one in found if one.code == "MPS103"] == [True]

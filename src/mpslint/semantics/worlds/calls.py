@@ -232,7 +232,7 @@ class Calls(DeferredCalls):
                 ),
                 given[0],
             )
-        return tensor(callee.v[0], None, callee.tests, scalar=callee.scalar)
+        return tensor(callee.v[0], scalar=callee.scalar)
 
     # functions of the project
 

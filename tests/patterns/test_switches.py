@@ -90,7 +90,8 @@ def sample(rows):
 def test_a_flag_of_another_file_that_asks_the_machine_is_no_switch_of_the_users(
     cli: Cli, project: Path, flag: str, opened: bool
 ) -> None:
-    (project / "config.py").write_text(f"import torch\nfrom flags import read_flag\n\nUSE_CUDA = {flag}\n")
+    header = "import torch\nfrom flags import read_flag\n\n"
+    (project / "config.py").write_text(f"{header}USE_CUDA = {flag}\n")
     (project / "replay.py").write_text(REPLAY)
 
     cli("fix", "--no-verify", "replay.py")

@@ -7,19 +7,25 @@ and not the run.
 
 from __future__ import annotations
 
+import ast
+import os
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.elsewhere import Given
+from mpslint.semantics.sure_devices import is_text, surely_device
 from mpslint.semantics.worlds.handed import Handed
 
 if TYPE_CHECKING:
     from mpslint.mentions import Mentions
+    from mpslint.modules import Modules
     from mpslint.near import Near
+    from mpslint.semantics.context import Context
 
 
 class GivenAround:
-    def __init__(self, mentions: Mentions, elsewhere: Near) -> None:
+    def __init__(self, mentions: Mentions, modules: Modules, elsewhere: Near) -> None:
         self._mentions = mentions
+        self._modules = modules
         self._elsewhere = elsewhere
 
     def calls(
@@ -49,3 +55,40 @@ class GivenAround:
                 return None, files  # Nobody comes there, or it is not known what is called.
             calls.append(Handed(call, *handed).away())
         return (calls if found is not None else None), files
+
+    def texts(self, path: str, given: Given) -> tuple[bool | None, tuple[str, ...]]:
+        """Whether somebody calls what is asked about with a text for the parameter; None where that
+        is not known of each call; and the files that this rests on. Of a project whose head is not
+        known the modules of the folder, and of the one above, are asked."""
+        calls, files = self._mentions.calls(path, given, self._elsewhere)
+        is_known = calls is not None
+        if calls is None:
+            calls, looked = self._calls_beside(path, given.name)
+            files = (*files, *looked)
+        for context, call in calls:
+            value = given.of(call)
+            if value is None:
+                is_known = is_known and given.left_out_by(call)
+            elif is_text(context, value):
+                return True, files
+            elif not surely_device(context, value):
+                is_known = False
+        return False if is_known else None, files
+
+    def _calls_beside(
+        self, path: str, name: str
+    ) -> tuple[list[tuple[Context, ast.Call]], tuple[str, ...]]:
+        """The calls by this name of the modules beside, and in the folder above, that name the
+        module as well; and in the file itself."""
+        folder, stem = os.path.split(path.removesuffix(".py"))
+        beside = [*self._modules.beside(path), *self._modules.beside(folder)]
+        words = frozenset({name.encode(), stem.encode()})
+        users = [path, *(one for one in beside if self._modules.has_words(one, words))]
+        contexts = [self._modules.context(one, self._elsewhere) for one in users]
+        found = [
+            (context, call)
+            for context in contexts
+            if context is not None
+            for call in context.index.calls.get(name, ())
+        ]
+        return found, (folder, os.path.dirname(folder), *beside)

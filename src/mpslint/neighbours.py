@@ -99,7 +99,7 @@ class Neighbours(NotLookedAt):
         self._mentions = Mentions(projects, self.modules, self._distant)
         self._driven = Driven(projects, self.modules, self._mentions, self.context)
         self._always = Always(self._mentions, self._distant)
-        self._given_around = GivenAround(self._mentions, near)
+        self._given_around = GivenAround(self._mentions, self.modules, near)
         called = CalledAround(self.modules, self._distant)
         self._forwards = Forwards(projects, called)
         self._stepping = Stepping(projects, self.modules, called)
@@ -328,6 +328,11 @@ class Neighbours(NotLookedAt):
             lambda: self._given_around.calls(path, name, kept, is_asked=is_asked),
             None,
         )
+
+    def gives_text(self, path: str, given: Given) -> bool | None:
+        path = os.path.abspath(path)
+        question = ("text", path, given)
+        return self._told(question, lambda: self._given_around.texts(path, given), None)
 
     def answer_kept(self, path: str, attribute: str) -> Answer | None:
         path = os.path.abspath(path)

@@ -120,6 +120,10 @@ class OutOfReach(NotLookedAt):
         self._note(qualified)
         return False
 
+    def gives_text(self, path: str, given: Given) -> bool | None:
+        self.asked = True
+        return None
+
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:
@@ -263,6 +267,9 @@ class Distant(NotLookedAt):
 
     def makes_none(self, path: str, qualified: str) -> bool:
         return False
+
+    def gives_text(self, path: str, given: Given) -> bool | None:
+        return None
 
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool

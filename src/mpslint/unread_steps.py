@@ -27,6 +27,7 @@ _NO_OBJECT = "raises where there is no CUDA, whether a rule tells of it there or
 OF_CUDA = frozenset({"Event", "Stream", "ExternalStream", "CUDAGraph", "current_stream"})
 _MAX_TEXT = 60
 _SENT = frozenset({"from_numpy"})
+_TENSORS = ("tensor", "as_tensor")
 _NARROW = frozenset(
     {"float", "float32", "half", "long", "int", "int64", "int32", "uint8", "bool", "FloatTensor"}
     | {"single", "float16", "bfloat16", "int8", "int16", "type", "LongTensor", "IntTensor"}
@@ -59,6 +60,7 @@ class Steps:
         words = text.lower() if moves else text
         self._calls = b"torch" in text and _CALLED.search(text) is not None
         self._arrays = self._calls and any(name.encode() in text for name in _SENT)
+        self._batches = moves and any(name.encode() + b"(" in text for name in _TENSORS)
         self._tests = b"is_cuda" in text or (b"type" in text and b"cuda" in text)
         self._classes = moves and b"device" in text and (b"np" in text or b"numpy" in text)
         self._dtypes = moves and any(word in words for word in _DTYPE_WORDS)
@@ -69,8 +71,8 @@ class Steps:
         wanted: set[type[ast.AST]] = set()
         if self._calls:
             wanted.add(ast.Call)
-        if self._arrays:
-            wanted |= set(FUNCTIONS)
+        if self._arrays or self._batches:
+            wanted |= {*FUNCTIONS, ast.Assign}
         if self._tests:
             wanted |= {ast.Assign, ast.If, ast.Compare}
         if self._classes:
@@ -95,10 +97,14 @@ class Steps:
         moves = [one.lineno for one in calls if _moved_alone(one)]
         made = {one.name: one for one in nodes if isinstance(one, FUNCTIONS)}
 
+        held = _held_narrow(nodes) if self._arrays else frozenset()
+
         def narrow(name: str) -> bool:
-            return name in made and _makes_narrow(made[name])
+            return name in held or (name in made and _makes_narrow(made[name]))
 
         for node in nodes:
+            if self._batches and isinstance(node, FUNCTIONS):
+                yield from _moved_parts(node)
             if isinstance(node, ast.Call):
                 why = _of_call(node, narrow) if self._calls else ""
                 if why:
@@ -195,12 +201,79 @@ def _is_unread_array(node: ast.expr, narrow: Callable[[str], bool]) -> bool:
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _SENT:
             made = node.args[0] if node.args else None
-            is_made = isinstance(made, ast.Call) and isinstance(made.func, ast.Name)
-            return not (_is_narrow(node) or (is_made and narrow(made.func.id)))  # type: ignore[union-attr]
+            named = made.func if isinstance(made, ast.Call) else made
+            is_known = isinstance(named, ast.Name) and narrow(named.id)
+            return not (_is_narrow(node) or is_known)
         if node.func.attr in _NARROW:
             return False
         node = node.func.value
     return False
+
+
+def _moved_parts(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[int, str]]:
+    """`torch.tensor(rewards).to(device)`, where `rewards` is a part of a batch that the function is
+    given: one that NumPy has made is float64, and a list of numbers is not."""
+    arguments = function.args
+    given = {one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    parts = {
+        part.id
+        for node in walk(function)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Name)
+        and node.value.id in given
+        for target in node.targets
+        if isinstance(target, ast.Tuple)
+        for part in target.elts
+        if isinstance(part, ast.Name)
+    }
+    for call in walk(function) if parts else ():
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            made: ast.expr = call
+            if call.func.attr == "cuda" or (call.func.attr == "to" and _is_device(call)):
+                made = call.func.value
+            elif not any(one.arg == "device" for one in call.keywords):
+                continue
+            if not any(one.arg == "dtype" for one in call.keywords) and _is_part(made, parts):
+                yield call.lineno, f"{_text(call)} {_WIDE}"
+
+
+def _is_part(node: ast.expr, parts: Container[str]) -> bool:
+    """Whether a tensor is made of one of these names, of the dtype that it has."""
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        if node.func.attr in _TENSORS:
+            made = node.args[0] if len(node.args) == 1 else None
+            says = any(one.arg == "dtype" for one in node.keywords)
+            return isinstance(made, ast.Name) and made.id in parts and not says
+        if node.func.attr in _NARROW:
+            return False
+        node = node.func.value
+    return False
+
+
+def _held_narrow(nodes: Sequence[ast.AST]) -> frozenset[str]:
+    """The names that are given nothing but what NumPy makes whole numbers of, or of a dtype that
+    is said: `labels = np.random.randint(0, 3, size)`."""
+    narrow: dict[str, bool] = {}
+    for node in nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            for name in walk(target):
+                if isinstance(name, ast.Name):
+                    value = node.value  # type: ignore[attr-defined]
+                    is_narrow = name is target and isinstance(value, ast.Call)
+                    is_narrow = is_narrow and _makes_known(value)
+                    narrow[name.id] = narrow.get(name.id, True) and is_narrow
+    return frozenset(name for name, is_narrow in narrow.items() if is_narrow)
+
+
+def _makes_known(call: ast.Call) -> bool:
+    if any(map(_says_narrow, call.keywords)):
+        return True
+    name = _last(call.func)
+    if name == "astype" and call.args:
+        given = call.args[0]
+        said = given.value if isinstance(given, ast.Constant) else _last(given)
+        return said in _NARROW_DTYPES
+    return name in _NARROW and "np" in ast.unparse(call.func).split(".")[0]
 
 
 def _makes_narrow(function: ast.AST) -> bool:

@@ -41,7 +41,7 @@ def handed_out(tree: ast.Module) -> Wide:
     for klass in tree.body:
         for method in klass.body if isinstance(klass, ast.ClassDef) else ():
             if isinstance(method, FUNCTIONS) and method.name == "__getitem__":
-                parts = set(_parts(method))
+                parts = set(_parts(method, klass))
                 if parts and isinstance(klass, ast.ClassDef):
                     found[klass.name] = parts
     return found
@@ -65,30 +65,43 @@ def taken(loops: Iterable[ast.AST], wide: Wide) -> Iterator[tuple[int, str]]:
                     yield node.lineno, f"{ast.unparse(node)} {_WHY.format(klass)}"  # type: ignore[attr-defined]
 
 
-def _parts(method: ast.AST) -> Iterator[Key]:
+def _parts(method: ast.AST, klass: ast.AST) -> Iterator[Key]:
     for node in walk(method):
         value = node.value if isinstance(node, ast.Return) else None
         if isinstance(value, ast.Tuple):
             for at, item in enumerate(value.elts):
-                if _is_wide(item, method):
+                if _is_wide(item, method, klass):
                     yield len(value.elts), at
         elif isinstance(value, ast.Dict):
             for key, item in zip(value.keys, value.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    if _is_wide(item, method):
+                    if _is_wide(item, method, klass):
                         yield key.value
 
 
-def _is_wide(value: ast.expr, method: ast.AST) -> bool:
+def _is_wide(value: ast.expr, method: ast.AST, klass: ast.AST) -> bool:
     if isinstance(value, ast.Name):
-        made = [
-            node.value
-            for node in walk(method)
-            if isinstance(node, ast.Assign)
-            and any(isinstance(one, ast.Name) and one.id == value.id for one in node.targets)
-        ]
+        made = list(_given(value, method))
+        return bool(made) and all(_is_made_wide(one) for one in made)
+    held = value.value if isinstance(value, ast.Subscript) else value
+    if isinstance(held, ast.Attribute):  # `self.rows[index]`
+        made = list(_given(held, klass))
         return bool(made) and all(_is_made_wide(one) for one in made)
     return _is_made_wide(value)
+
+
+def _given(name: ast.Name | ast.Attribute, scope: ast.AST) -> Iterator[ast.expr]:
+    """What a name, or an attribute of the object, is assigned."""
+    spelled = ast.unparse(name)
+    for node in walk(scope):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            value = node.value  # type: ignore[attr-defined]
+            pairs = [(target, value)]
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                pairs = list(zip(target.elts, value.elts, strict=False))
+            for part, given in pairs:
+                if isinstance(part, ast.Name | ast.Attribute) and ast.unparse(part) == spelled:
+                    yield given
 
 
 def _is_made_wide(value: ast.expr) -> bool:

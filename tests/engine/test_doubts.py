@@ -78,7 +78,7 @@ def test_a_program_of_which_all_is_understood_is_opened(
         ),
         (
             "import numpy as np\n",
-            "def made(n):\n    mask = np.ones(n)\n    return mask\n\n"
+            "def made(n):\n    mask = np.load('mask.npy')[:n]\n    return mask\n\n"
             "mask = torch.from_numpy(made(3)).to(device)\n",
             "may be given float64",
         ),
@@ -124,6 +124,11 @@ def test_what_nothing_explains_keeps_a_program_on_the_cpu_and_is_named(
         (
             "import numpy as np\n",
             "scores = torch.from_numpy(np.load('a').astype(np.float32)).to(device)\n",
+        ),
+        (
+            "import numpy as np\n",
+            "def made(n):\n    mask = np.ones(n)\n    return mask\n\n"
+            "mask = torch.from_numpy(made(3)).to(device)\n",  # It is moved as float32.
         ),
         (
             "import numpy as np\n",
@@ -325,3 +330,76 @@ def test_a_file_is_parsed_for_doubts_once_and_only_where_its_words_allow_one(
     project = Projects().of(Settings(root=str(folder)))
     found = ProgramFiles(project, [str(path)]).doubts(str(path), tree_of)
     assert (len(trees), len(found)) == (asked, asked)
+
+
+BATCH = """import torch
+
+
+class Agent:
+    def __init__(self, net, device):
+        self.net, self.device = net.to(device), device
+
+    def learn(self, batch):
+        states, rewards = batch
+        states = torch.FloatTensor(states).to(self.device)
+        rewards = MADE
+        return (self.net(states).mean(1) - rewards).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "opens"),
+    [
+        ("torch.tensor(rewards).to(self.device)", False),
+        ("torch.as_tensor(rewards, device=self.device)", False),
+        ("torch.tensor(rewards).float().to(self.device)", True),
+        ("torch.tensor(rewards, dtype=torch.float32, device=self.device)", True),
+        ("torch.tensor([0.0, 1.0]).to(self.device)", True),
+    ],
+)
+def test_a_part_of_a_batch_may_be_float64_where_nothing_says_more(
+    folder: Path, capsys: pytest.CaptureFixture[str], made: str, opens: bool
+) -> None:
+    program = START.replace("import torch\n", "import torch\nfrom agent import Agent\n", 1)
+    program += "Agent(net, device).learn(([[0.0, 1.0]], [1.0]))\n"
+    agent = BATCH.replace("MADE", made)
+    opened, said = is_opened(folder, capsys, agent=agent, program=program)
+    assert opened is opens
+    assert ("agent.py, line 11" in said and "may be given float64" in said) is not opens
+
+
+@pytest.mark.parametrize(
+    ("kept", "opens"),
+    [("np.random.rand(8, 2)", False), ("np.random.rand(8, 2).astype(np.float32)", True)],
+)
+def test_an_array_that_a_data_set_keeps_is_float64_if_numpy_made_it(
+    folder: Path, capsys: pytest.CaptureFixture[str], kept: str, opens: bool
+) -> None:
+    rows = (
+        "import numpy as np\n\n\nclass Rows:\n    def __init__(self):\n"
+        f"        self.x, self.y = {kept}, np.zeros(8, dtype=np.float32)\n\n"
+        "    def __len__(self):\n        return 8\n\n"
+        "    def __getitem__(self, i):\n        return self.x[i], self.y[i]\n"
+    )
+    program = START.replace("import torch\n", "import torch\nfrom rows import Rows\n", 1)
+    program += (
+        "for x, y in torch.utils.data.DataLoader(Rows(), 4):\n"
+        "    print(net(x.to(device).float()), y.to(device))\n"
+    )
+    assert is_opened(folder, capsys, rows=rows, program=program)[0] is opens
+
+
+@pytest.mark.parametrize(
+    ("labels", "opens"),
+    [
+        ("np.random.randint(0, 2, 4)", True),
+        ("np.zeros(4).astype(np.int64)", True),
+        ("read_labels()", False),
+    ],
+)
+def test_an_array_of_which_the_file_says_the_dtype_is_not_in_doubt(
+    folder: Path, capsys: pytest.CaptureFixture[str], labels: str, opens: bool
+) -> None:
+    program = START.replace("import torch\n", "import numpy as np\nimport torch\n", 1)
+    program += f"labels = {labels}\ny = torch.from_numpy(labels).to(device)\n{CALL}"
+    assert is_opened(folder, capsys, program=program)[0] is opens

@@ -27,6 +27,47 @@ def test_what_else_it_holds_goes_to_the_device_at_hand(cli: Cli, project: Path) 
 
 
 @pytest.mark.parametrize(
+    "use",
+    [
+        'print([label in state["known"] for label in labels])',
+        'net.bias.data.copy_(state["table"][labels].mean(0))',
+        'table = state["table"]\nprint(net(table[labels, :]))',
+    ],
+)
+def test_what_is_asked_for_a_tensor_or_taken_by_one_goes_where_that_is(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(
+        cli,
+        project,
+        'labels = torch.tensor([0, 1], device=device)\nstate = torch.load("a.pt")\n'
+        f'net.load_state_dict(state["net"])\n{use}\n',
+    )
+
+    assert 'torch.load("a.pt", map_location=device)' in text
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        'print([name in state["net"] for name, _ in net.named_parameters()])',
+        'for i in range(2):\n    net.bias.data.copy_(state["rows"][i])',
+        'assert "weight" in state["net"]',
+    ],
+)
+def test_what_is_asked_for_a_key_or_taken_by_a_number_is_the_same_anywhere(
+    cli: Cli, project: Path, use: str
+) -> None:
+    text = _fixed(
+        cli,
+        project,
+        f'state = torch.load("a.pt")\nnet.load_state_dict(state["net"])\n{use}\n',
+    )
+
+    assert 'torch.load("a.pt", map_location="cpu")' in text
+
+
+@pytest.mark.parametrize(
     "rest",
     [
         'batches = torch.load("a.pt")\nfor x in batches:\n    net(x)\n',

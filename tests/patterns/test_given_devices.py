@@ -31,6 +31,84 @@ def test_a_device_that_a_function_is_given_is_the_one_to_wait_for() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device):")
 
 
+@pytest.mark.parametrize("sent", ["model(batch).to(device)", "model(batch[:, 1:], 2).to(device)"])
+def test_where_results_go_is_not_where_the_work_is_done(sent: str) -> None:
+    text = written(EXTRACT.replace("SENT", sent))
+    assert "batch = batch.to(torch_device)" in text
+    assert sent in text
+
+
+def test_where_a_target_goes_may_be_where_the_work_is_done() -> None:
+    gated = EXTRACT.replace(
+        "        batch = batch.cuda()",
+        "        if torch.cuda.is_available():\n            batch = batch.cuda()",
+    )
+    beside = gated.replace("SENT", "model(batch) - target.to(device)")
+    assert written(beside) == beside
+    assert "torch_device" in written(gated.replace("SENT", "model(batch).to(device)"))
+
+
+def test_what_is_computed_with_moved_tensors_and_sent_on_goes_elsewhere() -> None:
+    text = written(
+        "import torch\n\n\ndef extract(model, batch, storage_device: torch.device):\n"
+        "    features = model(batch.cuda())\n    return features.to(storage_device)\n"
+    )
+    assert "batch.to(storage_device)" not in text
+    assert "features.to(storage_device)" in text
+
+
+EXTRACT = """\
+import torch
+
+
+def extract(model, batches, target, device: torch.device):
+    found = []
+    for batch in batches:
+        batch = batch.cuda()
+        found.append(SENT)
+    return torch.cat(found)
+"""
+ENGINE = """\
+import torch
+
+
+def run(model, batch, device: torch.device):
+    with torch.cuda.amp.autocast():
+        return model(batch.to(device))
+
+
+def weights(n, device: torch.device):
+    return torch.linspace(0, 1, n, dtype=torch.float64, device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ('"cuda:0"', "torch.device(device).type"),
+        ('torch.device("cuda:0")', "device_type=device.type"),
+    ],
+)
+def test_what_somebody_gives_text_is_no_device_whatever_its_annotation_says(
+    cli: Cli, project: Path, given: str, asked: str
+) -> None:
+    (project / "engine.py").write_text(ENGINE)
+    (project / "main.py").write_text(
+        "import torch\nfrom engine import run, weights\n\n"
+        f'device = {given} if torch.cuda.is_available() else "cpu"\n'
+        "print(run(torch.nn.Linear(2, 2).to(device), torch.ones(2, 2), device))\n"
+        "print(weights(2, device))\n".replace(
+            'else "cpu"', 'else "cpu"' if given.startswith('"') else 'else torch.device("cpu")'
+        )
+    )
+
+    cli("fix", "--no-verify", "--unsafe-fixes", ".")
+
+    text = (project / "engine.py").read_text()
+    assert asked in text
+    assert ('str(device).startswith("mps")' in text) is given.startswith('"')
+
+
 def test_what_other_parameters_are_by_default_does_not_matter() -> None:
     assert BY_TYPE in fixed("def train(model, device: torch.device, often: int = 10):")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from probing import probe
 
 from mpslint.patterns.switches import asked, joined
+from tests.conftest import Cli
 
 TORCH = "import torch\n"
 
@@ -59,3 +62,39 @@ def test_the_opposite_of_or_asks_for_all_of_it() -> None:
 
 def test_what_is_asked_twice_is_written_once() -> None:
     assert joined(["a", "not b", "a"]) == "a and not b"
+
+
+REPLAY = """\
+import torch
+
+from config import USE_CUDA
+
+
+def sample(rows):
+    batch = torch.stack(rows)
+    if USE_CUDA:
+        batch = batch.cuda()
+    return batch
+"""
+
+
+@pytest.mark.parametrize(
+    ("flag", "opened"),
+    [
+        ("torch.cuda.is_available()", True),
+        ("not not torch.cuda.device_count()", True),
+        ("True", False),
+        ("read_flag()", False),
+    ],
+)
+def test_a_flag_of_another_file_that_asks_the_machine_is_no_switch_of_the_users(
+    cli: Cli, project: Path, flag: str, opened: bool
+) -> None:
+    header = "import torch\nfrom flags import read_flag\n\n"
+    (project / "config.py").write_text(f"{header}USE_CUDA = {flag}\n")
+    (project / "replay.py").write_text(REPLAY)
+
+    cli("fix", "--no-verify", "replay.py")
+
+    text = (project / "replay.py").read_text()
+    assert ("\n    batch = batch.to(device)\n" in text) is opened

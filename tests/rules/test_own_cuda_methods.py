@@ -72,3 +72,24 @@ def test_a_method_that_asks_for_cuda_raises_nowhere(cli: Cli, tmp_path: Path) ->
 def test_the_body_of_the_method_is_not_told(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "models.py").write_text(_CLASS.format(body=_MOVES, more=""))
     assert cli("check", "--no-cache", str(tmp_path / "models.py")).code == 0
+
+
+def test_one_that_sends_itself_to_cuda_by_a_text_leaves_its_tensors_behind(
+    cli: Cli, project: Path
+) -> None:
+    (project / "bank.py").write_text(
+        "import torch\n\n\nclass Bank:\n    def __init__(self):\n"
+        "        self.rows = torch.zeros(3, 3)\n\n    def to(self, device):\n"
+        "        self.rows = self.rows.to(device)\n\n    def cuda(self):\n"
+        '        self.to("cuda:0")\n'
+    )
+    program = (
+        "import torch\n\nfrom bank import Bank\n\n"
+        'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+        "bank = Bank()\nif torch.cuda.is_available():\n    bank.cuda()\n"
+        "print(torch.nn.Linear(3, 3).to(device)(torch.ones(2, 3).to(device)) @ bank.rows)\n"
+    )
+    (project / "main.py").write_text(program)
+    done = cli("fix", "--no-verify", ".")
+    assert (project / "main.py").read_text() == program
+    assert "line 8: bank.cuda() is moved only where CUDA is" in done.out + done.err

@@ -123,7 +123,7 @@ def _fix(root: Path, *, unsafe: bool) -> tuple[tuple[str, ...], tuple[str, ...]]
             Path(name).write_bytes(planned.after)
             changed.append(Path(name).relative_to(root).as_posix())
             said += [
-                one.message for one in planned.result.applied if one.applicability.value != "safe"
+                one.message for one in planned.result.applied if one.applicability.label != "safe"
             ]
     return tuple(changed), tuple(said)
 

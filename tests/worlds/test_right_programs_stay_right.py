@@ -56,5 +56,5 @@ def test_unsafe_fixes_that_harm_a_program_say_what_is_in_doubt(
     ]
     assert len(harmed) >= 3
     assert [
-        one for one in harmed if not any(", line " in s or "(line " in s for s in one.said)
+        one.name for one in harmed if not any(", line " in s or "(line " in s for s in one.said)
     ] == []

@@ -212,6 +212,7 @@ MIXING_METHODS = _words(
     """
     copy_ to type type_as set_ data_ptr is_shared share_memory_ new_tensor register_hook equal
     __getitem__ backward index_put_ masked_fill masked_fill_ fill_ clamp clamp_
+    expand_as view_as reshape_as is_same_size
     """
 )
 """Methods that a tensor of another device may be given to."""
@@ -315,6 +316,10 @@ WIDE_ARRAYS = _words(
     """
 )
 """Functions of NumPy whose arrays are float64 unless a dtype is given."""
+WHOLE_ARRAYS = _words(
+    "arange argsort argmax argmin bincount nonzero random.randint random.permutation"
+)
+"""Functions of NumPy whose arrays are int64, or float64 for what is: none is float32."""
 ARRAY_DTYPE_AT = {
     **dict.fromkeys(("zeros", "ones", "empty", "array", "asarray", "asanyarray"), 1),
     **dict.fromkeys(("ascontiguousarray", "identity", "frombuffer", "fromiter", "fromfile"), 1),

@@ -36,7 +36,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.arm_tests import tests_around
 from mpslint.semantics.cuda_machine import outcome as on_cuda
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import PARTING, foreign_mover, parting_use
+from mpslint.semantics.flag_uses import foreign_mover, parting
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -83,9 +83,8 @@ def _add_arms(context: Context) -> Fix | None:
             return None
         edits += edit
     tests = [gate.test for gate in gates]
-    parting = PARTING if parting_use(context, tests, tests) is not None else ""
     fix = Fix("Move to MPS where it is there", tuple(edits), opening_level(context))
-    return doubtful(fix, parting) if edits else None
+    return doubtful(fix, parting(context, tests, tests)) if edits else None
 
 
 def _to_tell_apart(

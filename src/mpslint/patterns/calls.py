@@ -13,6 +13,7 @@ from mpslint.patterns.selection import Reference, torch_name
 from mpslint.patterns.text import holds_comment, quote, replace, replace_span
 from mpslint.semantics.let_go import makes_source, replaces_source
 from mpslint.semantics.ranks import rank_of
+from mpslint.semantics.sure_devices import may_be_text
 from mpslint.semantics.value_syntax import is_path
 from mpslint.semantics.values import Kind
 
@@ -137,7 +138,13 @@ def _non_blocking(context: Context, call: ast.Call, given: ast.expr, device: Ref
     if not (replaces_source(context, call) or makes_source(call)):
         return text
     torch = torch_name(context, call)
-    if device.is_string or not device.text.replace(".", "").isidentifier():
+    at_hand = context.devices.at_hand(call)
+    is_text = device.is_string or (
+        at_hand is not None
+        and at_hand.text == device.text
+        and may_be_text(context, at_hand.bindings)
+    )
+    if is_text or not device.text.replace(".", "").isidentifier():
         return f"non_blocking={cuda_available(torch)}" if torch is not None else text
     mark = quote(source)
     return f"non_blocking={device.type_text} == {mark}cuda{mark}"

@@ -10,10 +10,14 @@ from mpslint.patterns.item_moves import moves_items
 from mpslint.patterns.load_arms import as_loaded_anywhere, is_copied
 from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.records import NamedTuple
+from mpslint.semantics.value_syntax import is_path, last_name
 
 if TYPE_CHECKING:
     from mpslint.model import Edit
     from mpslint.semantics.context import Context
+
+
+_PARTS = ("items", "keys", "values", "parameters", "buffers")
 
 
 class Gate(NamedTuple):
@@ -73,6 +77,10 @@ def _only_moves(context: Context, statement: ast.stmt) -> bool:
         if not _asks_for_nothing(context, statement.test):
             return False
         return all(_only_moves(context, item) for item in (*statement.body, *statement.orelse))
+    if isinstance(statement, ast.For):
+        if statement.orelse or not _is_looked_through(statement.iter):
+            return False
+        return all(_only_moves(context, item) for item in statement.body)
     if isinstance(statement, ast.Expr):
         value = statement.value
         return is_cuda_move(value) and not any(
@@ -88,13 +96,38 @@ def _only_moves(context: Context, statement: ast.stmt) -> bool:
             return False
         pairs = list(zip(target.elts, value.elts, strict=True))
     return all(
-        moves_items(left, right) or (is_cuda_move(right) and _same(left, right.func.value))  # type: ignore[attr-defined]
+        moves_items(left, right)
+        or (
+            is_cuda_move(right)
+            and (_same(left, right.func.value) or _is_item(context, left, right.func.value))  # type: ignore[attr-defined]
+        )
         for left, right in pairs
+    )
+
+
+def _is_looked_through(given: ast.expr) -> bool:
+    """`batch`, `batch.items()`, `optimizer.state.values()`: to go through it has no effect."""
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
+        return not given.args and given.func.attr in _PARTS and is_path(given.func.value)
+    return is_path(given)
+
+
+def _is_item(context: Context, target: ast.expr, value: ast.expr) -> bool:
+    """`state[k] = v.cuda()` in a loop over `state.items()`."""
+    loop = context.index.enclosing(target, ast.For)
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(loop, ast.For)
+        and ast.unparse(loop.iter) == f"{ast.unparse(target.value)}.items()"
+        and ast.unparse(loop.target).strip("()")
+        == f"{ast.unparse(target.slice)}, {ast.unparse(value)}"
     )
 
 
 def _asks_for_nothing(context: Context, test: ast.expr) -> bool:
     """Whether a test has no effect and no say in where things live."""
+    if isinstance(test, ast.Call) and last_name(test.func) in ("isinstance", "is_tensor"):
+        return all(is_path(given) for given in test.args)
     if any(isinstance(node, ast.Call | ast.NamedExpr | ast.Await) for node in ast.walk(test)):
         return False
     words = ("cuda", "gpu", "device")

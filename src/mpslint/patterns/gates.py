@@ -33,7 +33,7 @@ from mpslint.patterns.selection import Reference
 from mpslint.patterns.statements import can_dedent, dedent_body, delete_statement
 from mpslint.patterns.switches import asked
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import FOREIGN_MOVER, PARTING, foreign_mover, parting_use
+from mpslint.semantics.flag_uses import moved_elsewhere, parting
 from mpslint.semantics.partners import partner
 from mpslint.semantics.worlds.choices import choices
 from mpslint.semantics.worlds.refused import is_behind_refusal
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.worlds.events import Event
 
-_STAYS = "other moves of the file keep a test for CUDA"
+_STAYS = "{}: other moves of the file keep a test for CUDA"
 _KEY, _LEVEL = "gates", "level of the gates"
 _LEFT = "what tests decide beside the gates"
 
@@ -100,14 +100,15 @@ def _is_opened(context: Context, event: Event) -> bool:
 def parts_data(context: Context, test: ast.expr) -> str:
     """How a device that is selected by `test`, and opened to MPS, would leave behind what other
     functions move to CUDA, or what the same flag decides elsewhere; empty: it would not."""
-    if foreign_mover(context) is not None:
-        return FOREIGN_MOVER
+    moved = moved_elsewhere(context)
+    if moved:
+        return moved
     if stays_behind(context):
-        return _STAYS
+        return _STAYS.format(context.line(next(_gated_moves(context), test)))
     gates, aliases = _find_gates(context) or [], find_aliases(context) or []
     known = [gate.node.test for gate in gates] + [alias.test for alias in aliases]
     known += [chain.test for chain in context.chains.without_mps]
-    return PARTING if parting_use(context, [test], known) is not None else ""
+    return parting(context, [test], known)
 
 
 def only_asked(context: Context) -> bool:
@@ -163,10 +164,7 @@ def _open_gates(context: Context, *, laid_out: bool = True) -> Fix | None:
     if any(overrides_cuda(context, call) for gate in gates for call in gate.moves):
         reason = OWN_CUDA
     tests = [item.node.test for item in gates] + [alias.test for alias in aliases]
-    if foreign_mover(context) is not None:
-        reason = FOREIGN_MOVER
-    elif parting_use(context, tests, tests) is not None:
-        reason = PARTING
+    reason = moved_elsewhere(context) or parting(context, tests, tests) or reason
     fix = Fix("Move to the selected device", tuple(dict.fromkeys(edits)), level)
     return doubtful(fix, reason)
 
@@ -203,6 +201,10 @@ def _moves(context: Context) -> Iterator[ast.Call]:
     for call in context.index.calls.get("to", ()):
         if is_cuda_move(call) and context.chains.gate(call) is not None:
             yield call
+
+
+def _gated_moves(context: Context) -> Iterator[ast.expr]:
+    return (call for call in _moves(context) if context.guards.at(call) & CUDA_SETTLED)
 
 
 def _conditional(context: Context, call: ast.Call) -> ast.IfExp | None:

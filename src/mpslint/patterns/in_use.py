@@ -9,6 +9,7 @@ from mpslint.model import Applicability
 from mpslint.semantics.devices_in_use import device_in_use, is_cuda_with_cuda, name_in_use
 from mpslint.semantics.meetings import meets_module_on
 from mpslint.semantics.selected_devices import assigned_cuda, binds_cuda
+from mpslint.semantics.sure_devices import may_be_text
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -49,9 +50,18 @@ def type_in_use(context: Context, node: ast.AST, torch: str | None) -> str | Non
     used = name_in_use(context, node)
     if used is None:
         return None
-    if context.values.of(used).kind is Kind.DEVICE:
+    is_device = context.values.of(used).kind is Kind.DEVICE
+    if is_device and not may_be_text(context, context.flow.reaching(used)):
         return used.id
     return f"{torch}.device({used.id})" if torch is not None else None
+
+
+def typed(context: Context, device: DeviceName, torch: str | None) -> str:
+    """How to name a device at hand that is asked for its type: a parameter that may be text, which
+    has none, is made a device."""
+    if device.is_string or torch is None or not may_be_text(context, device.bindings):
+        return device.text
+    return f"{torch}.device({device.text})"
 
 
 def _is_of_torch(context: Context, device: ast.Attribute) -> bool:

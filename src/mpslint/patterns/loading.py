@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 from mpslint.model import Applicability, Edit, Fix, doubtful
 from mpslint.patterns.in_use import follows_machine
 from mpslint.patterns.kept_entries import named_at
-from mpslint.patterns.only_copied import is_plain_entry, kept_on_devices, may_be_moved, may_hold
+from mpslint.patterns.only_copied import (
+    is_plain_entry,
+    kept_on_devices,
+    may_be_moved,
+    may_hold,
+    meets_tensors,
+)
 from mpslint.patterns.selection import Reference, reference, torch_name
 from mpslint.patterns.text import (
     holds_comment,
@@ -147,8 +153,9 @@ def _of_checkpoint(context: Context, call: ast.Call) -> str | None:
         return None
     if any(_is_made_an_array(context, name, around) for name in held):
         return None
-    if not copied and not _holds_a_module(context, call, held, at_hand.text):
-        return None
+    if not copied and not meets_tensors(context, call, held):
+        if not _holds_a_module(context, call, held, at_hand.text):
+            return None
     return at_hand.text
 
 

@@ -24,7 +24,7 @@ from mpslint.patterns.ranked import move_ranked
 from mpslint.patterns.refusal import opened_refusals
 from mpslint.patterns.selection import Reference, reference, reference_level
 from mpslint.semantics.facts_known import CUDA_SETTLED
-from mpslint.semantics.flag_uses import FOREIGN_MOVER, foreign_mover
+from mpslint.semantics.flag_uses import moved_elsewhere
 from mpslint.semantics.ranks import rank_of
 
 if TYPE_CHECKING:
@@ -132,8 +132,9 @@ def _parting(context: Context, call: ast.Call) -> str:
         return _ASKED
     function = context.index.function(call)
     within = function if rank_of(context, call) is not None else None
-    if foreign_mover(context) is not None:
-        return FOREIGN_MOVER
+    moved = moved_elsewhere(context)
+    if moved:
+        return moved
     if leaves_index(context, within) and add_arms(context) is None:
         return BY_INDEX
     return GATED if function in _gated(context) and stays_behind(context) else ""

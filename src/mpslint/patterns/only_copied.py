@@ -9,6 +9,7 @@ from mpslint.facts.priors import matches
 from mpslint.patterns.filled_objects import feeds_state_dict
 from mpslint.patterns.followed_values import argument_for, callers, is_table, next_places, taken
 from mpslint.patterns.kept_entries import is_counted, is_kept_number, kept_on
+from mpslint.patterns.tensor_entries import meets_tensor, seeks_tensor, takes_rows
 from mpslint.records import NamedTuple
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.kept_numbers import sets_a_generator
@@ -263,6 +264,18 @@ def may_be_moved(context: Context, call: ast.Call, held: set[str], modules: set[
     )
 
 
+def meets_tensors(context: Context, call: ast.Call, held: set[str]) -> bool:
+    """Whether an entry of what a function has loaded meets a tensor, and all of it may go where
+    that is."""
+    around = context.index.function(call)
+    return any(
+        meets_tensor(context, _item(context, use))
+        for name in held
+        for use in context.index.names.get(name, ())
+        if context.index.function(use) is around
+    ) and may_be_moved(context, call, held, set())
+
+
 def _may_be_moved(context: Context, entry: ast.expr, modules: set[str]) -> bool:
     if _is_harmless(context, entry):
         return True
@@ -287,6 +300,7 @@ def _is_harmless(context: Context, node: ast.expr) -> bool:
         or _is_only_looked_at(context, node)
         or _is_asked_of_its_shape(context, parent)
         or _goes_elsewhere(context, parent)
+        or meets_tensor(context, node)
         or (isinstance(parent, ast.Attribute) and parent.attr in _OF_OPTIMIZERS)
     )
 
@@ -362,7 +376,8 @@ def _is_only_looked_at(context: Context, node: ast.expr) -> bool:
     if isinstance(parent, ast.Compare):
         if isinstance(parent.ops[0], ast.Is | ast.IsNot):
             return True
-        return node in parent.comparators and isinstance(parent.ops[0], ast.In | ast.NotIn)
+        asked = node in parent.comparators and isinstance(parent.ops[0], ast.In | ast.NotIn)
+        return asked and not seeks_tensor(context, parent)
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
         if parent.func.id in ("iter", "list", "sorted", "set", "tuple"):
             return is_table(context, node)  # It is the keys.
@@ -379,6 +394,8 @@ def _item(context: Context, node: ast.expr) -> ast.expr:
     parent = context.index.parents[node]
     while True:
         if isinstance(parent, ast.Subscript) and parent.value is node:
+            if takes_rows(context, parent):
+                return node
             node = parent
         elif isinstance(parent, ast.Attribute) and parent.attr in _TAKING:
             call = context.index.parents[parent]

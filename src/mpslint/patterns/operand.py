@@ -1,7 +1,8 @@
 """What goes where an operand is: `if x.is_cuda: mask = mask.cuda()` says `mask.to(x.device)`.
 
 The operand knows its device, on every machine and whoever chose it, so nothing is selected and
-nothing of the rest of the file has to go along.
+nothing of the rest of the file has to go along. So does a device that is asked whether it is CUDA:
+`if device.type == "cuda": mask = mask.cuda()` says `mask.to(device)`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Edit, Fix
+from mpslint.patterns.asked_device import asked_device
 from mpslint.patterns.calls import rewrite_call
 from mpslint.patterns.gate_idiom import Gate, is_idiom, keep_arm, stands_in
 from mpslint.patterns.selection import Reference
@@ -18,6 +20,7 @@ from mpslint.patterns.text import holds_comment, replace_span
 from mpslint.semantics.facts_known import CUDA_SETTLED
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.legacy_types import CUDA_TYPES
+from mpslint.semantics.sure_devices import surely_device
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -121,7 +124,7 @@ def _find_gate(context: Context, call: ast.Call) -> Gate | None:
     for node in context.index.ancestors(call):
         if isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
             return None
-        if not isinstance(node, ast.If | ast.IfExp) or operand_of(context, node.test) is None:
+        if not isinstance(node, ast.If | ast.IfExp) or _place(context, node.test) is None:
             continue
         moves = tuple(
             move
@@ -146,12 +149,25 @@ def _shares_function(context: Context, gate: Gate) -> bool:
         and not context.resolve(call.func)
         and context.guards.at(call) & CUDA_SETTLED
         and not any(
-            isinstance(parent, ast.If | ast.IfExp) and operand_of(context, parent.test) is not None
+            isinstance(parent, ast.If | ast.IfExp) and _place(context, parent.test) is not None
             for parent in context.index.ancestors(call)
         )
         for call in context.index.calls.get("cuda", ())
         if call not in gate.moves
     )
+
+
+def _place(context: Context, test: ast.expr) -> tuple[str, Reference] | None:
+    """What a test asks whether it is on CUDA, or is CUDA, and the device of that."""
+    operand = operand_of(context, test)
+    if operand is not None:
+        text = context.source.segment(operand)
+        return f"the device of {text}", Reference(f"{text}.device", False, ())
+    device = asked_device(context, test)
+    if device is None:
+        return None
+    text = context.source.segment(device)
+    return text, Reference(text, not surely_device(context, device), ())
 
 
 def operand_of(context: Context, test: ast.expr) -> ast.expr | None:
@@ -195,12 +211,11 @@ def _of_cuda_type(context: Context, test: ast.Call) -> ast.Name | None:
 
 
 def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
-    operand = operand_of(context, gate.node.test)
-    assert operand is not None
-    text = context.source.segment(operand)
-    if "\n" in text:
+    place = _place(context, gate.node.test)
+    assert place is not None
+    spoken, device = place
+    if "\n" in spoken:
         return None
-    device = Reference(f"{text}.device", False, ())
     inner: list[Edit] = []
     for call in gate.moves:
         edits = rewrite_call(context, call, device)
@@ -217,4 +232,4 @@ def _follow(context: Context, gate: Gate, laid_out: bool) -> Fix | None:
         found = inner if can_dedent(context, node, other_arm=gate.inverted) else None
     if found is None:
         return None
-    return Fix(f"Move to the device of {text}", tuple(found), Applicability.SAFE, follows=True)
+    return Fix(f"Move to {spoken}", tuple(found), Applicability.SAFE, follows=True)

@@ -13,7 +13,7 @@ from mpslint.model import Applicability, Edit
 from mpslint.patterns import in_function, styles, switched
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
-from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use
+from mpslint.patterns.in_use import follows_machine, is_of_module, named_in_use, type_in_use, typed
 from mpslint.patterns.named_gpus import changes_gpu
 from mpslint.patterns.place import (
     Place,
@@ -139,7 +139,8 @@ def reference(
     if at_hand is not None and fits and _keeps_choice(context, at_hand):
         # A module's selection says what is there, an object on what its tensors are.
         if used is None or not type_only or not is_of_module(context, at_hand):
-            return Reference(at_hand.text, at_hand.is_string, ())
+            text = typed(context, at_hand, torch_name(context, node)) if type_only else at_hand.text
+            return Reference(text, at_hand.is_string, ())
     if used is not None and used[2] is Applicability.SAFE:
         return Reference(used[0], used[1], ())
     sent = type_in_use(context, node, torch_name(context, node)) if type_only else None

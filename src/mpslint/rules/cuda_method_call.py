@@ -38,8 +38,8 @@ told, not its body.
 ## Fix safety
 Safe: `.to(device)` with the device at hand, or one that is selected after the imports, makes the
 same move on CUDA (a script that moves its model only `if args.ngpu > 0:` selects behind its
-options, and asks that first); `if x.is_cuda: y = y.cuda()` becomes `y = y.to(x.device)`, as does
-what is
+options, and asks that first); `if device.type == "cuda": y = y.cuda()` becomes `y = y.to(device)`,
+and `if x.is_cuda: y = y.cuda()` becomes `y = y.to(x.device)`, as does what is
 computed with a tensor that the function is given (`y.cuda() * x.view(-1)`) or has at hand
 (`torch.zeros(x.size()).cuda() * x`). What such a tensor has made beside it
 (`torch.zeros_like(x).cuda() + x`) is there already: the move goes, and its test for CUDA with it.

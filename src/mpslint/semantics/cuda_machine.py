@@ -52,8 +52,23 @@ def outcome(context: Context, test: ast.expr, depth: int = _DEPTH) -> bool | Non
         return _called(context, test, depth)
     if isinstance(test, ast.Name | ast.Attribute):
         decided = context.guards.behind(test)
-        return outcome(context, decided, depth - 1) if decided is not test else None
+        if decided is test:
+            return _imported(context, test, depth)
+        return outcome(context, decided, depth - 1)
     return None
+
+
+def _imported(context: Context, flag: ast.Name | ast.Attribute, depth: int) -> bool | None:
+    """`from config import USE_CUDA`, where that asks the machine; one that is written out there is
+    what its user sets it to."""
+    name = context.resolve(flag)
+    found = context.definition_elsewhere(name) if name is not None and "." in name else None
+    if found is None or len(found.bindings) != 1 or found.bindings[0].kind != "assign":
+        return None
+    value = found.bindings[0].value
+    if value is None or isinstance(value, ast.Constant):
+        return None
+    return outcome(found.context, value, depth - 1)
 
 
 def _combined(test: ast.BoolOp, parts: list[bool | None]) -> bool | None:

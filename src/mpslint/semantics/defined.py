@@ -38,7 +38,7 @@ def asked_for(context: Context, node: FunctionNode, parameter: ast.arg) -> Given
         return None
     if node.name.startswith("__") and node.name != "__init__":
         return None
-    if node.name in HOOKS:
+    if method and node.name in HOOKS:
         return None
     positional = [*node.args.posonlyargs, *node.args.args]
     bound = method and "staticmethod" not in marks

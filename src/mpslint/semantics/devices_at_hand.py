@@ -14,6 +14,7 @@ from mpslint.semantics.device_text import FORMAT, LITERAL, PREFIX
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.index import COMPREHENSIONS, FUNCTIONS, SCOPE_NODES, Index
 from mpslint.semantics.names import Binding, Names, Scope
+from mpslint.semantics.result_devices import takes_results
 from mpslint.semantics.set_by_then import is_set_by_then
 from mpslint.semantics.values import Kind, Value, Values
 
@@ -89,6 +90,9 @@ class DevicesAtHand:
             return None
         if len(bindings) == 1 and none_by_default(bindings[0]):
             return None
+        if any(one.kind == "parameter" for one in bindings):
+            if takes_results(self._index, self._index.function(node), name):
+                return None
         probe = ast.Name(id=name, ctx=ast.Load())
         parts = [self._values.bound(binding, probe) for binding in bindings]
         if any(part.kind not in (Kind.DEVICE, Kind.DEVICE_STRING) for part in parts):

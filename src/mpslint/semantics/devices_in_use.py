@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from mpslint.facts.priors import names_device
 from mpslint.semantics.elsewhere import set_by
 from mpslint.semantics.imported import imported_base
+from mpslint.semantics.result_devices import takes_results
 from mpslint.semantics.selected_devices import assigned_cuda, picks_cuda
 from mpslint.semantics.set_by_then import is_set_by_then
 
@@ -50,6 +51,8 @@ def name_in_use(context: Context, node: ast.AST) -> ast.Name | None:
     function, flow = context.index.function(node), context.flow
     for use in uses:
         if context.index.function(use) is not function or not flow.surely_bound(use.id, node):
+            continue
+        if takes_results(context.index, function, use.id):
             continue
         held = flow.reaching_name(use.id, node)
         if held and held == flow.reaching(use):

@@ -163,6 +163,11 @@ class Elsewhere(Protocol):
         """Whether no Mac has an object of a class of the project, as the file at `path` calls it:
         its constructor joins NCCL, or must be given an object of such a class."""
 
+    def gives_text(self, path: str, given: Given) -> bool | None:
+        """Whether somebody in the project calls what is asked about with a text for the parameter
+        (`"cuda:0"`), which other calls may give a `torch.device`; None: not all calls are seen, or
+        it is not known what some give."""
+
     def given(
         self, path: str, name: str, kept: frozenset[str], is_asked: bool
     ) -> list[Handed] | None:

@@ -32,18 +32,34 @@ _THROUGH = ("bool", "int", "all", "any", "not_")
 _DEPTH = 5
 
 
-FOREIGN_MOVER = "a function of elsewhere moves other things of the file to CUDA by itself"
-PARTING = "the same flag decides elsewhere what goes to CUDA, and that would stay"
+_FOREIGN_MOVER = "{}: a function of elsewhere moves other things to CUDA by itself"
+_PARTING = "{}: the same flag decides what goes to CUDA, and that would stay"
+
+
+def moved_elsewhere(context: Context) -> str:
+    """Why what moves to MPS here would not meet what a function from elsewhere moves; empty: there
+    is none."""
+    call = foreign_mover(context)
+    return _FOREIGN_MOVER.format(context.line(call)) if call is not None else ""
+
+
+def parting(context: Context, tests: Iterable[ast.expr], rewritten: Iterable[ast.AST]) -> str:
+    """Why data would be left behind if tests were opened to MPS; empty: see `parting_use`."""
+    use = parting_use(context, tests, rewritten)
+    return _PARTING.format(context.line(use)) if use is not None else ""
 
 
 def foreign_mover(context: Context) -> ast.Call | None:
-    """A call of a function from elsewhere that moves to CUDA by its name (`move_to_cuda(x)`)."""
+    """A call of a function from elsewhere that moves to CUDA by its name (`move_to_cuda(x)`); one
+    that the project defines is looked at where it stands."""
     for name, calls in context.index.calls.items():
         if name == "cuda" or not matches("cuda-movers", name):
             continue
         for call in calls:
             if not _is_own(context, call) and not _of_torch(context, call):
-                return call
+                name_elsewhere = context.resolve(call.func)
+                if name_elsewhere is None or context.definition_elsewhere(name_elsewhere) is None:
+                    return call
     return None
 
 

@@ -8,10 +8,12 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mpslint.semantics.defined import asked_for
 from mpslint.semantics.destinations import is_device_of_tensor
 from mpslint.semantics.flow import leaves
 from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.selected_devices import all_calls, given_for
+from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
@@ -74,6 +76,23 @@ def _texts(context: Context, value: ast.expr | None) -> list[str] | None:
     return None
 
 
+def is_text(context: Context, value: ast.expr) -> bool:
+    """Whether a device is text wherever it is read."""
+    kind = context.values.of(value).kind
+    return kind in (Kind.DEVICE_STRING, Kind.STRING) or told_text(context, value)
+
+
+def may_be_text(context: Context, bindings: Sequence[Binding]) -> bool:
+    """Whether what one of these parameters is given may be text: it is none where it is a device
+    for certain, or all who call the function are seen and give none."""
+    return any(
+        isinstance(one.node, ast.arg)
+        and not _binds_device(context, one, _DEPTH)
+        and _is_given_text(context, one.node) is not False
+        for one in bindings
+    )
+
+
 def told_text(context: Context, value: ast.expr | None, depth: int = _DEPTH) -> bool:
     """Whether a device is text as far as the file says: written out, or a parameter `device: str`,
     which may be None until it is set."""
@@ -116,10 +135,21 @@ def _binds_device(context: Context, binding: Binding, depth: int) -> bool:
 
 
 def is_declared(context: Context, node: ast.arg, default: ast.expr | None) -> bool:
-    """`device: torch.device`, a parameter without a default that says otherwise."""
+    """`device: torch.device`, a parameter without a default that says otherwise, for which nobody
+    in the project gives text."""
     if node.annotation is None or isinstance(default, ast.Constant):
         return False
-    return context.resolve(node.annotation) == _KIND
+    return context.resolve(node.annotation) == _KIND and not _is_given_text(context, node)
+
+
+def _is_given_text(context: Context, parameter: ast.arg) -> bool | None:
+    """Whether anybody in the project gives a parameter text, whatever its annotation says; None:
+    it is not known of each who calls."""
+    function, around = context.index.function(parameter), context.elsewhere
+    if not isinstance(function, FUNCTIONS) or around is None:
+        return None
+    asked = asked_for(context, function, parameter)
+    return around.gives_text(context.source.path, asked) if asked is not None else None
 
 
 def _is_read_as_device(context: Context, binding: Binding) -> bool:

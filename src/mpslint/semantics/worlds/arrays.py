@@ -49,7 +49,11 @@ class Arrays(Core):
             return _typed(dtype)
         if name in facts.WIDE_ARRAYS:
             return Atom(ARRAY, "float64")
+        if name in facts.WHOLE_ARRAYS:
+            return Atom(ARRAY, "float64" if any(map(_is_real, args)) else "int64")
         first = one(args[0], ALL) if args else UNK
+        if first.kind == ARRAY and first.v == "int64" and name in facts.OF_NUMBERS:
+            return Atom(ARRAY, "float64")
         if first.kind == SEQUENCE and name in _OF_NUMBERS and any(map(_is_real, first.v)):
             return Atom(ARRAY, "float64")
         while first.kind == SEQUENCE and first.v:

@@ -9,6 +9,7 @@ from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.expressions import Expressions
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, pick, port
+from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import ALL, MAC
 from mpslint.semantics.worlds.operators import arithmetic
 from mpslint.semantics.worlds.values import (
@@ -20,6 +21,7 @@ from mpslint.semantics.worlds.values import (
     MAPPING,
     NAME,
     NAMESPACE,
+    NO_TESTS,
     SEQUENCE,
     STEP,
     TENSOR,
@@ -169,7 +171,7 @@ class Assignments(Expressions):
         if value.__class__ is Atom and value.kind == STEP and count > 1:
             rewards = Atom(ARRAY, "float64", maybe=True)
             parts = [rewards if at == 1 else UNK for at in range(count)]
-        one_tensor = value.__class__ is Atom and value.kind == TENSOR
+        one_tensor = value.__class__ is Atom and (value.kind == TENSOR or is_loaded(value))
         for at, item in enumerate(target.elts):
             inner = item.value if isinstance(item, ast.Starred) else item
             self.bind(inner, parts[at] if parts else (value if one_tensor else UNK))
@@ -181,6 +183,14 @@ class Assignments(Expressions):
         if owner.kind in (MAPPING, NAMESPACE) and isinstance(target.slice, ast.Constant):
             mask, old = self.frame.mask, owner.v.get(target.slice.value, UNK)
             owner.v[target.slice.value] = pick(mask, value, ALL & ~mask, old, self.frame.tests)
+        elif owner.kind == MAPPING and key.kind != CONST and one(value, ALL).kind == TENSOR:
+            # `batch[key] = batch[key].to(device)`: it may be any of them.
+            mask = self.frame.mask
+            for name, old in owner.v.items():
+                if one(old, ALL).kind == TENSOR:
+                    owner.v[name] = pick(
+                        self.frame.mask, UNK, ALL & ~self.frame.mask, old, NO_TESTS
+                    )
 
 
 def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:

@@ -251,6 +251,7 @@ class Calls(DeferredCalls):
     def _moved_by_method(self, function: Function, node: ast.Call, given: Env) -> None:
         """A call of a class's own `cuda`: who calls it asks for CUDA, and is told of it."""
         worlds = self.raising_in(function, given).get(Kind.MOVED, 0) & self.frame.mask
+        worlds = self.frame.mask if function.names_cuda else worlds
         if worlds:
             if self.recording:
                 self.own_moves[node] = function

@@ -39,6 +39,7 @@ from mpslint.semantics.worlds.values import (
     PLATFORM,
     SEQUENCE,
     SOME,
+    TENSOR,
     TRUE,
     UNK,
     UNKNOWN,
@@ -265,7 +266,10 @@ class Conditions(Placing, Refining):
     def _pair(self, node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> Value:
         if left is UNK and right is UNK:
             return UNK
-        if not isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn):
+        if isinstance(operator, ast.In | ast.NotIn):
+            if one(right, self.frame.mask & MACS).kind in (TENSOR, UNKNOWN):
+                self.meet(node, (left, right))  # `label in known`, which compares with each.
+        elif not isinstance(operator, ast.Is | ast.IsNot):
             self.meet(node, (left, right))
         mine: Tests = NO_TESTS
         both = [atom for value in (left, right) for _, atom in cases_of(value)]

@@ -11,12 +11,14 @@ from mpslint.semantics.device_text import TYPED
 from mpslint.semantics.worlds.configurations import KEEPING
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import join, port
+from mpslint.semantics.worlds.loaded import is_loaded
 from mpslint.semantics.worlds.machines import MACS, sent_away
 from mpslint.semantics.worlds.names import Names
 from mpslint.semantics.worlds.operators import (
     arithmetic,
     bitwise_and,
     bitwise_or,
+    divided,
     element,
     logical_and,
     logical_not,
@@ -33,10 +35,12 @@ from mpslint.semantics.worlds.values import (
     LOADER,
     MAPPING,
     NO_TESTS,
+    NOTHING,
     ON_HOST,
     SEQUENCE,
     TENSOR,
     UNK,
+    UNKNOWN,
     Atom,
     Value,
     by_world,
@@ -53,7 +57,12 @@ MAX_TEXT = 60
 _OPERATIONS: dict[type[ast.operator], Callable[[Atom, Atom], Atom]] = {
     ast.BitAnd: bitwise_and,
     ast.BitOr: bitwise_or,
+    ast.Div: divided,
 }
+
+
+_GIVING = frozenset({NOTHING, SEQUENCE, TENSOR, UNKNOWN})
+"""Kinds of what a loop may take its items from, each world by itself."""
 
 
 class Expressions(Names):
@@ -192,6 +201,7 @@ class Expressions(Names):
         index = self.eval(node.slice)
         if value is UNK:
             return UNK
+        self.index(node, value, index)
         if value.__class__ is Atom and index.__class__ is Atom:
             return element(value, index)
         return port(
@@ -253,12 +263,12 @@ class Expressions(Names):
                     only: Value = value.v[0]
                     return only
                 return lift(any_of, *value.v)
-            if value.kind == TENSOR:
+            if value.kind == TENSOR or is_loaded(value):
                 return value
             if value.kind == LOADER:
                 # What a loader gives is on the CPU, whoever takes it.
                 return value.v if value.v is not None else tensor("cpu")
-        elif all(atom is BOT or atom.kind == SEQUENCE for _, atom in cases_of(value)):
+        elif all(atom.kind in _GIVING for _, atom in cases_of(value)):
             return port(
                 by_world(lambda _, atom: BOT if atom is BOT else self.items_of(atom), value)
             )

@@ -9,6 +9,7 @@ from mpslint.semantics.worlds.arrays import Arrays
 from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
+from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.program_options import ProgramOptions
@@ -97,6 +98,9 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             if name in ("startswith", "lower", "upper"):
                 return self.compared(ast.Eq(), base, args[0], NO_TESTS) if args else base
             return ON_HOST
+        form = kept_form(base, name, args)
+        if form is not None:
+            return form
         held = asked(atom, name, args, keywords)
         if held is not None:
             return held
@@ -182,6 +186,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
                 if atom.kind in (TENSOR, MODULE)
                 else atom.but(placed=(where(atom) or "?", dtype))
                 if atom.kind == INSTANCE
+                else atom
+                if is_loaded(atom)
                 else UNK
             ),
             base,

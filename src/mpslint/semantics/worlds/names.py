@@ -13,6 +13,7 @@ from mpslint.semantics.worlds.empty_modules import has_part
 from mpslint.semantics.worlds.enumerations import member_of
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.foreign import foreign
+from mpslint.semantics.worlds.loaded import is_loaded, kept_form
 from mpslint.semantics.worlds.state import Class
 from mpslint.semantics.worlds.values import (
     ARRAY,
@@ -207,7 +208,8 @@ class Names(Wrapping, Conditions):
     def member(self, atom: Atom, name: str, node: ast.expr) -> Value:
         kind = atom.kind
         if kind == UNKNOWN or atom is BOT:
-            return _SOMEBODYS if name == "device" else UNK
+            form = kept_form(atom, name, []) if is_loaded(atom) else None
+            return form or (_SOMEBODYS if name == "device" else UNK)
         if kind == NAME:
             if atom.v in facts.OPTIONS and not self.calling:
                 return Atom(UNKNOWN, symbol=(str(atom.v), name))

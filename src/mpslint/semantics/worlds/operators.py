@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mpslint.semantics.worlds.configurations import setting
 from mpslint.semantics.worlds.joining import join
+from mpslint.semantics.worlds.loaded import entry, is_loaded
 from mpslint.semantics.worlds.values import (
     ARRAY,
     CONST,
@@ -102,6 +103,8 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
         return tensor(left.v[0], None if wide else left.v[1], scalar=scalar)
     if a.kind == ARRAY or b.kind == ARRAY:
         array, other = (a, b) if a.kind == ARRAY else (b, a)
+        if array.v == "int64" and _is_float64(other):
+            return other if other.kind == ARRAY else Atom(ARRAY, "float64")
         # A single number follows the arrays that it meets.
         return array if not array.scalar or other.kind in (CONST, HOST) else _met(other)
     if a.kind == SEQUENCE and b.kind == SEQUENCE:
@@ -111,6 +114,19 @@ def arithmetic(a: Atom, b: Atom) -> Atom:
             return Atom(CONST, a.v + b.v)  # "mmcv." + "_ext"
         return ON_HOST
     return UNK
+
+
+def divided(a: Atom, b: Atom) -> Atom:
+    """`a / b`: of whole numbers NumPy makes float64."""
+    found = arithmetic(a, b)
+    return Atom(ARRAY, "float64") if found.kind == ARRAY and found.v == "int64" else found
+
+
+def _is_float64(atom: Atom) -> bool:
+    """A number with a point, or an array of NumPy's own kind of them."""
+    return (atom.kind == CONST and type(atom.v) is float) or (
+        atom.kind == ARRAY and atom.v == "float64"
+    )
 
 
 def _met(other: Atom) -> Atom:
@@ -125,6 +141,8 @@ def picked(atom: Atom, index: Atom) -> Value:
 def element(atom: Atom, index: Atom) -> Value:
     if atom.kind in (TENSOR, DEVICE, ARRAY):
         return atom
+    if is_loaded(atom):
+        return entry(atom, index)
     if atom.kind == SEQUENCE and index.kind == CONST and isinstance(index.v, int):
         if -len(atom.v) <= index.v < len(atom.v):
             found: Value = atom.v[index.v]

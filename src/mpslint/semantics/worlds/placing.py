@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.configurations import MAX_NESTED
 from mpslint.semantics.worlds.core import Core
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.joining import parted
+from mpslint.semantics.worlds.loaded import is_loaded, left_on_host, meets_on_cuda
 from mpslint.semantics.worlds.machines import ALL, CPU, CUDA, GPUS, MAC, MACS, NVIDIA
 from mpslint.semantics.worlds.state import Env
 from mpslint.semantics.worlds.values import (
@@ -241,6 +242,7 @@ class Placing(Core):
         there = left = 0
         tests = self.frame.tests
         behind: Atom | None = None
+        values = list(values)
         for value in values:
             for mask, atom in cases_of(value, self.frame.mask & MACS):
                 on = where(atom)
@@ -250,8 +252,29 @@ class Placing(Core):
                 elif on == "cpu" and atom.kind == TENSOR and not atom.scalar:
                     left |= mask
                     behind = atom
+                elif is_loaded(atom) and not meets_on_cuda(values, self.frame.mask):
+                    left |= mask
+                    behind = left_on_host(atom)
         if there & left and behind is not None:
             self.emit(Kind.MIXED, node, worlds=there & left, tests=tests, value=behind)
+
+    def index(self, node: ast.AST, value: Value, index: Value) -> None:
+        """`value[index]`: a tensor of the CPU takes none of the Apple GPU's."""
+        items = one(index, self.frame.mask)
+        given = items.v if items.kind == SEQUENCE else (index,)
+        if all(one(item, self.frame.mask & MACS).kind != TENSOR for item in given):
+            return
+        for mask, atom in cases_of(value, self.frame.mask & MACS):
+            if is_loaded(atom) or (where(atom) == "cpu" and atom.kind == TENSOR):
+                for item in given:
+                    self.meet_in(node, mask, left_on_host(atom), item)
+
+    def meet_in(self, node: ast.AST, worlds: int, left: Atom, value: Value) -> None:
+        on = [(mask, atom) for mask, atom in cases_of(value, worlds) if where(atom) == "mps"]
+        there = sum(mask for mask, atom in on if atom.kind == TENSOR and not atom.scalar)
+        if there:
+            tests = self.frame.tests.union(*(atom.tests for _, atom in on))
+            self.emit(Kind.MIXED, node, worlds=there, tests=tests, value=left)
 
 
 def repaired(worlds: int, atom: Atom) -> Value:

@@ -42,6 +42,14 @@ _WORDS = tuple(
         "skip",
         "import_module",
         "__import__",
+        # NumPy makes float64 of these, which others bring to a device.
+        ".zeros(",
+        ".ones(",
+        ".empty(",
+        ".linspace(",
+        ".arange(",
+        ".array(",
+        "np.random.",
     ]
 )
 

@@ -114,6 +114,22 @@ class Function:
         return self.cls is not None and self.node.name == "cuda"
 
     @property
+    def names_cuda(self) -> bool:
+        """Whether it sends something to CUDA by a text: `self.to("cuda:0")`."""
+        return any(
+            isinstance(item, ast.Call)
+            and isinstance(item.func, ast.Attribute)
+            and item.func.attr == "to"
+            and any(
+                isinstance(given, ast.Constant)
+                and isinstance(given.value, str)
+                and given.value.partition(":")[0] == "cuda"
+                for given in (*item.args, *(one.value for one in item.keywords))
+            )
+            for item in ast.walk(self.node)
+        )
+
+    @property
     def moves_input(self) -> bool:
         """Whether it may move what it is given."""
         if self._moves is None:

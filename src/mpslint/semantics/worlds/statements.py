@@ -14,9 +14,12 @@ from mpslint.semantics.worlds.import_statements import ImportStatements
 from mpslint.semantics.worlds.values import (
     INSTANCE,
     MODULE,
+    TENSOR,
     UNK,
     UNKNOWN,
+    Atom,
     Value,
+    lift,
     one,
     restrict,
 )
@@ -55,6 +58,8 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
                 key = self.key(value.func.value)
                 if key is not None:
                     old = one(self.lookup(key) or UNK, self.frame.mask)
+                    if old.kind == UNKNOWN:
+                        result = lift(_as_module, result)
                     if old.kind in (MODULE, UNKNOWN) or (old.kind == INSTANCE and old.v.module):
                         self.frame.env[key] = result
                         self.held.add(key.rpartition(".")[2])
@@ -71,3 +76,9 @@ class Statements(Assignments, ControlFlow, ImportStatements, Definitions):
         if owner.kind == INSTANCE and owner.v.home is self:
             owner.v.sites[held.attr] = {id(held): restrict(result, frame.mask)}
             owner.v.cache.pop(held.attr, None)
+
+
+def _as_module(atom: Atom) -> Atom:
+    """What nobody takes the result of `.to(device)` from moves itself, so it is no tensor: its
+    methods take tensors of any device."""
+    return Atom(MODULE, atom.v, None, atom.tests) if atom.kind == TENSOR else atom

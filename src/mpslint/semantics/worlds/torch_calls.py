@@ -12,6 +12,7 @@ from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.calls import Calls
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.kernels import EXTENSION_LOADERS, needs_nvcc
+from mpslint.semantics.worlds.loaded import loaded, read_back
 from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.makers import Makers
 from mpslint.semantics.worlds.placing import ACCELERATOR
@@ -248,13 +249,14 @@ class TorchCalls(Makers, Calls):
             if source.kind != MEMORY and not spread:
                 path = self.path_of(node.args[0], args[0]) if node.args and args else None
                 self.emit(Kind.LOADED, node, name=name, value=Atom(FILE, path))
+                return read_back([value for known, value in self.saves if known == path])
             return UNK
         first = one(given, self.frame.mask)
         if first.kind == LAMBDA:
-            return UNK
+            return loaded(device("cpu")) if first.v is UNK else UNK  # `lambda storage, place: ...`
         if holds_device(given, self.frame.mask):
             self.emit(Kind.LOADED, node, name=name, value=given)
-        return UNK
+        return loaded(given)
 
     # processes
 

@@ -1,0 +1,61 @@
+"""Tests that ask a device whether it is CUDA: `device.type == "cuda"`, `"cuda" in args.device`.
+
+What moves behind one goes to that device; on every other machine it is there already.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from mpslint.facts.priors import names_device
+from mpslint.semantics.value_syntax import is_path, last_name
+from mpslint.semantics.values import Kind
+
+if TYPE_CHECKING:
+    from mpslint.semantics.context import Context
+
+_ASKED_OF_TEXT = ("startswith", "__contains__")
+
+
+def asked_device(context: Context, test: ast.expr) -> ast.expr | None:
+    """The device that a test asks, which may be written once more; None: it asks something else."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test = test.operand
+    asked = _asked(context, test)
+    if isinstance(asked, ast.Call) and len(asked.args) == 1 and last_name(asked.func) == "str":
+        asked = asked.args[0]
+    if isinstance(asked, ast.Attribute) and asked.attr == "type":
+        asked = asked.value
+    if asked is None or not is_path(asked):
+        return None
+    if context.values.of(asked).kind in (Kind.DEVICE, Kind.DEVICE_STRING):
+        return asked
+    return asked if names_device(last_name(asked)) else None
+
+
+def _asked(context: Context, test: ast.expr) -> ast.expr | None:
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute):
+        is_cuda = len(test.args) == 1 and _is_cuda(context, test.args[0])
+        return test.func.value if is_cuda and test.func.attr in _ASKED_OF_TEXT else None
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return None
+    left, right = test.left, test.comparators[0]
+    if isinstance(test.ops[0], ast.In):
+        return right if _is_cuda(context, left) else None
+    if not isinstance(test.ops[0], ast.Eq):
+        return None
+    if _is_cuda(context, right):
+        return left
+    return right if _is_cuda(context, left) else None
+
+
+def _is_cuda(context: Context, node: ast.expr) -> bool:
+    """`"cuda"` and `torch.device("cuda")`, whichever GPU."""
+    if isinstance(node, ast.Call) and context.resolve(node.func) == "torch.device" and node.args:
+        node = node.args[0]
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and node.value.partition(":")[0] == "cuda"
+    )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
+from mpslint.file_sets import FileSets
 from mpslint.files import BUILT, VERSIONED, read_regular
 from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
@@ -95,10 +96,12 @@ class Modules:
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
         self.trees = Trees()
+        self.file_sets = FileSets()
 
     def take_over(self, known: Modules, changed: Collection[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
         self.trees = known.trees
+        self.file_sets = known.file_sets
         self._found.update(known._found)
         self._roots.update(known._roots)
         self._around_folders.update(known._around_folders)

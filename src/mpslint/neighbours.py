@@ -109,8 +109,9 @@ class Neighbours(NotLookedAt):
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._cuda_projects = CudaProjects(projects, settings)
-        self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
-        self._heard: list[set[str]] = [set()]
+        self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
+        """With the files that they rest on: sets of files are numbers here, as in `FileSets`."""
+        self._heard = [0]
         self._signed: dict[str, Consulted] = {}
         self._last = ("", "")
         """The path that somebody asked for last, and the same from the root."""
@@ -125,21 +126,26 @@ class Neighbours(NotLookedAt):
         self._runs.take_over(known._runs, changed)
         self._reached.take_over(known._reached, changed)
         self._mentions.take_over(known._mentions, changed)
+        others = self.modules.file_sets.of(changed)
         for key, (answer, files) in known._answers.items():
             # What is asked of a function names its file.
-            if changed.isdisjoint(files) and key[3] not in changed:
+            if not others & files and key[3] not in changed:
                 self._answers[key] = answer, files
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
-        paths = sorted(self._heard[0])
-        self._heard = [set()]
-        self._runs.trim()
+        paths = sorted(self.modules.file_sets.paths(self._heard[0]))
+        self.forget_consulted()
         known = self._signed
         for path in paths:
             if path not in known:
                 known[path] = Consulted(path, *self.modules.sign(path))
         return tuple([known[path] for path in paths])
+
+    def forget_consulted(self) -> None:
+        """What is asked next belongs to another file."""
+        self._heard = [0]
+        self._runs.trim()
 
     @property
     def is_full(self) -> bool:
@@ -180,7 +186,7 @@ class Neighbours(NotLookedAt):
 
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
-        self._note(files)
+        self._heard[-1] |= files
         return worlds
 
     def compiled_from(self, path: str, module: str) -> str:
@@ -201,7 +207,7 @@ class Neighbours(NotLookedAt):
             if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
-            self._note(self._runs.rests_on(found))
+            self._heard[-1] |= self._runs.rests_on(found)
             value = interpreter.frame.env.get(name) if interpreter is not None else None
             if value.__class__ is not Atom or value.kind != NAME:
                 return value
@@ -398,18 +404,18 @@ class Neighbours(NotLookedAt):
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
-        self._note(files)
+        self._heard[-1] |= files
         return reason
 
     def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
         """An answer, and the files that it rests on."""
-        self._heard.append(set())
+        self._heard.append(0)
         try:
             answer = ask()
         finally:
             heard = self._heard.pop()
-            self._note(frozenset(heard))
-        return answer, heard
+            self._heard[-1] |= heard
+        return answer, set(self.modules.file_sets.paths(heard))
 
     # inside
 
@@ -432,7 +438,7 @@ class Neighbours(NotLookedAt):
         key = (os.path.dirname(path), self.modules.is_script_of_package(path), *question)
         known = self._answers.get(key)
         if known is None:
-            self._heard.append(set())
+            self._heard.append(0)
             try:
                 answer = ask(path)
             except RecursionError:
@@ -440,8 +446,8 @@ class Neighbours(NotLookedAt):
                 answer = nothing
             finally:
                 heard = self._heard.pop()
-            known = self._answers[key] = (answer, frozenset(heard))
-        self._note(known[1])
+            known = self._answers[key] = (answer, heard)
+        self._heard[-1] |= known[1]
         return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
 
     def _told(
@@ -455,13 +461,13 @@ class Neighbours(NotLookedAt):
 
         def ask(_: str) -> _Answer:
             answer, files = look()
-            self._note(frozenset(files))
+            self._note(files)
             return answer
 
         return self._answer(str(question[1]), question, ask, nothing)
 
-    def _note(self, paths: frozenset[str] | tuple[str, ...]) -> None:
-        self._heard[-1].update(paths)
+    def _note(self, paths: Iterable[str]) -> None:
+        self._heard[-1] |= self.modules.file_sets.of(paths)
 
     def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
         """The file of the module that a name comes from, and what it is called there."""

@@ -42,9 +42,9 @@ class Reached:
                 self._left[path] = left, files
         self._parts.update({path: one for path, one in known._parts.items() if path not in changed})
 
-    def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, tuple[str, ...]]:
-        """A place that the file may come to, with the reason, and the files that this rests on; see
-        `semantics.elsewhere.Elsewhere.left_behind`."""
+    def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, int]:
+        """A place that the file may come to, with the reason, and the set of the files that this rests
+        on; see `semantics.elsewhere.Elsewhere.left_behind`."""
         path = os.path.abspath(context.source.path)
         modules, files = self._runs.led_to(path, context.source.text)
         if not any(map(self._speaks, modules)):

@@ -255,7 +255,10 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
         neighbours = around[settings]
         if neighbours.asked:
             return Done(content, None, asked=True)
-        result = result._replace(consulted=neighbours.consulted())
+        if digest:
+            result = result._replace(consulted=neighbours.consulted())
+        else:
+            neighbours.forget_consulted()  # No cache will ask.
         if neighbours.is_full:
             around[settings] = neighbours.renewed()
             neighbours.release()

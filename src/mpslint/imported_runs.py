@@ -182,7 +182,7 @@ class ImportedRuns:
     def kernels_of(self, path: str) -> tuple[list[str], list[str]]:
         """What a module itself imports that only CUDA has: packages of others, and extensions that
         the project builds."""
-        names = list(dict.fromkeys(imported_modules(self._modules.text(path) or b"")))
+        names = list(imported_modules(self._modules.text(path) or b""))
         missing = [name for name in names if self._find(path, name)[0] is None]
         built = [name for name in missing if self._built.is_for_cuda(path, name)[0]]
         taken = (*built, *(f"{name}." for name in built))
@@ -279,7 +279,7 @@ class ImportedRuns:
     def _with_packages(self, path: str) -> tuple[str, ...]:
         """The modules that one imports, with the packages that Python imports before them."""
         found: dict[str, None] = {}
-        for module in dict.fromkeys(imported_modules(self._modules.text(path) or b"")):
+        for module in imported_modules(self._modules.text(path) or b""):
             if not is_foreign(module) and package_worlds(module) is None:
                 other = self._find(path, module)[0]
                 found.update(dict.fromkeys(self._parts_of(path, module, other)[0]))
@@ -323,7 +323,7 @@ class ImportedRuns:
         found: dict[str, None] = {}
         files = 0
         todo: list[str] = []
-        for module in dict.fromkeys(imported_modules(text.encode("utf-8", "replace"))):
+        for module in imported_modules(text.encode("utf-8", "replace")):
             if not is_foreign(module):
                 imported, looked = self._find(path, module)
                 files |= self._sets.of(looked)
@@ -446,7 +446,7 @@ class ImportedRuns:
             kernels = any(word in text for word in _BUILDS)
             files: set[str] = set()
             imported: dict[str, None] = {}
-            for module in dict.fromkeys(imported_modules(text)):
+            for module in imported_modules(text):
                 if package_worlds(module) is not None:
                     kernels = True
                     continue

@@ -73,7 +73,9 @@ class ImportedRuns:
         self._sets = self._modules.file_sets
         touched = self._sets.of(changed)
         self._edges = {
-            path: needs for path, needs in known._edges.items() if path not in changed and not needs.files & touched
+            path: needs
+            for path, needs in known._edges.items()
+            if path not in changed and not needs.files & touched
         }
         self._needs = {
             path: needs

@@ -104,7 +104,7 @@ class Neighbours(NotLookedAt):
         self._forwards = Forwards(projects, called)
         self._stepping = Stepping(projects, self.modules, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
-        self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
+        self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._hear)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
@@ -134,7 +134,7 @@ class Neighbours(NotLookedAt):
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
-        paths = sorted(self.modules.file_sets.paths(self._heard[0]))
+        paths = sorted(self.files_of(self._heard[0]))
         self.forget_consulted()
         known = self._signed
         for path in paths:
@@ -143,7 +143,6 @@ class Neighbours(NotLookedAt):
         return tuple([known[path] for path in paths])
 
     def forget_consulted(self) -> None:
-        """What is asked next belongs to another file."""
         self._heard = [0]
         self._runs.trim()
 
@@ -186,7 +185,7 @@ class Neighbours(NotLookedAt):
 
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
-        self._heard[-1] |= files
+        self._hear(files)
         return worlds
 
     def compiled_from(self, path: str, module: str) -> str:
@@ -207,7 +206,7 @@ class Neighbours(NotLookedAt):
             if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
-            self._heard[-1] |= self._runs.rests_on(found)
+            self._hear(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
             if value.__class__ is not Atom or value.kind != NAME:
                 return value
@@ -404,18 +403,21 @@ class Neighbours(NotLookedAt):
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
-        self._heard[-1] |= files
+        self._hear(files)
         return reason
 
-    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
-        """An answer, and the files that it rests on."""
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, int]:
+        """An answer, and the set of the files that it rests on."""
         self._heard.append(0)
         try:
             answer = ask()
         finally:
             heard = self._heard.pop()
-            self._heard[-1] |= heard
-        return answer, set(self.modules.file_sets.paths(heard))
+            self._hear(heard)
+        return answer, heard
+
+    def files_of(self, files: int) -> list[str]:
+        return self.modules.file_sets.paths(files)
 
     # inside
 
@@ -447,7 +449,7 @@ class Neighbours(NotLookedAt):
             finally:
                 heard = self._heard.pop()
             known = self._answers[key] = (answer, heard)
-        self._heard[-1] |= known[1]
+        self._hear(known[1])
         return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
 
     def _told(
@@ -468,6 +470,9 @@ class Neighbours(NotLookedAt):
 
     def _note(self, paths: Iterable[str]) -> None:
         self._heard[-1] |= self.modules.file_sets.of(paths)
+
+    def _hear(self, files: int) -> None:
+        self._heard[-1] |= files
 
     def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
         """The file of the module that a name comes from, and what it is called there."""

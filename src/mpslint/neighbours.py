@@ -189,9 +189,7 @@ class Neighbours(NotLookedAt):
         return worlds
 
     def compiled_from(self, path: str, module: str) -> str:
-        found, looked = compiled_from(self.modules, self._absolute(path), module)
-        self._note(looked)
-        return found
+        return self._noted(compiled_from(self.modules, self._absolute(path), module))
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         path = self._absolute(path)
@@ -281,12 +279,11 @@ class Neighbours(NotLookedAt):
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
 
-        def ask(_: str) -> bool:
-            overridden, files = self._mentions.overrides(path, name, method, is_made=is_made)
-            self._note(files)
-            return overridden
-
-        return self._answer(path, ("overridden", path, name, method, is_made), ask, False)
+        return self._told(
+            ("overridden", path, name, method, is_made),
+            lambda: self._mentions.overrides(path, name, method, is_made=is_made),
+            False,
+        )
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
@@ -372,34 +369,22 @@ class Neighbours(NotLookedAt):
         return cuda
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        saves, files = self._saved.from_cpu(self._absolute(path), file_name)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.from_cpu(self._absolute(path), file_name))
 
     def saves_models(self, context: Context) -> bool:
-        saves, files = self._saved.models(context)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.models(context))
 
     def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
-        saves, files = self._saved.under(context, keys)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.under(context, keys))
 
     def has_checkpoints_kept(self, context: Context) -> bool:
-        kept, files = self._saved.by_lightning(context)
-        self._note(files)
-        return kept
+        return self._noted(self._saved.by_lightning(context))
 
     def develops(self, path: str, package: str) -> bool:
-        found, looked = self.modules.made_around(self._absolute(path), package)
-        self._note(looked)
-        return found
+        return self._noted(self.modules.made_around(self._absolute(path), package))
 
     def is_optional(self, path: str) -> bool:
-        found, files = self._optional.includes(self._absolute(path))
-        self._note(files)
-        return found
+        return self._noted(self._optional.includes(self._absolute(path)))
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
@@ -469,7 +454,12 @@ class Neighbours(NotLookedAt):
         return self._answer(str(question[1]), question, ask, nothing)
 
     def _note(self, paths: Iterable[str]) -> None:
-        self._heard[-1] |= self.modules.file_sets.of(paths)
+        self._hear(self.modules.file_sets.of(paths))
+
+    def _noted(self, told: tuple[_Answer, Iterable[str]]) -> _Answer:
+        """An answer with the files that it rests on."""
+        self._note(told[1])
+        return told[0]
 
     def _hear(self, files: int) -> None:
         self._heard[-1] |= files

@@ -51,8 +51,8 @@ class SavedAround:
         overheard: Overheard,
         hear: Callable[[int], None],
     ) -> None:
-        """`overheard` gives an answer with the set of the files that it rests on, of which `hear` is
-        told again where the answer is given again."""
+        """`overheard` gives an answer with the set of the files that it rests on: `hear` is told of
+        that again where the answer is given again."""
         self._modules = modules
         self._projects = projects
         self._context = context

@@ -135,16 +135,13 @@ class Neighbours(NotLookedAt):
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
         paths = sorted(self.files_of(self._heard[0]))
-        self.forget_consulted()
+        self._heard = [0]
+        self._runs.trim()
         known = self._signed
         for path in paths:
             if path not in known:
                 known[path] = Consulted(path, *self.modules.sign(path))
         return tuple([known[path] for path in paths])
-
-    def forget_consulted(self) -> None:
-        self._heard = [0]
-        self._runs.trim()
 
     @property
     def is_full(self) -> bool:

@@ -62,9 +62,6 @@ class OutOfReach(NotLookedAt):
     def consulted(self) -> tuple[Consulted, ...]:
         return ()
 
-    def forget_consulted(self) -> None:
-        """Nothing was."""
-
     def _note(self, qualified: str) -> None:
         self.asked = self.asked or not is_foreign(qualified)
 

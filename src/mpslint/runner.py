@@ -255,10 +255,7 @@ def check_job(job: Job, *, digest: bool, with_fixes: bool, around: Around | None
         neighbours = around[settings]
         if neighbours.asked:
             return Done(content, None, asked=True)
-        if digest:
-            result = result._replace(consulted=neighbours.consulted())
-        else:
-            neighbours.forget_consulted()  # No cache will ask.
+        result = result._replace(consulted=neighbours.consulted())
         if neighbours.is_full:
             around[settings] = neighbours.renewed()
             neighbours.release()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 
 from mpslint.modules import MAIN
 
@@ -13,7 +13,10 @@ _IMPORT = re.compile(
     rb"|import[ \t]+(?P<plain>[\w., \t]+))",
     re.M,
 )
-_BY_FILE = re.compile(rb"\b(?:SourceFileLoader|spec_from_file_location|load_source|runpy)\b")
+_TEXTS = 512
+"""Of so many texts it is kept what they import."""
+_OF_FILES = (b"SourceFileLoader", b"spec_from_file_location", b"load_source", b"runpy")
+_BY_FILE = re.compile(rb"\b(?:%s)\b" % b"|".join(_OF_FILES))
 """Python's own ways to run a file by its place. What `runpy` has is used under names that programs
 have for folders as well (`run_path = os.path.join(out, name)`), so the module itself is looked for.
 """
@@ -21,26 +24,30 @@ have for folders as well (`run_path = os.path.join(out, name)`), so the module i
 
 def runs_files(text: bytes) -> bool:
     """Whether a text may import a module by the place of its file."""
-    return _BY_FILE.search(text) is not None
+    return any(word in text for word in _OF_FILES) and _BY_FILE.search(text) is not None
 
 
-def imported_modules(text: bytes) -> Iterator[str]:
-    """The modules that a text imports, and each name that it takes from one as if it were one."""
+@lru_cache(_TEXTS)
+def imported_modules(text: bytes) -> tuple[str, ...]:
+    """The modules that a text imports, and each name that it takes from one as if it were one; each
+    of them once. Many ask the same of a project's modules."""
+    found: dict[str, None] = {}
     for match in _IMPORT.finditer(text):
         plain = match["plain"]
         if plain is not None:
             for item in plain.split(b","):
                 words = item.split()
                 if words:
-                    yield words[0].decode(errors="replace")
+                    found[words[0].decode(errors="replace")] = None
             continue
         module = match["module"].decode(errors="replace")
-        yield module
+        found[module] = None
         dot = "" if module.endswith(".") else "."
         for item in match["names"].strip(b"() \t\r\n").split(b","):
             words = item.split()
             if words and words[0].replace(b"_", b"x").isalnum():
-                yield f"{module}{dot}{words[0].decode(errors='replace')}"
+                found[f"{module}{dot}{words[0].decode(errors='replace')}"] = None
+    return tuple(found)
 
 
 def used_in_main(text: bytes, name: str) -> bool:

@@ -45,8 +45,8 @@ class _Needs(NamedTuple):
     """The modules that it leads to, itself among them, each with those that it imports."""
     kernels: bool
     """Whether one of them names compiled kernels."""
-    files: frozenset[str]
-    """The files that were looked at, or for."""
+    files: int
+    """The set of the files that were looked at, or for, as `FileSets` numbers them."""
     is_cut: bool = False
     """Whether it leads to more modules, and is not followed."""
 
@@ -54,6 +54,7 @@ class _Needs(NamedTuple):
 class ImportedRuns:
     def __init__(self, modules: Modules, built: BuiltExtensions) -> None:
         self._modules = modules
+        self._sets = modules.file_sets
         self._built = built
         self._unconditional = UnconditionalNames(modules)
         self._settled: dict[str, Interpreter | None] = {}
@@ -69,28 +70,32 @@ class ImportedRuns:
     def take_over(self, known: ImportedRuns, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone;
         what it keeps of runs stays with it."""
+        self._sets = self._modules.file_sets
+        touched = self._sets.of(changed)
         self._edges = {
-            path: needs for path, needs in known._edges.items() if _is_apart(path, needs, changed)
+            path: needs
+            for path, needs in known._edges.items()
+            if path not in changed and not needs.files & touched
         }
         self._needs = {
             path: needs
             for path, needs in known._needs.items()
             # One that was not followed rests on modules that it does not name.
-            if _is_apart(path, needs, changed) and not needs.is_cut
+            if path not in changed and not needs.files & touched and not needs.is_cut
         }
         for mine, others in ((self._imported, known._imported), (self._plain, known._plain)):
             mine.update({path: told for path, told in others.items() if path in self._needs})
         used = {key: worlds for key, worlds in known._used.items() if key[0] in self._needs}
         self._used.update(used)
 
-    def imports_on(self, path: str, module: str) -> tuple[int, frozenset[str]]:
+    def imports_on(self, path: str, module: str) -> tuple[int, int]:
         """The worlds in which the file at the absolute `path` can import a module of its project,
-        and the files that this rests on. Its packages are imported before it."""
+        and the set of the files that this rests on. Its packages are imported before it."""
         found, looked = self._find(path, module)
-        files = frozenset(looked)
+        files = self._sets.of(looked)
         if found is None:
             kernel, more = self._built.is_for_cuda(path, module)
-            files |= frozenset(more)
+            files |= self._sets.of(more)
             if kernel:
                 return NVIDIA, files
         if found == path:
@@ -99,7 +104,7 @@ class ImportedRuns:
         if not module.strip(".") and not path.endswith(".py"):
             return worlds, files  # No module: a notebook is started where it lies.
         parts, looked = self._parts_of(path, module, found)
-        files |= frozenset(looked)
+        files |= self._sets.of(looked)
         for part in parts:
             needs = self._leads_to(part)
             files |= needs.files
@@ -156,7 +161,7 @@ class ImportedRuns:
         it imports there."""
         needs = self._leads_to(path)
         if not needs.kernels and not self._modules.names_kernels(path):
-            return ALL, needs.files
+            return ALL, frozenset(self._sets.paths(needs.files))
         key = path, name
         if key not in self._used:
             worlds = self._worlds(path)
@@ -166,7 +171,7 @@ class ImportedRuns:
                 if interpreter is not None:
                     interpreter.release()
             self._used[key] = worlds
-        return self._used[key], needs.files
+        return self._used[key], frozenset(self._sets.paths(needs.files))
 
     def imports_of(self, path: str) -> tuple[str, ...]:
         """The files of the project that the module at `path` imports itself."""
@@ -179,7 +184,7 @@ class ImportedRuns:
     def kernels_of(self, path: str) -> tuple[list[str], list[str]]:
         """What a module itself imports that only CUDA has: packages of others, and extensions that
         the project builds."""
-        names = list(dict.fromkeys(imported_modules(self._modules.text(path) or b"")))
+        names = list(imported_modules(self._modules.text(path) or b""))
         missing = [name for name in names if self._find(path, name)[0] is None]
         built = [name for name in missing if self._built.is_for_cuda(path, name)[0]]
         taken = (*built, *(f"{name}." for name in built))
@@ -276,7 +281,7 @@ class ImportedRuns:
     def _with_packages(self, path: str) -> tuple[str, ...]:
         """The modules that one imports, with the packages that Python imports before them."""
         found: dict[str, None] = {}
-        for module in dict.fromkeys(imported_modules(self._modules.text(path) or b"")):
+        for module in imported_modules(self._modules.text(path) or b""):
             if not is_foreign(module) and package_worlds(module) is None:
                 other = self._find(path, module)[0]
                 found.update(dict.fromkeys(self._parts_of(path, module, other)[0]))
@@ -310,20 +315,20 @@ class ImportedRuns:
                 known.release()
         self._settled.clear()
 
-    def rests_on(self, path: str) -> frozenset[str]:
-        """The files that the run of a module rests on."""
+    def rests_on(self, path: str) -> int:
+        """The set of the files that the run of a module rests on."""
         return self._leads_to(path).files
 
-    def led_to(self, path: str, text: str) -> tuple[list[str], tuple[str, ...]]:
+    def led_to(self, path: str, text: str) -> tuple[list[str], int]:
         """The modules that a file of this text imports, and they in turn, nearest first, not all
-        where they are many; and the files that this rests on."""
+        where they are many; and the set of the files that this rests on."""
         found: dict[str, None] = {}
-        files: set[str] = set()
+        files = 0
         todo: list[str] = []
-        for module in dict.fromkeys(imported_modules(text.encode("utf-8", "replace"))):
+        for module in imported_modules(text.encode("utf-8", "replace")):
             if not is_foreign(module):
                 imported, looked = self._find(path, module)
-                files.update(looked)
+                files |= self._sets.of(looked)
                 todo += [imported] if imported is not None else []
         while todo and len(found) < MOST_MODULES:
             current = todo.pop(0)
@@ -332,7 +337,7 @@ class ImportedRuns:
                 edges = self._edges_of(current)
                 files |= edges.files
                 todo += edges.modules[current]
-        return list(found), tuple(files.union(found))
+        return list(found), files | self._sets.of(found)
 
     def _worlds(self, path: str) -> int:
         if not self._leads_to(path).kernels:
@@ -421,7 +426,7 @@ class ImportedRuns:
     def _follow(self, start: str) -> _Needs:
         modules: dict[str, tuple[str, ...]] = {}
         kernels = False
-        files: set[str] = set()
+        files = 0
         todo = [start]
         while todo:
             if (path := todo.pop(0)) in modules:
@@ -434,7 +439,7 @@ class ImportedRuns:
             kernels = kernels or edges.kernels
             files |= edges.files
             todo += imported
-        return _Needs(modules, kernels, frozenset(files))
+        return _Needs(modules, kernels, files)
 
     def _edges_of(self, path: str) -> _Needs:
         """What a module itself imports and names."""
@@ -443,7 +448,7 @@ class ImportedRuns:
             kernels = any(word in text for word in _BUILDS)
             files: set[str] = set()
             imported: dict[str, None] = {}
-            for module in dict.fromkeys(imported_modules(text)):
+            for module in imported_modules(text):
                 if package_worlds(module) is not None:
                     kernels = True
                     continue
@@ -459,13 +464,8 @@ class ImportedRuns:
                 files.update(more)
                 imported.update(dict.fromkeys(parts))
             imported.pop(path, None)
-            self._edges[path] = _Needs({path: tuple(imported)}, kernels, frozenset(files))
+            self._edges[path] = _Needs({path: tuple(imported)}, kernels, self._sets.of(files))
         return self._edges[path]
-
-
-def _is_apart(path: str, needs: _Needs, changed: frozenset[str]) -> bool:
-    """Whether what is known of a module rests on none of these files."""
-    return path not in changed and changed.isdisjoint(needs.files)
 
 
 def _importable(interpreter: Interpreter | None) -> int:

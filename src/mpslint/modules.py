@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, TypeVar
 from mpslint.added_folders import WORD, added_folders
 from mpslint.errors import MpslintError
 from mpslint.facts.priors import package_names
+from mpslint.file_sets import FileSets
 from mpslint.files import BUILT, VERSIONED, read_regular
 from mpslint.looks import is_marked, modules_in
 from mpslint.reading import ABSENT, sign_of
-from mpslint.screening import imported_words, names_in
+from mpslint.screening import holds_one, imported_words, names_in
 from mpslint.semantics.context import Context
 from mpslint.semantics.worlds.relevance import OWN_MOVE
 from mpslint.trees import Trees
@@ -46,6 +47,8 @@ _NEXT = re.compile(rb"\n(?=[^\s#)])")
 MAIN = re.compile(rb"^if[ \t(]+__name__[ \t]*==", re.M)
 _Key = TypeVar("_Key")
 _Known = TypeVar("_Known")
+_Found = dict[str, tuple[str | None, tuple[str, ...]]]
+"""By the dotted name of a module: its file, and all files that were looked for."""
 _KEPT = 8
 """So many parsed modules are kept at a time."""
 _TEXTS = 640
@@ -77,7 +80,9 @@ class Modules:
         """`virtual`: contents of files that do not exist yet, by absolute path."""
         self._settings = settings
         self._virtual = virtual or {}
-        self._found: dict[tuple[object, ...], tuple[str | None, tuple[str, ...]]] = {}
+        self._found: dict[tuple[object, ...], _Found] = {}  # by what matters of the file that asks
+        self._found_from: dict[str, _Found] = {}  # by that file
+        self._files: dict[str, bool] = {}
         self._added: dict[str, tuple[str, ...]] = {}
         self._roots: dict[str, str] = {}
         self._around_folders: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
@@ -94,12 +99,12 @@ class Modules:
         self._kernels: dict[str, bool] = {}
         self._beside: dict[str, list[str]] = {}
         self._words: dict[str, frozenset[bytes]] = {}
-        self.trees = Trees()
+        self.trees, self.file_sets = Trees(), FileSets()
 
     def take_over(self, known: Modules, changed: Collection[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
-        self.trees = known.trees
-        self._found.update(known._found)
+        self.trees, self.file_sets = known.trees, known.file_sets
+        self._found.update({key: dict(found) for key, found in known._found.items()})
         self._roots.update(known._roots)
         self._around_folders.update(known._around_folders)
         self._signs.update(known._signs)
@@ -123,11 +128,13 @@ class Modules:
         that were looked for."""
         if not module or is_foreign(module):
             return None, ()
-        added = self._added_by(path)
-        key = (os.path.dirname(path), module, self.is_script_of_package(path), added)
-        if key not in self._found:
-            self._found[key] = self._find(path, module, added)
-        return self._found[key]
+        known = self._found_from.get(path)
+        if known is None:
+            key = (os.path.dirname(path), self.is_script_of_package(path), self._added_by(path))
+            known = self._found_from[path] = self._found.setdefault(key, {})
+        if module not in known:
+            known[module] = self._find(path, module)
+        return known[module]
 
     def _added_by(self, path: str) -> tuple[str, ...]:
         """The folders that a file puts on `sys.path`."""
@@ -139,9 +146,7 @@ class Modules:
                     self._added[path] = added_folders(tree, path, self._of_project[:1])
         return self._added[path]
 
-    def _find(
-        self, path: str, module: str, added: tuple[str, ...]
-    ) -> tuple[str | None, tuple[str, ...]]:
+    def _find(self, path: str, module: str) -> tuple[str | None, tuple[str, ...]]:
         dots = len(module) - len(module.lstrip("."))
         parts = [part for part in module.strip(".").split(".") if part]
         own = os.path.dirname(path)
@@ -154,7 +159,7 @@ class Modules:
             first = (own,) if self.is_script_of_package(path) else ()
             around, inside = self._folders_around(path)
             last = inside if len(parts) > 1 else ()
-            folders = dict.fromkeys((*first, *around, *added, *last))
+            folders = dict.fromkeys((*first, *around, *self._added_by(path), *last))
         looked: list[str] = []
         for folder in folders:
             base = os.path.join(folder, *parts)
@@ -267,7 +272,9 @@ class Modules:
 
     def _is_file(self, path: str) -> bool:
         """Whether there is a plain file: opening a pipe would wait for somebody to write."""
-        return self.sign(path) != ABSENT and os.path.isfile(path)
+        if path not in self._files:
+            self._files[path] = self.sign(path) != ABSENT and os.path.isfile(path)
+        return self._files[path]
 
     def _is_folder(self, path: str) -> bool:
         return self.sign(path) != ABSENT and os.path.isdir(path)
@@ -359,8 +366,7 @@ class Modules:
     def names_kernels(self, path: str) -> bool:
         """Whether the text of a module has the name of a package that only some machines have."""
         if path not in self._kernels:
-            data = self.text(path) or b""
-            self._kernels[path] = any(name in data for name in package_names())
+            self._kernels[path] = holds_one(self.text(path) or b"", package_names())
         return self._kernels[path]
 
     def context(self, path: str, elsewhere: Elsewhere) -> Context | None:
@@ -383,10 +389,8 @@ class Modules:
 
     def _parsed(self, path: str, elsewhere: Elsewhere) -> Context | None:
         known = self._source(path)
-        if known is None:
-            return None
         try:
-            return Context(*known, self._settings, elsewhere)
+            return Context(*known, self._settings, elsewhere) if known is not None else None
         except RecursionError:
             return None
 

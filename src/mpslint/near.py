@@ -20,7 +20,9 @@ _Answer = TypeVar("_Answer")
 class Overheard(Elsewhere, Protocol):
     """The rest of a project, which can say what an answer rests on."""
 
-    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]: ...
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, int]: ...
+
+    def files_of(self, files: int) -> list[str]: ...
 
 
 class Near(Distant):
@@ -31,15 +33,15 @@ class Near(Distant):
     def __init__(self, neighbours: Overheard) -> None:
         super().__init__(neighbours)
         self._all = neighbours
-        self._rests: dict[str, set[str]] = {}
+        self._rests: dict[str, int] = {}
 
     def rests_on(self, path: str) -> frozenset[str]:
         """The files that what the one at `path` was told rests on. Who asks it may find it told."""
-        return frozenset(self._rests.get(path, ()))
+        return frozenset(self._all.files_of(self._rests.get(path, 0)))
 
     def _told(self, path: str, ask: Callable[[], _Answer]) -> _Answer:
         answer, files = self._all.overheard(ask)
-        self._rests.setdefault(path, set()).update(files)
+        self._rests[path] = self._rests.get(path, 0) | files
         return answer
 
     def imports_on(self, path: str, module: str) -> int:

@@ -104,13 +104,14 @@ class Neighbours(NotLookedAt):
         self._forwards = Forwards(projects, called)
         self._stepping = Stepping(projects, self.modules, called)
         self._keys_read = KeysRead(projects, self.modules, self._distant)
-        self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._note)
+        self._saved = SavedAround(self.modules, projects, self.context, self.overheard, self._hear)
         self._stars = Stars(self.modules, self.context, self._note)
         self._optional = OptionalModules(self.modules, self._runs, projects)
         self._kept_answers = KeptAnswers(projects, self.modules, self._distant)
         self._cuda_projects = CudaProjects(projects, settings)
-        self._answers: dict[tuple[object, ...], tuple[object, frozenset[str]]] = {}
-        self._heard: list[set[str]] = [set()]
+        self._answers: dict[tuple[object, ...], tuple[object, int]] = {}
+        """With the files that they rest on: sets of files are numbers here, as in `FileSets`."""
+        self._heard = [0]
         self._signed: dict[str, Consulted] = {}
         self._last = ("", "")
         """The path that somebody asked for last, and the same from the root."""
@@ -125,15 +126,16 @@ class Neighbours(NotLookedAt):
         self._runs.take_over(known._runs, changed)
         self._reached.take_over(known._reached, changed)
         self._mentions.take_over(known._mentions, changed)
+        others = self.modules.file_sets.of(changed)
         for key, (answer, files) in known._answers.items():
             # What is asked of a function names its file.
-            if changed.isdisjoint(files) and key[3] not in changed:
+            if not others & files and key[3] not in changed:
                 self._answers[key] = answer, files
 
     def consulted(self) -> tuple[Consulted, ...]:
         """What the answers since the last call rest on: the files, as they were then."""
-        paths = sorted(self._heard[0])
-        self._heard = [set()]
+        paths = sorted(self.files_of(self._heard[0]))
+        self._heard = [0]
         self._runs.trim()
         known = self._signed
         for path in paths:
@@ -180,13 +182,11 @@ class Neighbours(NotLookedAt):
 
     def imports_on(self, path: str, module: str) -> int:
         worlds, files = self._runs.imports_on(self._absolute(path), module)
-        self._note(files)
+        self._hear(files)
         return worlds
 
     def compiled_from(self, path: str, module: str) -> str:
-        found, looked = compiled_from(self.modules, self._absolute(path), module)
-        self._note(looked)
-        return found
+        return self._noted(compiled_from(self.modules, self._absolute(path), module))
 
     def held(self, path: str, qualified: str, *, classes: bool = False) -> WorldValue | None:
         path = self._absolute(path)
@@ -201,7 +201,7 @@ class Neighbours(NotLookedAt):
             if not self.modules.may_say(found, name, _HELD, classes=classes):
                 return None
             interpreter = self._runs.settled(found)
-            self._note(self._runs.rests_on(found))
+            self._hear(self._runs.rests_on(found))
             value = interpreter.frame.env.get(name) if interpreter is not None else None
             if value.__class__ is not Atom or value.kind != NAME:
                 return value
@@ -276,12 +276,11 @@ class Neighbours(NotLookedAt):
     def is_overridden(self, path: str, name: str, method: str, *, is_made: bool) -> bool:
         path = os.path.abspath(path)
 
-        def ask(_: str) -> bool:
-            overridden, files = self._mentions.overrides(path, name, method, is_made=is_made)
-            self._note(files)
-            return overridden
-
-        return self._answer(path, ("overridden", path, name, method, is_made), ask, False)
+        return self._told(
+            ("overridden", path, name, method, is_made),
+            lambda: self._mentions.overrides(path, name, method, is_made=is_made),
+            False,
+        )
 
     def uses(self, path: str, name: str, *, method: bool) -> bool:
         path = os.path.abspath(path)
@@ -372,49 +371,40 @@ class Neighbours(NotLookedAt):
         return cuda
 
     def saves_from_cpu(self, path: str, file_name: str) -> bool:
-        saves, files = self._saved.from_cpu(self._absolute(path), file_name)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.from_cpu(self._absolute(path), file_name))
 
     def saves_models(self, context: Context) -> bool:
-        saves, files = self._saved.models(context)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.models(context))
 
     def saves_under(self, context: Context, keys: frozenset[str]) -> bool:
-        saves, files = self._saved.under(context, keys)
-        self._note(files)
-        return saves
+        return self._noted(self._saved.under(context, keys))
 
     def has_checkpoints_kept(self, context: Context) -> bool:
-        kept, files = self._saved.by_lightning(context)
-        self._note(files)
-        return kept
+        return self._noted(self._saved.by_lightning(context))
 
     def develops(self, path: str, package: str) -> bool:
-        found, looked = self.modules.made_around(self._absolute(path), package)
-        self._note(looked)
-        return found
+        return self._noted(self.modules.made_around(self._absolute(path), package))
 
     def is_optional(self, path: str) -> bool:
-        found, files = self._optional.includes(self._absolute(path))
-        self._note(files)
-        return found
+        return self._noted(self._optional.includes(self._absolute(path)))
 
     def left_behind(self, context: Context, *, alone: bool) -> str | None:
         reason, files = self._reached.left_behind(context, alone=alone)
-        self._note(files)
+        self._hear(files)
         return reason
 
-    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, set[str]]:
-        """An answer, and the files that it rests on."""
-        self._heard.append(set())
+    def overheard(self, ask: Callable[[], _Answer]) -> tuple[_Answer, int]:
+        """An answer, and the set of the files that it rests on."""
+        self._heard.append(0)
         try:
             answer = ask()
         finally:
             heard = self._heard.pop()
-            self._note(frozenset(heard))
+            self._hear(heard)
         return answer, heard
+
+    def files_of(self, files: int) -> list[str]:
+        return self.modules.file_sets.paths(files)
 
     # inside
 
@@ -437,7 +427,7 @@ class Neighbours(NotLookedAt):
         key = (os.path.dirname(path), self.modules.is_script_of_package(path), *question)
         known = self._answers.get(key)
         if known is None:
-            self._heard.append(set())
+            self._heard.append(0)
             try:
                 answer = ask(path)
             except RecursionError:
@@ -445,8 +435,8 @@ class Neighbours(NotLookedAt):
                 answer = nothing
             finally:
                 heard = self._heard.pop()
-            known = self._answers[key] = (answer, frozenset(heard))
-        self._note(known[1])
+            known = self._answers[key] = (answer, heard)
+        self._hear(known[1])
         return known[0]  # type: ignore[return-value]  # what `ask` gave for this key
 
     def _told(
@@ -460,13 +450,21 @@ class Neighbours(NotLookedAt):
 
         def ask(_: str) -> _Answer:
             answer, files = look()
-            self._note(frozenset(files))
+            self._note(files)
             return answer
 
         return self._answer(str(question[1]), question, ask, nothing)
 
-    def _note(self, paths: frozenset[str] | tuple[str, ...]) -> None:
-        self._heard[-1].update(paths)
+    def _note(self, paths: Iterable[str]) -> None:
+        self._hear(self.modules.file_sets.of(paths))
+
+    def _noted(self, told: tuple[_Answer, Iterable[str]]) -> _Answer:
+        """An answer with the files that it rests on."""
+        self._note(told[1])
+        return told[0]
+
+    def _hear(self, files: int) -> None:
+        self._heard[-1] |= files
 
     def _source_of(self, path: str, qualified: str) -> tuple[str | None, str]:
         """The file of the module that a name comes from, and what it is called there."""

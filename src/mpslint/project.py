@@ -90,7 +90,7 @@ class Project(Neighbours):
 
     def rests_on(self) -> Looked:
         """All that was looked at so far."""
-        for path in (*self._heard[0], *self._ordered_by):
+        for path in (*self.files_of(self._heard[0]), *self._ordered_by):
             self.modules.sign(path)
         parts = (self.modules, self._projects, self._surroundings)
         signs = {path: sign for part in reversed(parts) for path, sign in part.signs.items()}

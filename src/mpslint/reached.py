@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.elsewhere import Elsewhere
 
-    Overheard = Callable[[Callable[[], list[Place]]], tuple[list[Place], set[str]]]
+    Overheard = Callable[[Callable[[], list[Place]]], tuple[list[Place], int]]
 
 
 class Reached:
@@ -26,25 +26,26 @@ class Reached:
     def __init__(
         self, modules: Modules, runs: ImportedRuns, elsewhere: Elsewhere, overheard: Overheard
     ) -> None:
-        """`overheard` gives an answer with the files that it rests on."""
+        """`overheard` gives an answer with the set of the files that it rests on."""
         self._modules = modules
         self._runs = runs
         self._elsewhere = elsewhere
         self._overheard = overheard
-        self._left: dict[str, tuple[list[Place], set[str]]] = {}
+        self._left: dict[str, tuple[list[Place], int]] = {}
         """By module, with the files that this rests on beside it."""
         self._parts: dict[str, list[Part]] = {}
 
     def take_over(self, known: Reached, changed: frozenset[str]) -> None:
         """Takes over what another one knows that has other texts for the `changed` files alone."""
+        touched = self._modules.file_sets.of(changed)
         for path, (left, files) in known._left.items():
-            if path not in changed and changed.isdisjoint(files):
+            if path not in changed and not files & touched:
                 self._left[path] = left, files
         self._parts.update({path: one for path, one in known._parts.items() if path not in changed})
 
-    def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, tuple[str, ...]]:
-        """A place that the file may come to, with the reason, and the files that this rests on; see
-        `semantics.elsewhere.Elsewhere.left_behind`."""
+    def left_behind(self, context: Context, *, alone: bool) -> tuple[str | None, int]:
+        """A place that the file may come to, with the reason, and the set of the files that this
+        rests on; see `semantics.elsewhere.Elsewhere.left_behind`."""
         path = os.path.abspath(context.source.path)
         modules, files = self._runs.led_to(path, context.source.text)
         if not any(map(self._speaks, modules)):
@@ -70,7 +71,7 @@ class Reached:
 
     def _left_in(self, path: str) -> list[Place]:
         if path not in self._left:
-            self._left[path] = [], set()
+            self._left[path] = [], 0
             if self._speaks(path):
                 self._left[path] = self._overheard(lambda: self._places_in(path))
         return self._left[path][0]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.whole import Projects
 
-    Overheard = Callable[[Callable[[], "Saving"]], tuple["Saving", set[str]]]
+    Overheard = Callable[[Callable[[], "Saving"]], tuple["Saving", int]]
 
 _SAVING = frozenset({b"torch", b"save"})
 
@@ -49,16 +49,16 @@ class SavedAround:
         projects: Projects,
         context: Callable[[str], Context | None],
         overheard: Overheard,
-        note: Callable[[frozenset[str]], None],
+        hear: Callable[[int], None],
     ) -> None:
-        """`overheard` gives an answer with the files that it rests on, which `note` is told of
-        again where the answer is given again."""
+        """`overheard` gives an answer with the set of the files that it rests on: `hear` is told of
+        that again where the answer is given again."""
         self._modules = modules
         self._projects = projects
         self._context = context
         self._overheard = overheard
-        self._note = note
-        self._known: dict[str, tuple[Saving, frozenset[str]]] = {}
+        self._hear = hear
+        self._known: dict[str, tuple[Saving, int]] = {}
 
     def models(self, context: Context) -> tuple[bool, tuple[str, ...]]:
         """Whether a program around the file saves models as they lie on its device, itself or by
@@ -143,9 +143,9 @@ class SavedAround:
         known = self._known.get(path)
         if known is None:
             answer, heard = self._overheard(lambda: self._found_in(path))
-            self._known[path] = answer, frozenset(heard)
+            self._known[path] = answer, heard
             return answer
-        self._note(known[1])
+        self._hear(known[1])
         return known[0]
 
     def _found_in(self, path: str) -> Saving:

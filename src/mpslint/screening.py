@@ -155,6 +155,17 @@ def _parted(group: tuple[bytes, ...]) -> tuple[frozenset[bytes], list[tuple[byte
     return plain, [(word, longest[word]) for word in group if word not in plain]
 
 
+@lru_cache(4)
+def _shortest(words: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """Those that are needed to find all: who holds `torch_scatter_cuda` holds `torch_scatter`."""
+    return tuple(one for one in words if not any(two in one and two != one for two in words))
+
+
+def holds_one(data: bytes, words: tuple[bytes, ...]) -> bool:
+    """Whether one of these many words stands in a text."""
+    return any(word in data for word in _shortest(words))
+
+
 def imported_words(data: bytes) -> frozenset[bytes]:
     """All names on the lines by which a text imports."""
     lines = (line.lstrip() for line in data.split(b"\n"))

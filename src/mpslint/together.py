@@ -83,7 +83,7 @@ class Together:
         self._untouched: dict[str, FileResult] = {}
         self._unopposed: dict[str, _Unopposed] = {}
         self._becoming = Becoming(project_of)
-        self._rests: dict[str, set[str]] = {}
+        self._rests: dict[str, frozenset[str]] = {}
         """The other files on which it rests what the analysis says of a file as it is."""
         self._halves: set[str] = set()
         """Reasons that hold for the fixes on one way, and not for all of their files."""
@@ -256,7 +256,8 @@ class Together:
             return False
         if path not in self._rests:
             made = self._made[path]
-            self._rests[path] = known.overheard(lambda: fixing.said_before(made))[1]
+            heard = known.overheard(lambda: fixing.said_before(made))[1]
+            self._rests[path] = frozenset(known.files_of(heard))
         return self._rests[path].isdisjoint(texts)
 
     def _leave_what_never_asks(self) -> None:

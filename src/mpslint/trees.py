@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from mpslint.source import SourceFile
 
@@ -29,6 +30,9 @@ class Trees:
     def __init__(self) -> None:
         self._own = _Kept(_OWN_BYTES, 1)
         self._imported = _Kept(_IMPORTED_BYTES, _WITH_ANALYSIS)
+        self._alive: WeakValueDictionary[_Key, ast.Module] = WeakValueDictionary()
+        """All that somebody still has: whoever is being checked, or a run of a module that is kept,
+        has its tree for as long, whether or not there is room for it here."""
 
     def keep(self, times: int) -> None:
         """Keeps so many times as many as a look at each file by itself needs."""
@@ -51,10 +55,12 @@ class Trees:
         imported = imported or tree is not None
         tree = tree or self._own.take(key)
         if tree is None:
+            tree = self._alive.get(key)
+        if tree is None:
             # Room is made first: what is dropped anyway need not be there beside the new tree.
             for kept in (self._own, self._imported):
                 kept.make_room(len(source.data))
-            tree = source.parse()
+            tree = self._alive[key] = source.parse()
         (self._imported if imported else self._own).put(key, tree)
         return tree
 

@@ -24,7 +24,7 @@ def doubtful_modules(text: bytes, is_own: Callable[[str], bool | None]) -> dict[
     the project has a module; None: nothing is known."""
     found: dict[str, str] = {}
     by_first: dict[str, list[str]] = {}
-    for module in dict.fromkeys(imported_modules(text)):
+    for module in imported_modules(text):
         last = module.rpartition(".")[2]
         if last.startswith("_") and not last.startswith("__") and is_own(module) is False:
             found[module] = f"`{last}` {_COMPILED}"

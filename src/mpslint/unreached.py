@@ -50,7 +50,9 @@ class Unreached:
         self._taken = taken
         self._known: dict[str, tuple[str, ...] | None] = {}
         self._of_use: dict[str, bool] = {}
-        self._inits: dict[Whole, frozenset[str]] = {}
+        self._inits: dict[str, frozenset[str]] = {}
+        """By the head of the project."""
+        self._running: dict[str, bool] = {}
 
     def includes(self, path: str) -> tuple[bool, tuple[str, ...]]:
         """Whether the module at the absolute `path` is one of these, and the files that this
@@ -101,10 +103,10 @@ class Unreached:
         return whole.files if os.path.basename(path) == _INIT else ()
 
     def _inits_of(self, whole: Whole) -> frozenset[str]:
-        if whole not in self._inits:
+        if whole.head not in self._inits:
             inits = (path for path in whole.modules if os.path.basename(path) == _INIT)
-            self._inits[whole] = frozenset(inits)
-        return self._inits[whole]
+            self._inits[whole.head] = frozenset(inits)
+        return self._inits[whole.head]
 
     def _is_of_use(self, whole: Whole, package: str) -> bool:
         """Whether a module that lies in no such package imports something of it."""
@@ -196,12 +198,17 @@ class Unreached:
                 continue
             if self._taken.takes(other, path, _SOME_NAME):
                 yield other, False
-            if runs_files(self._modules.text(other) or b""):
+            if self._runs_files(other):
                 yield other, True
         for other in whole.others:
             data = self._modules.text(other) or b""
             if (as_file if other.endswith(PROSE) else spoken).search(data):
                 yield other, True
+
+    def _runs_files(self, other: str) -> bool:
+        if other not in self._running:
+            self._running[other] = runs_files(self._modules.text(other) or b"")
+        return self._running[other]
 
     def _imports_from(self, other: str, data: bytes, inside: str) -> bool:
         """Whether a module imports another that lies in a folder, or the package that this is."""

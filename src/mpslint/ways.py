@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str, str]
 """A part of a project: its file, its class and its function; both are empty for the module."""
+_FEW = 16
 _Waiting = tuple[int, int]
 """The parts of which the class, and those of which the own name, is used."""
 
@@ -184,7 +185,16 @@ class _Around:
 
 
 def _numbers(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        bits ^= lowest
-        yield lowest.bit_length() - 1
+    """The places of the bits, the lowest first."""
+    if bits.bit_count() < _FEW:
+        while bits:
+            lowest = bits & -bits
+            bits ^= lowest
+            yield lowest.bit_length() - 1
+        return
+    # All of a number is gone through once, not for each of its bits.
+    digits = bin(bits)[:1:-1]
+    at = digits.find("1")
+    while at >= 0:
+        yield at
+        at = digits.find("1", at + 1)

@@ -95,3 +95,10 @@ def test_a_way_twice_as_long_is_twice_the_work() -> None:
     once, twice = calls(200), calls(400)
     assert once > 400
     assert twice < 2.2 * once
+
+
+def test_many_parts_run_in_the_order_in_which_they_stand() -> None:
+    names = [f"f{number}" for number in range(40)]
+    text = "".join(f"def {name}():\n    pass\n\n\n" for name in names)
+    found = reached(ways(a=text), "a", *names)
+    assert found == [("a", "", name) for name in names]

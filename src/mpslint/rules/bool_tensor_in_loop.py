@@ -180,12 +180,14 @@ def _decisions(context: Context) -> Iterator[Step]:
         if b"__debug__" in context.source.data and is_debugging(context, node):
             continue
         for operand in _operands(test):
+            if not _is_read(context, operand):
+                continue  # It costs less to see that than to ask who trains.
             # A function that a step calls tests mostly for what it has to know, unless what it
             # finds ends all.
             watches = _ends_all(node) and _needless(context, operand) is Confidence.CERTAIN
             calls = {} if watches else {"calls": 0}
             turns = training_on_device(context, operand, **calls)
-            if turns is not None and _is_read(context, operand):
+            if turns is not None:
                 yield Step(operand, operand, turns)
 
 

@@ -132,8 +132,9 @@ def _is_text(node: ast.expr) -> bool:
 def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
-    turns = training_on_device(context, value)
-    if turns is None or not is_device_tensor(context, value):
+    # What is no tensor is seen in the file itself, which costs less than to ask who trains.
+    turns = training_on_device(context, value) if is_device_tensor(context, value) else None
+    if turns is None:
         return
     if not _is_behind_own_test(context, value, turns):
         yield Step(value, value, turns)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _BARS = frozenset({"tqdm", "trange", "track"})
 _RESHAPING = frozenset({"einops.repeat", "einops.rearrange", "einops.reduce"})
 """What gives a tensor in another shape where it was."""
+_KINDS = "kinds of the loops in loops"
 _NAMES_FOLLOWED = 3
 """`sigmas = self.schedule(n, device=x.device)`, `sigmas = repeat(sigmas, ...)`, and the text."""
 
@@ -32,8 +33,12 @@ def generating(context: Context, node: ast.AST) -> Loop | None:
     loop = loops.innermost(node)
     if loop is None or not _counts(context, loop) or not loops.every_step(node, loop):
         return None
-    inner = (item for item in ast.walk(loop) if isinstance(item, ast.For | ast.While))
-    kinds = {loops.kind(item) for item in inner}
+    known: dict[Loop, frozenset[LoopKind]]
+    known = context.memo.setdefault(_KINDS, {})  # type: ignore[assignment]
+    if loop not in known:
+        inner = (item for item in ast.walk(loop) if isinstance(item, ast.For | ast.While))
+        known[loop] = frozenset(loops.kind(item) for item in inner)
+    kinds = known[loop]
     if LoopKind.TRAIN in kinds or kinds.isdisjoint((LoopKind.EVAL, LoopKind.DEVICE)):
         return None
     return None if loops.waits_anyway(loop) else loop

@@ -35,9 +35,8 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
                 continue
             if is_read(context, call, tensor):
                 yield Step(call, tensor, turns)
-    for node, tensor in implicit_reads(
-        context, lambda node: bool(training_on_device(context, node))
-    ):
+    # What is no tensor is seen in the file itself, which costs less than to ask who trains.
+    for node, tensor in implicit_reads(context, lambda _: True):
         value = context.values.of(tensor)
         if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
             turns = training_on_device(context, node)

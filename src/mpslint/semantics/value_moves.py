@@ -71,7 +71,10 @@ class Moves:
         if len(spelling.targets) == len(spelling.calls):
             return True
         for call in spelling.calls:
-            if call in spelling.targets or call in busy:
+            if call in spelling.targets:
+                continue
+            if call in busy:
+                self._values.cuts += 1
                 continue
             target = self._target(call)
             if target is None:
@@ -88,6 +91,7 @@ class Moves:
         counts = spelling.counts
         cycles = self._values.busy & spelling.targets.keys()
         if cycles:
+            self._values.cuts += 1
             counts = counts.copy()
             for call in cycles:
                 counts.subtract(spelling.targets[cast("ast.Call", call)])

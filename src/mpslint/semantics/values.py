@@ -77,6 +77,8 @@ class Values:
         self._known: dict[ast.AST, Value] = {}
         self.busy: set[ast.AST] = set()
         """Nodes whose value is being worked out: what comes back to one of them is a cycle."""
+        self.cuts = 0
+        """How often a value was not worked out for that, or for the depth."""
         self._types = Types(names)
         # The parts ask back; weakly, so that a file's tree goes when its last finding does.
         whole = weakref.proxy(self)
@@ -92,14 +94,16 @@ class Values:
         if known is not None:
             return known
         if node in self.busy or len(self.busy) > MAX_DEPTH:
+            self.cuts += 1
             return UNKNOWN
+        cuts = self.cuts
         self.busy.add(node)
         try:
             value = self._evaluate(node)
         finally:
             self.busy.discard(node)
         # A result cut short by the depth limit or a cycle may be wrong for another question.
-        if not self.busy or value is not UNKNOWN:
+        if not self.busy or value is not UNKNOWN or cuts == self.cuts:
             self._known[node] = value
         return value
 

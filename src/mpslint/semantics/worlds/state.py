@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.node_kinds import of_kinds
 from mpslint.semantics.worlds.events import Event
 from mpslint.semantics.worlds.foreign import foreign
 from mpslint.semantics.worlds.joining import join, port
@@ -144,6 +145,7 @@ class Class:
     """A class of a file: its methods, and what is stored in its attributes."""
 
     __slots__ = (
+        "_assigned",
         "bases",
         "cache",
         "given_away",
@@ -175,6 +177,7 @@ class Class:
         """Bases that are known, of this file or of another."""
         self.module = False
         """Whether it is a module of torch's, as far as its bases say."""
+        self._assigned: dict[str, list[tuple[ast.Attribute, ast.expr]]] | None = None
 
     def derives_from(self, other: Class) -> bool:
         """Whether it is this class, or one of its bases is, as far as these are known."""
@@ -211,14 +214,22 @@ class Class:
         found = list(sites.values())
         if found and any(one(site, MACS) is BOT for site in found) and 0 not in sites:
             found += [
-                Atom(CONST, item.value.value) if isinstance(item.value, ast.Constant) else UNK
-                for item in ast.walk(self.node)
-                if isinstance(item, ast.Assign)
-                for target in item.targets
-                if isinstance(target, ast.Attribute)
-                if target.attr == name and id(target) not in sites
+                Atom(CONST, value.value) if isinstance(value, ast.Constant) else UNK
+                for target, value in self._assigned_to(name)
+                if id(target) not in sites
             ]
         return found
+
+    def _assigned_to(self, name: str) -> list[tuple[ast.Attribute, ast.expr]]:
+        """The attributes of this name that are assigned to in the class, each with the value."""
+        if self._assigned is None:
+            self._assigned = {}
+            for item in of_kinds(self.node, (ast.Assign,)):
+                assert isinstance(item, ast.Assign)
+                for target in item.targets:
+                    if isinstance(target, ast.Attribute):
+                        self._assigned.setdefault(target.attr, []).append((target, item.value))
+        return self._assigned.get(name, [])
 
     def _taken_over(self, value: Value) -> Value:
         return foreign(value, self.home.nodes if self.home is not None else ())

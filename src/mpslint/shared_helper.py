@@ -15,7 +15,7 @@ from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
 from mpslint.linked_modules import is_cut_off, linked_below
-from mpslint.modules import MAIN
+from mpslint.modules import MAIN, package_root
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mpslint.project import Project
     from mpslint.settings import Settings
 
-_LEAST = 3
+_LEAST = 2
 """So many files must be able to use it."""
 _NAMES = ("device.py", "devices.py", "torch_device.py")
 _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
@@ -38,6 +38,8 @@ _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 _NUMBERED = "cuda:"
 _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
+_MOST_IMPORTERS = 12
+"""So many of those that import a file are asked by which name they do."""
 _DEFINING = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
@@ -137,27 +139,42 @@ def _places(
     modules: Mapping[str, _Module],
 ) -> Places:
     others = [one for one in contexts if one is not context]
-    if os.path.basename(context.source.path) == "__init__.py":
-        others += _importers(context, contexts, modules)
+    importers = list(_importers(context, contexts, modules))
     above = _is_imported(context, modules)
-    return places(context, others, top, is_imported_from_above=above)
+    return places(context, others, importers, top, is_imported_from_above=above)
 
 
 def _importers(
     context: Context, contexts: list[Context], modules: Mapping[str, _Module]
 ) -> Iterator[Context]:
-    """The programs that import a package, beside it: they show where its name starts."""
-    package = os.path.dirname(os.path.abspath(context.source.path))
-    known = {os.path.abspath(one.source.path) for one in contexts}
-    for path, module in modules.items():
-        if os.path.dirname(path) != os.path.dirname(package) or path in known:
+    """Other files of the project that import this one, or what it is a part of: they show where
+    its name starts."""
+    own = os.path.abspath(context.source.path)
+    known = {own, *(os.path.abspath(one.source.path) for one in contexts)}
+    words = frozenset(os.fsencode(name) for name in _names_of(own))
+    found = [
+        path
+        for path, module in modules.items()
+        if path not in known and path.endswith(".py") and not words.isdisjoint(module.words)
+    ]
+    nearest = sorted(found, key=lambda path: (-len(os.path.commonpath([path, own])), path))
+    for path in nearest[:_MOST_IMPORTERS]:
+        try:
+            source = SourceFile(path, read_regular(path, _MAX_BYTES))
+            yield Context(source, source.parse(), context.settings)
+        except (OSError, MpslintError):
             continue
-        if module.is_program and os.path.basename(package).encode() in module.words:
-            try:
-                source = SourceFile(path, read_regular(path, _MAX_BYTES))
-                yield Context(source, source.parse(), context.settings)
-            except (OSError, MpslintError):
-                continue
+
+
+def _names_of(path: str) -> Iterator[str]:
+    """By what a file is imported: its own name, or that of its package, and what these are in."""
+    folder, file = os.path.split(path)
+    if file != "__init__.py":
+        yield os.path.splitext(file)[0]
+    yield os.path.basename(folder)
+    within = os.path.relpath(folder, package_root(path)).split(os.sep)[0]
+    if within != os.curdir:
+        yield within
 
 
 def _is_imported(context: Context, modules: Mapping[str, _Module]) -> bool:

@@ -47,10 +47,15 @@ def test_three_files_share_a_helper(project: Path) -> None:
         assert "is_available" not in texts[name]
 
 
-def test_two_files_select_by_themselves(project: Path) -> None:
+def test_two_files_share_one_as_well(project: Path) -> None:
     texts = fix(project, "train.py", "test.py")
-    assert list(texts) == ["test.py", "train.py"]
-    assert all("torch.backends.mps.is_available()" in text for text in texts.values())
+    assert list(texts) == ["device.py", "test.py", "train.py"]
+    assert sum("torch.backends.mps.is_available()" in text for text in texts.values()) == 1
+
+
+def test_one_file_selects_by_itself(project: Path) -> None:
+    texts = fix(project, "train.py")
+    assert list(texts) == ["train.py"]
 
 
 def test_what_needs_the_device_once_calls_the_helper_there(project: Path) -> None:

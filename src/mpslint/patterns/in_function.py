@@ -105,7 +105,7 @@ def asks_often(context: Context, node: ast.AST, places: Iterable[ast.AST]) -> bo
     function = outermost(context, node)
     mine = [place for place in places if outermost(context, place) is function]
     return len(mine) > 1 or any(
-        isinstance(parent, LOOPS) and context.index.within(parent, function)
+        isinstance(parent, (*LOOPS, *COMPREHENSIONS)) and context.index.within(parent, function)
         for place in mine
         for parent in context.index.ancestors(place)
         if function is not None

@@ -16,6 +16,7 @@ from mpslint.files import files_below, read_regular
 from mpslint.import_places import places
 from mpslint.linked_modules import is_cut_off, linked_below
 from mpslint.modules import MAIN, package_root
+from mpslint.opening import is_notebook
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
@@ -36,6 +37,8 @@ _NAMES = ("device.py", "devices.py", "torch_device.py")
 _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 """What all stands in the text of a selection."""
 _NUMBERED = "cuda:"
+_LINES = 8
+"""So many lines that selections take more than what was there are worth a function."""
 _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
 _MOST_IMPORTERS = 12
@@ -49,35 +52,56 @@ class _Module(NamedTuple):
     is_program: bool
 
 
-def selects_anew(made: Made) -> bool:
-    """Whether fixes have written a selection into a text that had none there: a line of its own, or
-    one in place of a device that was written out. One GPU of several is not what others ask for."""
-    return any(
-        _SELECTS[0] not in edit.expect
-        and _NUMBERED not in edit.text
-        and all(word in edit.text for word in _SELECTS)
+class Selecting(NamedTuple):
+    """A file into which fixes wrote selections."""
+
+    source: SourceFile
+    """As it was."""
+    settings: Settings
+    is_new: bool
+    """It had none there: a line of its own, or one in place of a device that was written out."""
+    is_repeated: bool
+    """So many that a function of the file is shorter, be it that some were there before."""
+
+
+def selecting(made: Made, source: SourceFile, settings: Settings) -> Selecting | None:
+    """What fixes have selected; None: nothing. One GPU of several is not what others ask for."""
+    written = [
+        edit
         for edits in made.passes
         for edit in edits
-    )
+        if _NUMBERED not in edit.text and all(word in edit.text for word in _SELECTS)
+    ]
+    is_new = any(_SELECTS[0] not in edit.expect for edit in written)
+    lines = sum(edit.text.count("\n") - edit.expect.count("\n") for edit in written)
+    is_repeated = len(written) > 1 and lines >= _LINES and not is_notebook(source.path)
+    if not is_new and not is_repeated:
+        return None
+    return Selecting(source, settings, is_new, is_repeated)
 
 
 def shared(
-    selecting: Mapping[str, tuple[SourceFile, Settings]],
+    selecting: Mapping[str, Selecting],
     project_of: Callable[[Settings, dict[str, bytes]], Project],
 ) -> dict[str, Settings]:
-    """For files that would get a selection each the settings by which they share one; empty where
-    they are few, or have no place in common that they can import it from."""
+    """For files that would get a selection each the settings by which they share one, or have one
+    for themselves; empty where they are few, or have no place in common that they can import it
+    from."""
     found: dict[str, Settings] = {}
     by_settings: dict[Settings, list[str]] = {}
-    for path, (_, settings) in selecting.items():
+    for path, file in selecting.items():
+        settings = file.settings
         if settings.style == "inline" and settings.helper_module is None:
-            by_settings.setdefault(settings, []).append(path)
+            if file.is_new:
+                by_settings.setdefault(settings, []).append(path)
+            if file.is_repeated:
+                found[path] = settings._replace(style="helper")
     for settings, paths in by_settings.items():
         if len(paths) < _LEAST:
             continue
         contexts = []
         for path in paths:
-            source = selecting[path][0]
+            source = selecting[path].source
             contexts.append(Context(source, source.parse(), settings))
         for helper, root, group in _groups(contexts, settings):
             sharing = settings._replace(helper_module=helper, helper_root=root)

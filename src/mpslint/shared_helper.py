@@ -1,8 +1,8 @@
 """One function that selects the device, for a project of which several files would get a copy.
 
-A selection that is written into one file or two is easier to read than a module of its own; from
-the third on a maintainer would ask for a helper. It is made beside the files, where they can import
-it, and used as the setting `helper-module` has it.
+From the second copy on a maintainer asks for a helper. It is made beside the files, where they can
+import it, and used as the setting `helper-module` has it. What one file would get several times
+over becomes a function of that file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From three files on one function selects the device for all, instead of a copy in each."""
+"""From two files on one function selects the device for all, instead of a copy in each."""
 
 from __future__ import annotations
 
@@ -81,7 +81,117 @@ def test_a_package_that_is_installed_imports_nothing_from_above_it(project: Path
     (project / "model").mkdir()
     (project / "model" / "__init__.py").write_text("")
     texts = fix(project, "train.py", "test.py", "model/net.py")
-    assert "device.py" not in texts
+    assert "from device" not in texts["model/net.py"]
+    assert "is_available" in texts["model/net.py"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shared"),
+    [("[tool.ruff]\nline-length = 100\n", True), ("[project]\nname = 'net'\n", False)],
+)
+def test_settings_of_tools_alone_install_nothing(
+    project: Path, settings: str, is_shared: bool
+) -> None:
+    (project / "pyproject.toml").write_text(settings)
+    (project / "net").mkdir()
+    (project / "net" / "size.py").write_text("SIZE = 2\n")
+    (project / "tool").mkdir()
+    (project / "tool" / "net.py").write_text(f"from net.size import SIZE\n{SCRIPT}")
+    texts = fix(project, "run.py", text=f"from net.size import SIZE\n{SCRIPT}")
+    assert ("from device import get_device" in texts["tool/net.py"]) is is_shared
+
+
+MODULE = "import torch\n\n\ndef zeros(n):\n    return torch.zeros(n).cuda()\n"
+
+
+def test_a_file_that_stays_as_it_is_shows_where_others_are_imported_from(project: Path) -> None:
+    (project / "model").mkdir()
+    (project / "model" / "both.py").write_text("from model.loss import zeros\nimport model.net\n")
+    (project / "run.py").write_text("import model.both\n")
+    texts = fix(project, "model/loss.py", "model/net.py", text=MODULE)
+    assert all(
+        "from model.device import get_device" in texts[f"model/{n}.py"] for n in ("loss", "net")
+    )
+
+
+def test_two_names_for_one_file_show_nothing(project: Path) -> None:
+    (project / "model").mkdir()
+    (project / "model" / "both.py").write_text("from loss import zeros\nimport net\n")
+    (project / "run.py").write_text("from model.loss import zeros\nimport model.net\n")
+    texts = fix(project, "model/loss.py", "model/net.py", text=MODULE)
+    assert "model/device.py" not in texts
+    assert all("is_available" in texts[f"model/{name}.py"] for name in ("loss", "net"))
+
+
+def test_a_part_of_a_package_is_found_by_any_import_of_that(project: Path) -> None:
+    for name in ("models", "models/maps", "models/heads"):
+        (project / "lib" / name).mkdir(parents=True)
+        (project / "lib" / name / "__init__.py").write_text("")
+    (project / "lib" / "models" / "whole.py").write_text("from models.maps import one\n")
+    texts = fix(project, "lib/models/maps/one.py", "lib/models/heads/two.py", text=MODULE)
+    assert "from models.device import get_device" in texts["lib/models/heads/two.py"]
+
+
+def test_a_folder_that_a_program_puts_on_its_path_holds_modules_for_it(project: Path) -> None:
+    added = "import os\nimport sys\n\nhere = os.path.dirname(__file__)\n"
+    added += "sys.path.append(os.path.join(here, '../lib'))\n"
+    (project / "lib").mkdir()
+    (project / "lib" / "sizes.py").write_text("SIZE = 2\n")
+    head = f"{added}from sizes import SIZE\n"
+    texts = fix(project, "tools/train.py", "exps/test.py", text=head + SCRIPT)
+    assert "def get_device" in texts["lib/device.py"]
+    assert all(
+        "from device import get_device" in texts[n] for n in ("tools/train.py", "exps/test.py")
+    )
+
+
+SEVERAL = """\
+import torch
+from torch import nn
+
+
+def train(net: nn.Module) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net.to(device)
+    print(net(torch.ones(1, 2, device=device)))
+
+
+def test(net: nn.Module) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net.to(device)
+    print(net(torch.ones(1, 2, device=device)))
+
+
+def show(net: nn.Module) -> None:
+    print(net(torch.ones(1, 2).cuda()))
+
+
+if __name__ == "__main__":
+    train(nn.Linear(2, 2))
+    test(nn.Linear(2, 2))
+    show(nn.Linear(2, 2).cuda())
+"""
+
+
+def test_a_file_that_selects_in_several_functions_gets_one_function(project: Path) -> None:
+    text = fix(project, "run.py", text=SEVERAL)["run.py"]
+    assert text.count("torch.backends.mps.is_available()") == 1
+    assert text.count("    device = get_device()\n") == 2
+    assert "torch.ones(1, 2).to(get_device())" in text
+    assert "torch_device" not in text
+    assert fix(project)["run.py"] == text
+
+
+def test_selections_of_one_line_each_stay_in_place(project: Path) -> None:
+    wide = "a file with long lines " * 4
+    short = "".join(
+        f"\n\ndef f{n}(net):\n    device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "    return net.to(device)\n"
+        for n in range(2)
+    )
+    text = fix(project, "run.py", text=f"import torch  # {wide}\n{short}")["run.py"]
+    assert "def get_device" not in text
+    assert text.count("torch.backends.mps.is_available()") == 2
 
 
 def test_scripts_that_import_from_their_own_folder_get_nothing_from_above_it(
@@ -95,9 +205,8 @@ def test_scripts_that_import_from_their_own_folder_get_nothing_from_above_it(
     (project / "train.py").write_text(f"from data import load\n{SCRIPT}")
     texts = fix(project, "test.py", "demo.py", "tools/measure.py")
     assert "from device import get_device" in texts["train.py"]
-    for name in ("tools/show.py", "tools/measure.py"):
-        assert "torch.backends.mps.is_available()" in texts[name]
-        assert "get_device" not in texts[name]
+    assert "def get_device" in texts["device.py"]
+    assert "def get_device" in texts["tools/device.py"]
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,12 @@ class Selecting(NamedTuple):
     is_repeated: bool
     """So many that a function of the file is shorter, be it that some were there before."""
 
+    @property
+    def wants_helper(self) -> bool:
+        """Others only take the one that there is: a choice that a file makes anyway stays its own
+        where nobody shares one."""
+        return self.is_new or self.is_repeated
+
 
 def selecting(made: Made, source: SourceFile, settings: Settings) -> Selecting | None:
     """What fixes have selected; None: nothing. One GPU of several is not what others ask for."""
@@ -75,7 +81,7 @@ def selecting(made: Made, source: SourceFile, settings: Settings) -> Selecting |
     is_new = any(_SELECTS[0] not in edit.expect for edit in written)
     lines = sum(edit.text.count("\n") - edit.expect.count("\n") for edit in written)
     is_repeated = len(written) > 1 and lines >= _LINES and not is_notebook(source.path)
-    if not is_new and not is_repeated:
+    if not written:
         return None
     return Selecting(source, settings, is_new, is_repeated)
 
@@ -92,18 +98,22 @@ def shared(
     for path, file in selecting.items():
         settings = file.settings
         if settings.style == "inline" and settings.helper_module is None:
-            if file.is_new:
-                by_settings.setdefault(settings, []).append(path)
+            by_settings.setdefault(settings, []).append(path)
             if file.is_repeated:
                 found[path] = settings._replace(style="helper")
     for settings, paths in by_settings.items():
-        if len(paths) < _LEAST:
+        if sum(selecting[path].wants_helper for path in paths) < _LEAST:
             continue
         contexts = []
         for path in paths:
             source = selecting[path].source
             contexts.append(Context(source, source.parse(), settings))
-        for helper, root, group in _groups(contexts, settings):
+
+        def are_enough(group: list[Context]) -> bool:
+            wanting = [one for one in group if selecting[one.source.path].wants_helper]
+            return len(wanting) >= _LEAST
+
+        for helper, root, group in _groups(contexts, settings, are_enough):
             sharing = settings._replace(helper_module=helper, helper_root=root)
             try:
                 project = project_of(sharing, {})
@@ -111,13 +121,13 @@ def shared(
                 continue
             name = os.path.splitext(os.path.relpath(helper, root))[0].replace(os.sep, ".")
             able = [one for one in group if project.helper_name(one) == name]
-            if len(able) >= _LEAST:
+            if are_enough(able):
                 found.update((one.source.path, sharing) for one in able)
     return found
 
 
 def _groups(
-    contexts: list[Context], settings: Settings
+    contexts: list[Context], settings: Settings, are_enough: Callable[[list[Context]], bool]
 ) -> Iterator[tuple[str, str, list[Context]]]:
     """The helpers to make, each with the folder that names start at and the files that can import
     it from there. Two names for one module are two ideas of where a program starts."""
@@ -125,7 +135,7 @@ def _groups(
     modules = _modules_below(top)
     linked = linked_below(top)
     left = {one: _places(one, contexts, top, modules) for one in contexts if _is_module(one)}
-    while len(left) >= _LEAST:
+    while are_enough(list(left)):
         best: tuple[str, str, list[Context]] | None = None
         roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
         packages = sorted({name for one in left.values() for name in one.packages}, key=len)
@@ -137,10 +147,10 @@ def _groups(
                 if root in known.roots or (start != root and start in known.packages)
             ]
             if best is None or len(group) > len(best[2]):
-                helper = _place(start, group) if len(group) >= _LEAST else None
+                helper = _place(start, group) if are_enough(group) else None
                 if helper is not None:
                     group = [one for one in group if not is_cut_off(_path(one), helper, linked)]
-                    if len(group) >= _LEAST and (best is None or len(group) > len(best[2])):
+                    if are_enough(group) and (best is None or len(group) > len(best[2])):
                         best = helper, root, group
         if best is None:
             return

@@ -145,6 +145,27 @@ def test_a_folder_that_a_program_puts_on_its_path_holds_modules_for_it(project: 
     )
 
 
+CHOOSES = """\
+import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print(nn.Linear(2, 2).to(device)(torch.ones(1, 2).to(device)))
+"""
+
+
+def test_a_file_that_chooses_anyway_takes_the_helper_that_two_others_share(project: Path) -> None:
+    (project / "demo.py").write_text(CHOOSES)
+    texts = fix(project, "train.py", "test.py")
+    assert "from device import get_device\n\ndevice = get_device().type\n" in texts["demo.py"]
+
+
+def test_files_that_choose_anyway_need_none_for_themselves(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py", "demo.py", text=CHOOSES)
+    assert "device.py" not in texts
+    assert all(text.count("torch.backends.mps.is_available()") == 1 for text in texts.values())
+
+
 SEVERAL = """\
 import torch
 from torch import nn

@@ -149,7 +149,7 @@ def _put_on_path(context: Context, path: str, top: str) -> list[str]:
     """The folders of the project that a file puts on `sys.path` itself, whenever it is run."""
     if WORD not in context.source.data:
         return []
-    always = [item for item in context.tree.body if isinstance(item, _SIMPLE)]
+    always: list[ast.stmt] = [item for item in context.tree.body if isinstance(item, _SIMPLE)]
     added = added_folders(ast.Module(always, []), path, (top,))
     return [folder for folder in added if _is_below(folder, top)]
 

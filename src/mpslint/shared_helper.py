@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
-from mpslint.import_places import places
+from mpslint.import_places import imports_shown, places
 from mpslint.linked_modules import is_cut_off, linked_below
 from mpslint.modules import MAIN, package_root
 from mpslint.opening import is_notebook
@@ -24,7 +24,7 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mpslint.fixer import Made
     from mpslint.import_places import Places
@@ -139,12 +139,15 @@ def _groups(
         best: tuple[str, str, list[Context]] | None = None
         roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
         packages = sorted({name for one in left.values() for name in one.packages}, key=len)
-        for start in (*roots, *packages):
+        # Rather in the package that most of them are in than beside it.
+        within = [name for name in packages if _most_are_in(name, _knowing(name, left))]
+        for start in dict.fromkeys((*within, *roots, *packages)):
             root = start if start in roots else os.path.dirname(start)
             group = [
                 one
                 for one, known in left.items()
-                if root in known.roots or (start != root and start in known.packages)
+                if (root in known.roots or (start != root and start in known.packages))
+                and (start == root or _imports_anyway(one, start, top))
             ]
             if best is None or len(group) > len(best[2]):
                 helper = _place(start, group) if are_enough(group) else None
@@ -160,6 +163,24 @@ def _groups(
 
 def _path(context: Context) -> str:
     return os.path.abspath(context.source.path)
+
+
+def _imports_anyway(context: Context, package: str, top: str) -> bool:
+    """Whether a file is in a package, or imports it itself. To others its `__init__.py`, and all
+    that this imports, would come with the helper, and these may import them."""
+    if _path(context).startswith(package + os.sep):
+        return True
+    return any(one.top == package for one in imports_shown(context, top))
+
+
+def _knowing(package: str, files: Mapping[Context, Places]) -> list[Context]:
+    return [one for one, known in files.items() if package in known.packages]
+
+
+def _most_are_in(package: str, files: Iterable[Context]) -> bool:
+    """Whether several of the files that can import a package are its own, and no more are not."""
+    inside = [_path(one).startswith(package + os.sep) for one in files]
+    return sum(inside) > 1 and 2 * sum(inside) >= len(inside)
 
 
 def _is_module(context: Context) -> bool:

@@ -114,6 +114,23 @@ def test_a_file_that_stays_as_it_is_shows_where_others_are_imported_from(project
     )
 
 
+def test_the_helper_is_made_in_the_package_that_most_of_them_are_in(project: Path) -> None:
+    (project / "net").mkdir()
+    (project / "net" / "__init__.py").write_text("")
+    (project / "run.py").write_text(f"from net.loss import zeros\n{SCRIPT}")
+    (project / "net" / "both.py").write_text("import net.loss\nimport net.layer\n")
+    texts = fix(project, "net/loss.py", "net/layer.py", text=MODULE)
+    for name in ("run.py", "net/loss.py", "net/layer.py"):
+        assert "from net.device import get_device" in texts[name]
+
+
+def test_nothing_is_put_into_a_package_that_none_of_them_is_in(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "__init__.py").write_text("SIZE = 2\n")
+    texts = fix(project, "train.py", "test.py", text=f"from data import SIZE\n{SCRIPT}")
+    assert "from device import get_device" in texts["train.py"]
+
+
 def test_two_names_for_one_file_show_nothing(project: Path) -> None:
     (project / "model").mkdir()
     (project / "model" / "both.py").write_text("from loss import zeros\nimport net\n")

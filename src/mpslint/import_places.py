@@ -11,15 +11,26 @@ import ast
 import os
 from typing import TYPE_CHECKING
 
+from mpslint.added_folders import WORD, added_folders
+from mpslint.files import read_regular
 from mpslint.modules import MAIN, package_root
 from mpslint.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from mpslint.semantics.context import Context
 
-_INSTALLED = ("setup.py", "setup.cfg", "pyproject.toml")
+_INSTALLING: dict[str, tuple[bytes, ...]] = {
+    "setup.py": (b"",),
+    "setup.cfg": (b"[metadata]", b"[options]"),
+    "pyproject.toml": (b"[project]", b"[build-system]", b"[tool.poetry]", b"[tool.flit"),
+}
+"""Files of a project that let it be installed, where they say any of this: others only hold
+settings of tools."""
+_MAX_BYTES = 1 << 20
+_SIMPLE = (ast.Assign, ast.AugAssign, ast.Expr)
+"""Statements at the top of a file that run whenever it does."""
 
 
 class Import(NamedTuple):
@@ -47,7 +58,7 @@ def imports_shown(context: Context, top: str) -> list[Import]:
     """The modules of the project below the folder `top` that a file imports by their full names,
     each from the nearest folder that has it: that is the one its program starts from."""
     path = os.path.abspath(context.source.path)
-    folders = list(_searched(path, top))
+    folders = [*_searched(path, top), *_put_on_path(context, path, top)]
     found: dict[Import, None] = {}
     for name in _absolute(context):
         root = next((one for one in folders if _holds(one, name)), None)
@@ -57,9 +68,15 @@ def imports_shown(context: Context, top: str) -> list[Import]:
 
 
 def places(
-    context: Context, others: Iterable[Context], top: str, *, is_imported_from_above: bool
+    context: Context,
+    others: Sequence[Context],
+    importers: Sequence[Context],
+    top: str,
+    *,
+    is_imported_from_above: bool,
 ) -> Places:
-    """What all imports show of a file, its own and those of `others`.
+    """What all imports show of a file, its own and those of `others`, of which those beside it are
+    taken to be its like; `importers` only show by which name they import it.
 
     `is_imported_from_above`: its folder is the part of a name by which a module imports it.
     """
@@ -69,14 +86,26 @@ def places(
     shown = [(one, folder) for one in imports_shown(context, top)]
     relatively = _looks_around(context)
     if MAIN.search(context.source.text.encode("utf-8", "replace")) is None:
-        for other in others:
+        around: list[tuple[Import, str]] = []
+        named = any(_names_beside(other, path) for other in (*others, *importers))
+        for other in (*others, *importers):
             away = os.path.dirname(os.path.abspath(other.source.path))
             imports = imports_shown(other, top)
-            if away == folder:
+            if away == folder and other in others:
                 relatively = relatively or _looks_around(other)
                 shown += [(one, away) for one in imports]
-            else:
-                shown += [(one, away) for one in imports if _leads_to(one, path)]
+                continue
+            relatively = relatively or _names_beside(other, path)
+            around += [
+                (one, away)
+                for one in imports
+                if _leads_to(one, path)
+                or (in_package and _is_around(one, path))
+                or (named and is_part_of_name(one, folder))
+            ]
+        # Two names for one file: nobody knows by which one it will be imported.
+        if len({one.root for one, _ in around}) == 1:
+            shown += around
     roots = {one.root for one, away in shown if _is_whole(one, None if in_package else away)}
     packages = {one.top for one, _ in shown if is_package(one.top)}
     if in_package and relatively:
@@ -116,6 +145,15 @@ def _searched(path: str, top: str) -> Iterator[str]:
     yield folder
 
 
+def _put_on_path(context: Context, path: str, top: str) -> list[str]:
+    """The folders of the project that a file puts on `sys.path` itself, whenever it is run."""
+    if WORD not in context.source.data:
+        return []
+    always: list[ast.stmt] = [item for item in context.tree.body if isinstance(item, _SIMPLE)]
+    added = added_folders(ast.Module(always, []), path, (top,))
+    return [folder for folder in added if _is_below(folder, top)]
+
+
 def _is_below(folder: str, top: str) -> bool:
     return os.path.commonpath([folder, top]) == top
 
@@ -135,13 +173,45 @@ def _is_whole(one: Import, folder: str | None) -> bool:
     if one.root == folder or not os.path.isdir(one.top):
         return True
     around = (one.root, os.path.dirname(one.root))
-    return not any(os.path.isfile(os.path.join(up, name)) for up in around for name in _INSTALLED)
+    return not any(_is_installed(up) for up in around)
+
+
+def _is_installed(folder: str) -> bool:
+    for name, words in _INSTALLING.items():
+        path = os.path.join(folder, name)
+        if not os.path.isfile(path):
+            continue
+        try:
+            text = read_regular(path, _MAX_BYTES)
+        except OSError:
+            return True
+        if any(word in text for word in words):
+            return True
+    return False
 
 
 def _leads_to(one: Import, path: str) -> bool:
     """Whether an import is of this file, or of a name in it."""
     dotted = os.path.splitext(os.path.relpath(path, one.root))[0].replace(os.sep, ".")
     return f"{one.name}.".startswith(f"{dotted.removesuffix('.__init__')}.")
+
+
+def _is_around(one: Import, path: str) -> bool:
+    """Whether an import is of the package that this file is in, whatever part of that it names."""
+    return package_root(path) == one.root and _is_below(os.path.dirname(path), one.top)
+
+
+def _names_beside(other: Context, path: str) -> bool:
+    """Whether a file beside this one imports it as a part of whatever both are in."""
+    folder, file = os.path.split(path)
+    if os.path.dirname(os.path.abspath(other.source.path)) != folder:
+        return False
+    stem = os.path.splitext(file)[0]
+    return any(
+        item.level == 1
+        and (item.module == stem if item.module else any(a.name == stem for a in item.names))
+        for item in other.index.of(ast.ImportFrom)
+    )
 
 
 def _looks_around(context: Context) -> bool:

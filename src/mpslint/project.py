@@ -178,7 +178,7 @@ class Project(Neighbours):
         if not any(is_part_of_name(one, own) for one in shown):
             roots.insert(0, own)
         if self._settings.helper_root:
-            roots.append(self._settings.helper_root)
+            roots.insert(0, self._settings.helper_root)
         for root in roots:
             if os.path.commonpath([root, helper]) == root:
                 parts = os.path.splitext(os.path.relpath(helper, root))[0].split(os.sep)

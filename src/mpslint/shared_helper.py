@@ -1,8 +1,8 @@
 """One function that selects the device, for a project of which several files would get a copy.
 
-A selection that is written into one file or two is easier to read than a module of its own; from
-the third on a maintainer would ask for a helper. It is made beside the files, where they can import
-it, and used as the setting `helper-module` has it.
+From the second copy on a maintainer asks for a helper. It is made beside the files, where they can
+import it, and used as the setting `helper-module` has it. What one file would get several times
+over becomes a function of that file.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from mpslint.errors import MpslintError
 from mpslint.files import files_below, read_regular
-from mpslint.import_places import places
+from mpslint.import_places import imports_shown, places
 from mpslint.linked_modules import is_cut_off, linked_below
-from mpslint.modules import MAIN
+from mpslint.modules import MAIN, package_root
+from mpslint.opening import is_notebook
 from mpslint.records import NamedTuple
 from mpslint.screening import imported_words
 from mpslint.semantics.context import Context
@@ -23,21 +24,25 @@ from mpslint.semantics.index import FUNCTIONS
 from mpslint.source import SourceFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from mpslint.fixer import Made
     from mpslint.import_places import Places
     from mpslint.project import Project
     from mpslint.settings import Settings
 
-_LEAST = 3
+_LEAST = 2
 """So many files must be able to use it."""
 _NAMES = ("device.py", "devices.py", "torch_device.py")
 _SELECTS = ("cuda.is_available()", "backends.mps.is_available()", "cpu")
 """What all stands in the text of a selection."""
 _NUMBERED = "cuda:"
+_LINES = 8
+"""So many lines that selections take more than what was there are worth a function."""
 _MOST_FILES, _MAX_BYTES = 5000, 1 << 20
 """So many modules of a project are asked whom they import, none larger than this."""
+_MOST_IMPORTERS = 12
+"""So many of those that import a file are asked by which name they do."""
 _DEFINING = (*FUNCTIONS, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
 
 
@@ -47,37 +52,68 @@ class _Module(NamedTuple):
     is_program: bool
 
 
-def selects_anew(made: Made) -> bool:
-    """Whether fixes have written a selection into a text that had none there: a line of its own, or
-    one in place of a device that was written out. One GPU of several is not what others ask for."""
-    return any(
-        _SELECTS[0] not in edit.expect
-        and _NUMBERED not in edit.text
-        and all(word in edit.text for word in _SELECTS)
+class Selecting(NamedTuple):
+    """A file into which fixes wrote selections."""
+
+    source: SourceFile
+    """As it was."""
+    settings: Settings
+    is_new: bool
+    """It had none there: a line of its own, or one in place of a device that was written out."""
+    is_repeated: bool
+    """So many that a function of the file is shorter, be it that some were there before."""
+
+    @property
+    def wants_helper(self) -> bool:
+        """Others only take the one that there is: a choice that a file makes anyway stays its own
+        where nobody shares one."""
+        return self.is_new or self.is_repeated
+
+
+def selecting(made: Made, source: SourceFile, settings: Settings) -> Selecting | None:
+    """What fixes have selected; None: nothing. One GPU of several is not what others ask for."""
+    written = [
+        edit
         for edits in made.passes
         for edit in edits
-    )
+        if _NUMBERED not in edit.text and all(word in edit.text for word in _SELECTS)
+    ]
+    is_new = any(_SELECTS[0] not in edit.expect for edit in written)
+    lines = sum(edit.text.count("\n") - edit.expect.count("\n") for edit in written)
+    is_repeated = len(written) > 1 and lines >= _LINES and not is_notebook(source.path)
+    if not written:
+        return None
+    return Selecting(source, settings, is_new, is_repeated)
 
 
 def shared(
-    selecting: Mapping[str, tuple[SourceFile, Settings]],
+    selecting: Mapping[str, Selecting],
     project_of: Callable[[Settings, dict[str, bytes]], Project],
 ) -> dict[str, Settings]:
-    """For files that would get a selection each the settings by which they share one; empty where
-    they are few, or have no place in common that they can import it from."""
+    """For files that would get a selection each the settings by which they share one, or have one
+    for themselves; empty where they are few, or have no place in common that they can import it
+    from."""
     found: dict[str, Settings] = {}
     by_settings: dict[Settings, list[str]] = {}
-    for path, (_, settings) in selecting.items():
+    for path, file in selecting.items():
+        settings = file.settings
         if settings.style == "inline" and settings.helper_module is None:
             by_settings.setdefault(settings, []).append(path)
+            if file.is_repeated:
+                found[path] = settings._replace(style="helper")
     for settings, paths in by_settings.items():
-        if len(paths) < _LEAST:
+        if sum(selecting[path].wants_helper for path in paths) < _LEAST:
             continue
         contexts = []
         for path in paths:
-            source = selecting[path][0]
+            source = selecting[path].source
             contexts.append(Context(source, source.parse(), settings))
-        for helper, root, group in _groups(contexts, settings):
+
+        def are_enough(group: list[Context]) -> bool:
+            wanting = [one for one in group if selecting[one.source.path].wants_helper]
+            return len(wanting) >= _LEAST
+
+        for helper, root, group in _groups(contexts, settings, are_enough):
             sharing = settings._replace(helper_module=helper, helper_root=root)
             try:
                 project = project_of(sharing, {})
@@ -85,13 +121,13 @@ def shared(
                 continue
             name = os.path.splitext(os.path.relpath(helper, root))[0].replace(os.sep, ".")
             able = [one for one in group if project.helper_name(one) == name]
-            if len(able) >= _LEAST:
+            if are_enough(able):
                 found.update((one.source.path, sharing) for one in able)
     return found
 
 
 def _groups(
-    contexts: list[Context], settings: Settings
+    contexts: list[Context], settings: Settings, are_enough: Callable[[list[Context]], bool]
 ) -> Iterator[tuple[str, str, list[Context]]]:
     """The helpers to make, each with the folder that names start at and the files that can import
     it from there. Two names for one module are two ideas of where a program starts."""
@@ -99,22 +135,25 @@ def _groups(
     modules = _modules_below(top)
     linked = linked_below(top)
     left = {one: _places(one, contexts, top, modules) for one in contexts if _is_module(one)}
-    while len(left) >= _LEAST:
+    while are_enough(list(left)):
         best: tuple[str, str, list[Context]] | None = None
         roots = sorted({root for one in left.values() for root in one.roots}, key=len, reverse=True)
         packages = sorted({name for one in left.values() for name in one.packages}, key=len)
-        for start in (*roots, *packages):
+        # Rather in the package that most of them are in than beside it.
+        within = [name for name in packages if _most_are_in(name, _knowing(name, left))]
+        for start in dict.fromkeys((*within, *roots, *packages)):
             root = start if start in roots else os.path.dirname(start)
             group = [
                 one
                 for one, known in left.items()
-                if root in known.roots or (start != root and start in known.packages)
+                if (root in known.roots or (start != root and start in known.packages))
+                and (start == root or _imports_anyway(one, start, top))
             ]
             if best is None or len(group) > len(best[2]):
-                helper = _place(start, group) if len(group) >= _LEAST else None
+                helper = _place(start, group) if are_enough(group) else None
                 if helper is not None:
                     group = [one for one in group if not is_cut_off(_path(one), helper, linked)]
-                    if len(group) >= _LEAST and (best is None or len(group) > len(best[2])):
+                    if are_enough(group) and (best is None or len(group) > len(best[2])):
                         best = helper, root, group
         if best is None:
             return
@@ -124,6 +163,24 @@ def _groups(
 
 def _path(context: Context) -> str:
     return os.path.abspath(context.source.path)
+
+
+def _imports_anyway(context: Context, package: str, top: str) -> bool:
+    """Whether a file is in a package, or imports it itself. To others its `__init__.py`, and all
+    that this imports, would come with the helper, and these may import them."""
+    if _path(context).startswith(package + os.sep):
+        return True
+    return any(one.top == package for one in imports_shown(context, top))
+
+
+def _knowing(package: str, files: Mapping[Context, Places]) -> list[Context]:
+    return [one for one, known in files.items() if package in known.packages]
+
+
+def _most_are_in(package: str, files: Iterable[Context]) -> bool:
+    """Whether several of the files that can import a package are its own, and no more are not."""
+    inside = [_path(one).startswith(package + os.sep) for one in files]
+    return sum(inside) > 1 and 2 * sum(inside) >= len(inside)
 
 
 def _is_module(context: Context) -> bool:
@@ -137,27 +194,42 @@ def _places(
     modules: Mapping[str, _Module],
 ) -> Places:
     others = [one for one in contexts if one is not context]
-    if os.path.basename(context.source.path) == "__init__.py":
-        others += _importers(context, contexts, modules)
+    importers = list(_importers(context, contexts, modules))
     above = _is_imported(context, modules)
-    return places(context, others, top, is_imported_from_above=above)
+    return places(context, others, importers, top, is_imported_from_above=above)
 
 
 def _importers(
     context: Context, contexts: list[Context], modules: Mapping[str, _Module]
 ) -> Iterator[Context]:
-    """The programs that import a package, beside it: they show where its name starts."""
-    package = os.path.dirname(os.path.abspath(context.source.path))
-    known = {os.path.abspath(one.source.path) for one in contexts}
-    for path, module in modules.items():
-        if os.path.dirname(path) != os.path.dirname(package) or path in known:
+    """Other files of the project that import this one, or what it is a part of: they show where
+    its name starts."""
+    own = os.path.abspath(context.source.path)
+    known = {own, *(os.path.abspath(one.source.path) for one in contexts)}
+    words = frozenset(os.fsencode(name) for name in _names_of(own))
+    found = [
+        path
+        for path, module in modules.items()
+        if path not in known and path.endswith(".py") and not words.isdisjoint(module.words)
+    ]
+    nearest = sorted(found, key=lambda path: (-len(os.path.commonpath([path, own])), path))
+    for path in nearest[:_MOST_IMPORTERS]:
+        try:
+            source = SourceFile(path, read_regular(path, _MAX_BYTES))
+            yield Context(source, source.parse(), context.settings)
+        except (OSError, MpslintError):
             continue
-        if module.is_program and os.path.basename(package).encode() in module.words:
-            try:
-                source = SourceFile(path, read_regular(path, _MAX_BYTES))
-                yield Context(source, source.parse(), context.settings)
-            except (OSError, MpslintError):
-                continue
+
+
+def _names_of(path: str) -> Iterator[str]:
+    """By what a file is imported: its own name, or that of its package, and what these are in."""
+    folder, file = os.path.split(path)
+    if file != "__init__.py":
+        yield os.path.splitext(file)[0]
+    yield os.path.basename(folder)
+    within = os.path.relpath(folder, package_root(path)).split(os.sep)[0]
+    if within != os.curdir:
+        yield within
 
 
 def _is_imported(context: Context, modules: Mapping[str, _Module]) -> bool:

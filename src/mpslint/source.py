@@ -217,6 +217,10 @@ class SourceFile:
             return start + utf8_column
         return start + len(line.encode("utf-8")[:utf8_column].decode("utf-8", "ignore"))
 
+    def cell_of(self, row: int) -> int:
+        """The part of the file that a row is in, of those that are run one by one."""
+        return 0
+
     def position(self, offset: int) -> tuple[int, int]:
         """(row, column), both 1-based, the column in characters."""
         row = bisect_right(self.starts, offset)

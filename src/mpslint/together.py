@@ -22,7 +22,7 @@ from mpslint.opening import open_source
 from mpslint.program_files import ProgramFiles
 from mpslint.records import NamedTuple
 from mpslint.semantics.context import Context
-from mpslint.shared_helper import selects_anew
+from mpslint.shared_helper import Selecting, selecting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mpslint.source import SourceFile
 
 
-Sharing = Callable[[Mapping[str, "tuple[SourceFile, Settings]"]], Mapping[str, "Settings"]]
+Sharing = Callable[[Mapping[str, Selecting]], Mapping[str, "Settings"]]
 
 
 class Job(NamedTuple):
@@ -159,13 +159,13 @@ class Together:
             self._settle()
         return {path: fixing.barred for path, fixing in self._fixing.items()}
 
-    def _selecting(self) -> dict[str, tuple[SourceFile, Settings]]:
+    def _selecting(self) -> dict[str, Selecting]:
         """The files into which a selection of the device was written, as they were."""
-        return {
-            path: (self._sources[path], job.settings)
+        found = {
+            path: selecting(self._made[path], self._sources[path], job.settings)
             for path, job in self._jobs.items()
-            if selects_anew(self._made[path])
         }
+        return {path: one for path, one in found.items() if one is not None}
 
     def _share(self, sharing: Mapping[str, Settings]) -> None:
         """Makes files again that are settled, under settings by which they share a helper. What

@@ -1,4 +1,4 @@
-"""From three files on one function selects the device for all, instead of a copy in each."""
+"""From two files on one function selects the device for all, instead of a copy in each."""
 
 from __future__ import annotations
 
@@ -47,10 +47,15 @@ def test_three_files_share_a_helper(project: Path) -> None:
         assert "is_available" not in texts[name]
 
 
-def test_two_files_select_by_themselves(project: Path) -> None:
+def test_two_files_share_one_as_well(project: Path) -> None:
     texts = fix(project, "train.py", "test.py")
-    assert list(texts) == ["test.py", "train.py"]
-    assert all("torch.backends.mps.is_available()" in text for text in texts.values())
+    assert list(texts) == ["device.py", "test.py", "train.py"]
+    assert sum("torch.backends.mps.is_available()" in text for text in texts.values()) == 1
+
+
+def test_one_file_selects_by_itself(project: Path) -> None:
+    texts = fix(project, "train.py")
+    assert list(texts) == ["train.py"]
 
 
 def test_what_needs_the_device_once_calls_the_helper_there(project: Path) -> None:
@@ -76,7 +81,155 @@ def test_a_package_that_is_installed_imports_nothing_from_above_it(project: Path
     (project / "model").mkdir()
     (project / "model" / "__init__.py").write_text("")
     texts = fix(project, "train.py", "test.py", "model/net.py")
+    assert "from device" not in texts["model/net.py"]
+    assert "is_available" in texts["model/net.py"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_shared"),
+    [("[tool.ruff]\nline-length = 100\n", True), ("[project]\nname = 'net'\n", False)],
+)
+def test_settings_of_tools_alone_install_nothing(
+    project: Path, settings: str, is_shared: bool
+) -> None:
+    (project / "pyproject.toml").write_text(settings)
+    (project / "net").mkdir()
+    (project / "net" / "size.py").write_text("SIZE = 2\n")
+    (project / "tool").mkdir()
+    (project / "tool" / "net.py").write_text(f"from net.size import SIZE\n{SCRIPT}")
+    texts = fix(project, "run.py", text=f"from net.size import SIZE\n{SCRIPT}")
+    assert ("from device import get_device" in texts["tool/net.py"]) is is_shared
+
+
+MODULE = "import torch\n\n\ndef zeros(n):\n    return torch.zeros(n).cuda()\n"
+
+
+def test_a_file_that_stays_as_it_is_shows_where_others_are_imported_from(project: Path) -> None:
+    (project / "model").mkdir()
+    (project / "model" / "both.py").write_text("from model.loss import zeros\nimport model.net\n")
+    (project / "run.py").write_text("import model.both\n")
+    texts = fix(project, "model/loss.py", "model/net.py", text=MODULE)
+    assert all(
+        "from model.device import get_device" in texts[f"model/{n}.py"] for n in ("loss", "net")
+    )
+
+
+def test_the_helper_is_made_in_the_package_that_most_of_them_are_in(project: Path) -> None:
+    (project / "net").mkdir()
+    (project / "net" / "__init__.py").write_text("")
+    (project / "run.py").write_text(f"from net.loss import zeros\n{SCRIPT}")
+    (project / "net" / "both.py").write_text("import net.loss\nimport net.layer\n")
+    texts = fix(project, "net/loss.py", "net/layer.py", text=MODULE)
+    for name in ("run.py", "net/loss.py", "net/layer.py"):
+        assert "from net.device import get_device" in texts[name]
+
+
+def test_nothing_is_put_into_a_package_that_none_of_them_is_in(project: Path) -> None:
+    (project / "data").mkdir()
+    (project / "data" / "__init__.py").write_text("SIZE = 2\n")
+    texts = fix(project, "train.py", "test.py", text=f"from data import SIZE\n{SCRIPT}")
+    assert "from device import get_device" in texts["train.py"]
+
+
+def test_two_names_for_one_file_show_nothing(project: Path) -> None:
+    (project / "model").mkdir()
+    (project / "model" / "both.py").write_text("from loss import zeros\nimport net\n")
+    (project / "run.py").write_text("from model.loss import zeros\nimport model.net\n")
+    texts = fix(project, "model/loss.py", "model/net.py", text=MODULE)
+    assert "model/device.py" not in texts
+    assert all("is_available" in texts[f"model/{name}.py"] for name in ("loss", "net"))
+
+
+def test_a_part_of_a_package_is_found_by_any_import_of_that(project: Path) -> None:
+    for name in ("models", "models/maps", "models/heads"):
+        (project / "lib" / name).mkdir(parents=True)
+        (project / "lib" / name / "__init__.py").write_text("")
+    (project / "lib" / "models" / "whole.py").write_text("from models.maps import one\n")
+    texts = fix(project, "lib/models/maps/one.py", "lib/models/heads/two.py", text=MODULE)
+    assert "from models.device import get_device" in texts["lib/models/heads/two.py"]
+
+
+def test_a_folder_that_a_program_puts_on_its_path_holds_modules_for_it(project: Path) -> None:
+    added = "import os\nimport sys\n\nhere = os.path.dirname(__file__)\n"
+    added += "sys.path.append(os.path.join(here, '../lib'))\n"
+    (project / "lib").mkdir()
+    (project / "lib" / "sizes.py").write_text("SIZE = 2\n")
+    head = f"{added}from sizes import SIZE\n"
+    texts = fix(project, "tools/train.py", "exps/test.py", text=head + SCRIPT)
+    assert "def get_device" in texts["lib/device.py"]
+    assert all(
+        "from device import get_device" in texts[n] for n in ("tools/train.py", "exps/test.py")
+    )
+
+
+CHOOSES = """\
+import torch
+from torch import nn
+
+device = "cuda" if torch.cuda.is_available() else "cpu"
+print(nn.Linear(2, 2).to(device)(torch.ones(1, 2).to(device)))
+"""
+
+
+def test_a_file_that_chooses_anyway_takes_the_helper_that_two_others_share(project: Path) -> None:
+    (project / "demo.py").write_text(CHOOSES)
+    texts = fix(project, "train.py", "test.py")
+    assert "from device import get_device\n\ndevice = get_device().type\n" in texts["demo.py"]
+
+
+def test_files_that_choose_anyway_need_none_for_themselves(project: Path) -> None:
+    texts = fix(project, "train.py", "test.py", "demo.py", text=CHOOSES)
     assert "device.py" not in texts
+    assert all(text.count("torch.backends.mps.is_available()") == 1 for text in texts.values())
+
+
+SEVERAL = """\
+import torch
+from torch import nn
+
+
+def train(net: nn.Module) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net.to(device)
+    print(net(torch.ones(1, 2, device=device)))
+
+
+def test(net: nn.Module) -> None:
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net.to(device)
+    print(net(torch.ones(1, 2, device=device)))
+
+
+def show(net: nn.Module) -> None:
+    print(net(torch.ones(1, 2).cuda()))
+
+
+if __name__ == "__main__":
+    train(nn.Linear(2, 2))
+    test(nn.Linear(2, 2))
+    show(nn.Linear(2, 2).cuda())
+"""
+
+
+def test_a_file_that_selects_in_several_functions_gets_one_function(project: Path) -> None:
+    text = fix(project, "run.py", text=SEVERAL)["run.py"]
+    assert text.count("torch.backends.mps.is_available()") == 1
+    assert text.count("    device = get_device()\n") == 2
+    assert "torch.ones(1, 2).to(get_device())" in text
+    assert "torch_device" not in text
+    assert fix(project)["run.py"] == text
+
+
+def test_selections_of_one_line_each_stay_in_place(project: Path) -> None:
+    wide = "a file with long lines " * 4
+    short = "".join(
+        f"\n\ndef f{n}(net):\n    device = 'cuda' if torch.cuda.is_available() else 'cpu'\n"
+        "    return net.to(device)\n"
+        for n in range(2)
+    )
+    text = fix(project, "run.py", text=f"import torch  # {wide}\n{short}")["run.py"]
+    assert "def get_device" not in text
+    assert text.count("torch.backends.mps.is_available()") == 2
 
 
 def test_scripts_that_import_from_their_own_folder_get_nothing_from_above_it(
@@ -90,9 +243,8 @@ def test_scripts_that_import_from_their_own_folder_get_nothing_from_above_it(
     (project / "train.py").write_text(f"from data import load\n{SCRIPT}")
     texts = fix(project, "test.py", "demo.py", "tools/measure.py")
     assert "from device import get_device" in texts["train.py"]
-    for name in ("tools/show.py", "tools/measure.py"):
-        assert "torch.backends.mps.is_available()" in texts[name]
-        assert "get_device" not in texts[name]
+    assert "def get_device" in texts["device.py"]
+    assert "def get_device" in texts["tools/device.py"]
 
 
 @pytest.mark.parametrize(

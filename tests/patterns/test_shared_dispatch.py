@@ -46,11 +46,23 @@ def test_the_function_asks_the_machine_where_each_call_has_a_device_of_its_own(
     assert _HELPER.format(name="synchronize") in text
 
 
-def test_two_calls_are_written_in_place(cli: Cli, project: Path) -> None:
+def test_so_do_two_that_ask_the_same(cli: Cli, project: Path) -> None:
     text = _fixed(cli, project, _HEAD + "".join(_WAITS.format(name=name) for name in "ab"))
+
+    assert text.count('elif device.type == "mps":') == 1
+    assert text.count("    synchronize()\n    return y") == 2
+
+
+def test_two_that_ask_devices_of_their_own_are_written_in_place(cli: Cli, project: Path) -> None:
+    waits = "".join(_WAITS.format(name=name) for name in "ab")
+    text = _fixed(cli, project, _HEAD + waits.replace("(x):", "(x, device: torch.device):"))
 
     assert text.count('elif device.type == "mps":') == 2
     assert "def synchronize" not in text
+
+
+def test_one_call_is_written_in_place(cli: Cli, project: Path) -> None:
+    assert "def synchronize" not in _fixed(cli, project, _HEAD + _WAITS.format(name="a"))
 
 
 def test_a_function_that_is_there_serves_one_call(cli: Cli, project: Path) -> None:

@@ -108,6 +108,9 @@ class NotebookSource(SourceFile):
             return 1, row
         return block.cell.number, row - self.position(block.start)[0] + 1
 
+    def cell_of(self, row: int) -> int:
+        return self.place(row)[0]
+
     def cell_line(self, cell: int, row: int) -> str:
         """A line of a cell as the notebook has it, magics included; empty where there is none."""
         for block in self.blocks:

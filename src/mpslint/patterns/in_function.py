@@ -54,6 +54,11 @@ def in_trial(
     return _bound_in(context, owner, node, places, function, value)
 
 
+def is_apart(context: Context, node: ast.AST) -> bool:
+    """Whether what stands there runs in a function, or below the test of `__name__`."""
+    return context.index.function(node) is not None or _below_main(context, node) is not None
+
+
 def _below_main(context: Context, node: ast.AST) -> ast.If | None:
     """The test of `__name__` that `node` stands below, in no function."""
     if context.index.function(node) is not None:
@@ -105,7 +110,7 @@ def asks_often(context: Context, node: ast.AST, places: Iterable[ast.AST]) -> bo
     function = outermost(context, node)
     mine = [place for place in places if outermost(context, place) is function]
     return len(mine) > 1 or any(
-        isinstance(parent, LOOPS) and context.index.within(parent, function)
+        isinstance(parent, (*LOOPS, *COMPREHENSIONS)) and context.index.within(parent, function)
         for place in mine
         for parent in context.index.ancestors(place)
         if function is not None

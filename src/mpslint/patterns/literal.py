@@ -9,11 +9,12 @@ from mpslint.model import Edit, Fix, doubtful
 from mpslint.patterns.asking_order import asking_order
 from mpslint.patterns.availability import cuda_available, mps_available, opening_level
 from mpslint.patterns.calls import BY_INDEX, leaves_index
+from mpslint.patterns.chosen_beside import widened_beside
 from mpslint.patterns.compared import asked_for_by_name, compared_with_cuda
 from mpslint.patterns.flat import flat, of_chain
 from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.layout import wrapped_chain
-from mpslint.patterns.met import device_of_met
+from mpslint.patterns.met import default_of_met, device_of_met
 from mpslint.patterns.named_gpus import several_gpus
 from mpslint.patterns.place import device_places, settles_too_early
 from mpslint.patterns.repeated_chain import shared_device
@@ -61,6 +62,7 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         if met is not None:
             return met
         edits = select_in_place(context, literal.node)
+        edits = (*edits, *widened_beside(context, literal.node)) if edits else None
         level = opening_level(context)
         reason = _TOO_EARLY if settles_too_early(context, literal.node) else ""
         if not reason and leaves_index(context):
@@ -68,6 +70,10 @@ def replace_literal(context: Context, literal: Literal, slot: Slot) -> Fix | Non
         return doubtful(Fix("Select the device", edits, level), reason) if edits else None
     if several_gpus(context) or literal.computed_index:
         return None
+    if slot.kind == "parameter":
+        met = default_of_met(context, literal.node, slot.node)
+        if met is not None:
+            return met
     found = reference(context, literal.node, literal.ordinal)
     if found is None:
         return None

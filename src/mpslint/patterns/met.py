@@ -11,8 +11,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from mpslint.model import Applicability, Fix
+from mpslint.patterns.late_default import resolved_inside
 from mpslint.patterns.operand import in_own_parentheses
 from mpslint.patterns.text import holds_comment, replace_span
+from mpslint.semantics.index import FUNCTIONS
 from mpslint.semantics.partners import partner, partner_at
 
 if TYPE_CHECKING:
@@ -52,6 +54,32 @@ def _device_of_met(context: Context, node: ast.expr | ast.If) -> Fix | None:
     if context.source.text[:start].rstrip(" \t\r\n").endswith("("):
         start, end = in_own_parentheses(context, whole) or (start, end)
     return _fix(context, start, end, f"{name}.device", name)
+
+
+def default_of_met(context: Context, default: ast.expr, parameter: ast.AST) -> Fix | None:
+    """The fix for the default of a parameter that only places what meets another parameter:
+    `device=None`, which becomes the device of that; None: it is not sure."""
+    function = context.index.parents.get(context.index.parents[parameter])
+    if not isinstance(parameter, ast.arg) or not isinstance(function, FUNCTIONS):
+        return None
+    scope, first = context.names.own_scope(function), function.body[0]
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        first = function.body[1] if len(function.body) > 1 else first
+    if len(scope.bindings[parameter.arg]) != 1:
+        return None
+    uses = [
+        use
+        for use in context.index.names.get(parameter.arg, ())
+        if context.names.owner(parameter.arg, use) is scope
+    ]
+    met = [_of_place(context, use, first) for use in uses]
+    name = met[0] if met else None
+    if name is None or None in met:
+        return None
+    edits = resolved_inside(context, default, parameter, f"{name}.device")
+    if edits is None:
+        return None
+    return Fix(f"Use the device of {name}", edits, Applicability.SAFE, follows=True)
 
 
 def _chosen_by_statement(context: Context, choice: ast.If) -> Fix | None:

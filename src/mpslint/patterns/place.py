@@ -260,7 +260,13 @@ def _find_in_block(
     last: ast.stmt | None = None
     from_torch = False
     imports = [number for number, item in enumerate(block) if _imports_something(item)]
+    found_at: int | None = None
     for number, item in enumerate(block):
+        cell = context.source.cell_of(item.lineno)
+        if torch is not None and found_at is None:
+            found_at = context.source.cell_of(block[number - 1].lineno)
+        if found_at is not None and cell != found_at:
+            break  # A notebook selects in the cell that imports torch.
         if isinstance(item, ast.Import | ast.ImportFrom):
             last = item
             if isinstance(item, ast.Import):
@@ -281,6 +287,7 @@ def _find_in_block(
                 last = item
     if last is None or not (torch or from_torch):
         return None
+    last = _behind_probes(context, block, last)
     row = last.end_lineno or last.lineno
     source = context.source
     offset = source.starts[row] if row < len(source.starts) else len(source.text)
@@ -288,6 +295,21 @@ def _find_in_block(
         return None
     own = source.indentation(last.lineno) if indent is None else indent
     return Place(offset, own, torch or "torch", scope, last, needs_import=torch is None)
+
+
+def _behind_probes(context: Context, block: list[ast.stmt], last: ast.stmt) -> ast.stmt:
+    """What follows the imports and belongs to them: `has_amp = False`, with a `try` that sets it to
+    what torch has."""
+    at = block.index(last)
+    while at + 1 < len(block):
+        ahead = block[at + 1]
+        step = 1
+        if isinstance(ahead, ast.Assign) and isinstance(ahead.value, ast.Constant):
+            ahead, step = (block[at + 2], 2) if at + 2 < len(block) else (ahead, 1)
+        if not isinstance(ahead, ast.Try) or _needs_device(context, ahead):
+            break
+        at += step
+    return block[at]
 
 
 def _belongs_to_imports(item: ast.stmt, context: Context) -> bool:

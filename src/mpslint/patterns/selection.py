@@ -223,6 +223,10 @@ def _added(context: Context, node: ast.AST, index: int | None) -> Reference | No
     if styled is not None and styled.is_call and inline and _is_only_need(context, node):
         added = (insert(styled.offset, with_gaps(context, styled)),) if styled.before else ()
         return Reference(styled.expression, styled.is_string, added, _own_level(context, styled))
+    if styled is not None and name != context.settings.device_name and styled.is_call:
+        # Beside a `device` of somebody's own there is no other name for the same thing.
+        if all(in_function.is_apart(context, one) for one in (node, *device_places(context))):
+            return _by_function(context, node, place, cuda)
     if styled is not None:
         return _styled(context, name, place, styled)
     body = statement(context, place.torch, name, place.indent, cuda)

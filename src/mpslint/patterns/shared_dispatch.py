@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from mpslint.semantics.context import Context
     from mpslint.semantics.names import Binding
 
-MANY = 3
-"""So many copies of four lines are worth a function."""
+FEW, MANY = 2, 3
+"""So many copies of four lines are worth a function: where they ask the same, and where each asks a
+device of its own."""
 _NAMES = {
     "synchronize": ("synchronize", "synchronize_device", "wait_for_device"),
     "empty_cache": ("empty_cache", "empty_device_cache", "free_cached_memory"),
@@ -71,7 +72,7 @@ def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
         for name, bound in bindings.items()
         if len(bound) == 1 and _does_only(context, bound[0], what)
     )
-    if len(calls) < MANY or context.settings.style == "accelerator" or not wants_mps(context):
+    if len(calls) < FEW or context.settings.style == "accelerator" or not wants_mps(context):
         return _Plan(there, None)
     place = behind_imports(context)
     name = next((name for name in _NAMES[what] if not _is_taken(context, name)), None)
@@ -80,6 +81,9 @@ def _plan(context: Context, what: str, calls: Sequence[ast.Call]) -> _Plan:
     if not all(comes_before(context, place, one) for one in calls):
         return _Plan(there, None)
     tests = _tests(context, place.torch, calls)
+    asked = (tests_at(context, one, place.torch)[:2] for one in calls)
+    if len(calls) < MANY and any(one != tests[:2] for one in asked):
+        return _Plan(there, None)
     return _Plan(there, (name, place, _text(context, what, name, place, tests)))
 
 

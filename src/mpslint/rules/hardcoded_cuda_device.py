@@ -44,7 +44,8 @@ only a needless `assert torch.cuda.is_available()` (cuda-required) keeps a Mac f
 ## Fix safety
 Safe: a variable, default or field becomes a selection in place, with the CUDA arm as it was; any
 other use becomes the device at hand, or one that is selected after the imports; in a function, that
-of a tensor which what is made there meets (`x.device`). What several functions of a file write out
+of a tensor which what is made there meets (`x.device`), also for a default that is for nothing else
+(`device=None`). What several functions of a file write out
 alike for themselves becomes the call of one function. Unsafe behind an assertion of CUDA, which
 lets MPS in by the same fix. Code that spreads over several CUDA indices is reported, not rewritten;
 so are the settings of a file that never names torch.

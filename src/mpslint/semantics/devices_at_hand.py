@@ -82,7 +82,7 @@ class DevicesAtHand:
             return None
         if isinstance(owner.node, ast.Module) and self._names.scope_of(node) is not owner:
             # Read from inside a function: every module-level binding may be the one.
-            if any(self._conditional(b.node) for b in bindings):
+            if any(self._conditional(b.node, node) for b in bindings):
                 return None
             if not all(self._comes_first(binding.node, node) for binding in bindings):
                 return None
@@ -140,11 +140,15 @@ class DevicesAtHand:
             for use in self._index.names.get(word, ())
         )
 
-    def _conditional(self, statement: ast.AST) -> bool:
-        """Bound only under `if __name__ == "__main__"` or the like: not there for importers."""
+    def _conditional(self, statement: ast.AST, node: ast.AST) -> bool:
+        """Bound only under `if __name__ == "__main__"` or the like: not there for importers, but
+        for a function that is defined there further down."""
+        around = [parent for parent in self._index.ancestors(node) if isinstance(parent, FUNCTIONS)]
+        defined = around[-1].lineno if around else 0
         for parent in self._index.ancestors(statement):
             if isinstance(parent, ast.If) and not parent.orelse:
-                return True
+                if not self._index.within(node, parent) or statement.lineno >= defined:  # type: ignore[attr-defined]
+                    return True
         return False
 
     def _usable(self, value: Value) -> bool:

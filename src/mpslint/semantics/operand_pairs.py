@@ -268,6 +268,20 @@ def is_joined(context: Context, operand: ast.expr) -> bool:
     return module == "torch" and last in _JOINING
 
 
+def is_layered(context: Context, operand: ast.expr) -> bool:
+    """Whether an operand goes through a layer beside its weight (`F.conv2d(x, weight)`), as no
+    number may; and is a name, or what methods make of one."""
+    call, root = context.index.parents[operand], operand
+    if not isinstance(call, ast.Call):
+        return False
+    module, _, last = (context.resolve(call.func) or "").rpartition(".")
+    if module != "torch.nn.functional" or operand not in call.args[: _TENSORS_FIRST.get(last, 0)]:
+        return False
+    while isinstance(root, ast.Call) and isinstance(root.func, ast.Attribute):
+        root = root.func.value
+    return isinstance(root, ast.Name)
+
+
 def joint(context: Context, call: ast.Call) -> list[ast.expr]:
     """`x` and `y` of `torch.eq(x, y)` and of `torch.cat([x, y])`, beside which the result is."""
     module, _, last = (context.resolve(call.func) or "").rpartition(".")

@@ -15,6 +15,7 @@ from mpslint.semantics.operand_pairs import (
     Pair,
     given_by_name,
     is_joined,
+    is_layered,
     operand_pairs,
     own_callee,
     wants_tensor,
@@ -141,6 +142,9 @@ def _beside(
                 return name
             if name in shaping and _is_kept(context, function, name, call, other):
                 return name
+            if is_layered(context, other) and context.flow.surely_bound(name, call):
+                if _is_kept(context, function, name, call, other):
+                    return name
             further = _partner_of_name(context, name, call)
             if further is not None and further not in own:
                 return further

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from mpslint import collector
 from mpslint.beside import Beside
 from mpslint.bringing import brings, is_aid, narrows, ran, silences
+from mpslint.errors import BadSource
 from mpslint.files import spoken_path
 from mpslint.half_ports import Opened, Ported, left_in, unmended_in
 from mpslint.halves import halves
@@ -22,6 +23,7 @@ from mpslint.in_the_way import is_mended, keeps_out, raises_there_alone, weighs
 from mpslint.model import Applicability, Severity
 from mpslint.opening import is_notebook, open_source, row_in_text
 from mpslint.program_files import ProgramFiles
+from mpslint.reading import read_bytes
 from mpslint.withheld import Projects
 
 if TYPE_CHECKING:
@@ -122,11 +124,13 @@ def _goes_along(finding: Finding) -> bool:
 def _doubt_half_ports(files: Sequence[FileResult], settings: Settings, project: Project) -> None:
     by_path = {os.path.abspath(file.path): file for file in files if not file.error}
     program = ProgramFiles(project, by_path)
-    asked = {
-        path: _ported(path, file, Fixed(file, settings, project))
-        for path, file in by_path.items()
-        if file.all_findings or b".cuda(" in program.text_of(path)
-    }
+    asked = {}
+    for path, file in by_path.items():
+        if file.all_findings or b".cuda(" in program.text_of(path):
+            try:
+                asked[path] = _ported(path, file, Fixed(file, settings, project))
+            except BadSource:  # changed since it was checked
+                continue
     found = halves(asked, project, program, by_path)
     for path, doubts in found.items():
         for (_, number), reason in doubts.items():
@@ -138,7 +142,9 @@ class Fixed:
 
     def __init__(self, file: FileResult, settings: Settings, project: Project) -> None:
         self._file, self._settings, self._project = file, settings, project
-        self._data = project.modules.text(os.path.abspath(file.path)) or b""
+        known = project.modules.text(os.path.abspath(file.path))
+        # Of a notebook with its pictures that is larger than what a project reads of others.
+        self._data = read_bytes(file.path, settings.max_file_size) if known is None else known
 
     def keeps(self, finding: Finding) -> bool:
         """Whether a finding without a fix is still told, of a line that reads the same."""
@@ -151,7 +157,10 @@ class Fixed:
     @cached_property
     def tree(self) -> ast.Module | None:
         """Of a notebook, whose text nobody else parses."""
-        return self._source.parse() if is_notebook(self._file.path) else None
+        try:
+            return self._source.parse() if is_notebook(self._file.path) else None
+        except BadSource:
+            return None
 
     @cached_property
     def _source(self) -> SourceFile:

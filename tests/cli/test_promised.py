@@ -259,3 +259,21 @@ def test_a_notebook_is_promised_no_more_than_a_script(cli: Cli, project: Path) -
     assert "run.ipynb:cell 1:3:19: MPS102" in out
     assert "[*]" not in out
     assert mended(cli) == set()
+
+
+def test_a_notebook_that_is_larger_than_what_a_project_reads_of_others_stops_no_check(
+    cli: Cli, project: Path
+) -> None:
+    (project / "train.py").write_text(
+        'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        "print(torch.ones(1).to(device))\n"
+    )
+    pictures = {"output_type": "display_data", "data": {"image/png": "A" * 2_100_000}}
+    code = ["import torch\n", "torch.ones(1).cuda()\n"]
+    cell = {"cell_type": "code", "source": code, "outputs": [pictures], "metadata": {}}
+    cell["execution_count"] = None
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (project / "shown.ipynb").write_text(json.dumps(notebook))
+    ran = cli("check", "--output-format", "json")
+    assert {found["code"] for found in json.loads(ran.out)} == {"MPS102", "MPS103"}
+    assert (ran.code, ran.err) == (1, "")

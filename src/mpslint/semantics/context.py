@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
 from mpslint.semantics.array_sources import ArraySources
+from mpslint.semantics.asked_numbers import AskedNumbers
 from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
 from mpslint.semantics.device_work import DeviceWork
@@ -135,7 +136,13 @@ class Context:
 
     @cached_property
     def work(self) -> DeviceWork:
-        return DeviceWork(self.names, self.values, self.loops, self.placement)
+        return DeviceWork(
+            self.names,
+            self.values,
+            self.loops,
+            self.placement,
+            AskedNumbers(self.names, self.values, self.flow),
+        )
 
     @cached_property
     def timing(self) -> Timing:

@@ -31,13 +31,13 @@ Spans whose end waits for the device in some way: `.item()`, `.cpu()`, `.tolist(
 `float(tensor)`, also for each element (`[float(v) for v in y]`, `map(float, y)`), a text made of a
 tensor, a test of its truth, `torch.equal`, what is as large as the data says (`y[y > 0]`,
 `nonzero()`), `torch.save`, a move to a device that is the CPU, any call whose name says that it
-synchronises, or a function that nobody can look into, also earlier in the statement that reads the clock. Times
-that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
-that a function works out and does not use. Times of loading, file access and start-up, of epochs
-and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
-once in each step, unless that is sure to happen outside of the time; meters that read the clock
-once per step; files that use no device, and functions that move things to one only under a flag
-that all callers leave off.
+synchronises, or a function that nobody can look into, also earlier in the statement that reads the
+clock. Times that no Mac works out, since the difference stands under `if False` or in an arm for
+CUDA; times that a function works out and does not use. Times of loading, file access and start-up,
+of epochs and whole runs, where what is still queued at the end does not matter; steps of a loop
+that waits once in each step, unless that is sure to happen outside of the time; meters that read
+the clock once per step; files that use no device, and functions that move things to one only under
+a flag that all callers leave off.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they

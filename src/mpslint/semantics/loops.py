@@ -18,6 +18,7 @@ from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training
 from mpslint.semantics.loop_tests import holds_once, mode, warms_up
 from mpslint.semantics.rare_tests import RareTests
+from mpslint.semantics.seldom_arms import CLOCKS
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
@@ -25,7 +26,6 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
 _CALLS_OF_A_WAIT = 4
-_CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "default_timer"})
 """`if torch.cuda.is_available(): torch.cuda.synchronize(device)`, and the same for MPS."""
 
 
@@ -118,8 +118,13 @@ class Loops:
 
     def _is_seldom(self, parent: ast.AST, child: ast.AST, loop: Loop | FunctionNode) -> bool:
         """Whether `parent` comes to `child` at some of the turns alone."""
+        if isinstance(parent, ast.match_case):
+            return self._rare.of_few_turns(parent, child)
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if self._rare.holds(parent.test) or warms_up(parent.test):
+                if not self._decides_training(parent, child):
+                    return True
+            if self._rare.of_few_turns(parent, child):
                 if not self._decides_training(parent, child):
                     return True
             if self._rare.of_one_turn(parent, child) or self._in_another_mode(parent, child, loop):
@@ -131,7 +136,7 @@ class Loops:
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
             # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
             before = parent.values[: next(i for i, v in enumerate(parent.values) if v is child)]
-            return any(self._rare.holds(value) for value in before)
+            return any(self._rare.holds(v) or self._rare.few_turns_pass(v) for v in before)
         return isinstance(parent, ast.ExceptHandler)
 
     def _decides_training(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
@@ -210,7 +215,7 @@ class Loops:
                 return False
             if isinstance(parent, ast.If) and not parent.orelse and not _asks_for_calls(parent):
                 return any(
-                    isinstance(item, ast.Call) and last_name(item.func) in _CLOCKS
+                    isinstance(item, ast.Call) and last_name(item.func) in CLOCKS
                     for statement in parent.body
                     for item in ast.walk(statement)
                 )
@@ -252,7 +257,7 @@ class Loops:
     def _skips(self, item: ast.stmt) -> bool:
         return (
             isinstance(item, ast.If)
-            and self._rare.holds(item.test)
+            and (self._rare.holds(item.test) or self._rare.keeps_few_turns(item.test))
             and any(isinstance(s, ast.Continue | ast.Return) for s in item.body)
         )
 

@@ -37,7 +37,7 @@ def is_told(body: str) -> bool:
     "body",
     [
         "if time.time() - last > 10:\n    last = time.time()\n    print(loss.item())",
-        "spent = time.time() - last\nif spent > 10:\n    print(loss.item())\n    last = time.time()",
+        "s = time.time() - last\nif s > 10:\n    print(loss.item())\n    last = time.time()",
         "match i % 10:\n    case 0:\n        print(loss.item())",
         "match i:\n    case n if n % 10 == 0:\n        print(loss.item())",
         "if math.log2(i + 1).is_integer():\n    print(loss.item())",

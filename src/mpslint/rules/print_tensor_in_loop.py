@@ -41,6 +41,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.generating import generating, lies_on_device
+from mpslint.semantics.handed_tensors import is_handed
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -65,12 +66,15 @@ _SINKS = (
     "log_metrics",
 )
 
+_TEXTS = ("str", "repr", "format")
+"""Python's own, which make a text of what they are given."""
+
 
 @rule(
     "MPS305",
     "print-tensor-in-loop",
     severity=Severity.SLOW,
-    triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
+    triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar", b"str(", b"repr(", b"format("),
     also=((*TRAINING_WORDS[0], b"def "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -114,6 +118,10 @@ def _shown(context: Context) -> Iterator[ast.expr]:
     for sink in _SINKS:
         for call in context.index.calls.get(sink, ()):
             yield from (*call.args, *(k.value for k in call.keywords))
+    for name in _TEXTS:
+        for call in context.index.calls.get(name, ()):
+            if isinstance(call.func, ast.Name) and context.names.owner(name, call.func) is None:
+                yield from call.args[:1]
     for formatted in context.index.of(ast.FormattedValue):
         yield formatted.value
     for call in context.index.calls.get("format", ()):
@@ -133,7 +141,7 @@ def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
     turns = training_on_device(context, value)
-    if turns is None or not is_device_tensor(context, value):
+    if turns is None or not (is_device_tensor(context, value) or is_handed(context, value)):
         return
     if not _is_behind_own_test(context, value, turns):
         yield Step(value, value, turns)

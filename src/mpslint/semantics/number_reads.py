@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
-from mpslint.semantics.handed_tensors import is_made_of_handed
+from mpslint.semantics.handed_tensors import is_handed, is_made_of_handed
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.shown_each_epoch import is_shown_each_epoch
@@ -39,7 +39,8 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
         context, lambda node: bool(training_on_device(context, node))
     ):
         value = context.values.of(tensor)
-        if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
+        known = value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor)
+        if known or is_handed(context, tensor):
             turns = training_on_device(context, node)
             if turns is not None:
                 yield Step(node, tensor, turns)
@@ -81,7 +82,7 @@ def says_so(node: ast.expr) -> bool:
 
 def is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:
     """Whether `call` reads a number of a tensor on a device."""
-    if is_device_tensor(context, tensor):
+    if is_device_tensor(context, tensor) or is_handed(context, tensor):
         return True
     return isinstance(call.func, ast.Attribute) and (
         _is_made_of_device_tensors(context, tensor) or is_made_of_handed(context, tensor)

@@ -227,7 +227,7 @@ def _gathered(context: Context, rule: Rule) -> Iterator[Finding]:
     ):
         return
     steps = []
-    for read in (c for name in ("item", "float") for c in context.index.calls.get(name, ())):
+    for read in (c for name in ("item", "float", "int") for c in context.index.calls.get(name, ())):
         whole = read_tensor(read)
         if whole is None or not is_read(context, read, whole):
             continue

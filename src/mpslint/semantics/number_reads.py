@@ -22,6 +22,8 @@ from mpslint.semantics.value_tables import REDUCTIONS
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_NUMBERS = ("float", "int")
+
 
 def reads_at_steps(context: Context) -> Iterator[Step]:
     """Calls that read one number of a tensor on a device at each step of a training loop."""
@@ -108,9 +110,9 @@ def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
 
 
 def read_tensor(call: ast.Call) -> ast.expr | None:
-    """`t` of `t.item()` and of `float(t)`."""
+    """`t` of `t.item()`, of `float(t)` and of `int(t)`."""
     if call.keywords:
         return None
     if isinstance(call.func, ast.Attribute):
         return call.func.value if call.func.attr == "item" and not call.args else None
-    return call.args[0] if len(call.args) == 1 and call.func.id == "float" else None  # type: ignore[attr-defined]
+    return call.args[0] if len(call.args) == 1 and call.func.id in _NUMBERS else None  # type: ignore[attr-defined]

@@ -1,0 +1,51 @@
+"""Numbers, truths and texts of tensors, however a loop asks for them."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+HEADER = """\
+import math
+import torch
+import wandb
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+"""
+TRAINING = """
+def train(model, loader, optimizer, writer, weights):
+    for i, x in enumerate(loader):
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+"""
+EVALUATION = """
+@torch.no_grad()
+def evaluate(model, loader):
+    hits = 0
+    for x, y in loader:
+        guesses = model(x.to(device)).argmax(1)
+        {}
+    return hits
+"""
+
+
+def codes(program: str) -> list[str]:
+    settings = Settings(select=("MPS303", "MPS305", "MPS306"))
+    return [found.code for found in lint(SourceFile("program.py", program.encode()), settings)]
+
+
+def of_step(body: str) -> list[str]:
+    return codes(HEADER + TRAINING + textwrap.indent(body, " " * 8) + "\n")
+
+
+@pytest.mark.parametrize("read", ["int({})", "float({})", "{}.item()"])
+def test_an_evaluation_that_adds_numbers_up_waits_for_each(read: str) -> None:
+    right = read.format("(guesses == y.to(device)).sum()")
+    assert codes(HEADER + EVALUATION.format(f"hits += {right}")) == ["MPS303"]
+    assert codes(HEADER + EVALUATION.format("hits += int(len(y))")) == []

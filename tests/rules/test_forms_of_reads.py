@@ -49,3 +49,27 @@ def test_an_evaluation_that_adds_numbers_up_waits_for_each(read: str) -> None:
     right = read.format("(guesses == y.to(device)).sum()")
     assert codes(HEADER + EVALUATION.format(f"hits += {right}")) == ["MPS303"]
     assert codes(HEADER + EVALUATION.format("hits += int(len(y))")) == []
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if not math.isfinite(loss):\n    raise ValueError",
+        "if any(torch.isnan(p.grad).any() for p in model.parameters()):\n    raise ValueError",
+        "assert all([torch.isfinite(p.grad).all() for p in model.parameters()])",
+    ],
+)
+def test_a_check_that_asks_each_tensor_or_asks_math_waits(body: str) -> None:
+    assert of_step(body) == ["MPS306"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if not math.isfinite(i):\n    raise ValueError",
+        "if any(p.grad is None for p in model.parameters()):\n    raise ValueError",
+        "if i % 100 == 0 and not math.isfinite(loss):\n    raise ValueError",
+    ],
+)
+def test_a_check_of_what_is_no_tensor_waits_for_nothing(body: str) -> None:
+    assert of_step(body) == []

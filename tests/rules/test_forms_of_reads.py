@@ -73,3 +73,10 @@ def test_a_check_that_asks_each_tensor_or_asks_math_waits(body: str) -> None:
 )
 def test_a_check_of_what_is_no_tensor_waits_for_nothing(body: str) -> None:
     assert of_step(body) == []
+
+
+def test_what_sum_adds_up_of_tensors_is_a_tensor() -> None:
+    assert of_step("total = sum((loss * w).mean() for w in weights)\nprint(total.item())") == [
+        "MPS303"
+    ]
+    assert of_step("total = sum(len(w) for w in weights)\nprint(float(total))") == []

@@ -80,3 +80,17 @@ def test_what_sum_adds_up_of_tensors_is_a_tensor() -> None:
         "MPS303"
     ]
     assert of_step("total = sum(len(w) for w in weights)\nprint(float(total))") == []
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        'writer.add_scalars("loss", {{"train": {}}}, i)',
+        'wandb.log({{"loss": {}}})',
+        'bar.set_postfix({{"loss": {}}})',
+    ],
+)
+def test_what_a_log_is_given_in_a_table_is_read_as_well(shown: str) -> None:
+    assert of_step(shown.format("loss")) == ["MPS305"]
+    assert of_step(shown.format("i")) == []
+    assert of_step(f"if i % 50 == 0:\n    {shown.format('loss')}") == []

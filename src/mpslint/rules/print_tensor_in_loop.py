@@ -66,6 +66,8 @@ _SINKS = (
     "log_metrics",
 )
 
+_LOGS = ("wandb.log",)
+"""Fact: it makes numbers of the tensors that it is given (`wandb/util.py`, `json_friendly`)."""
 _TEXTS = ("str", "repr", "format")
 """Python's own, which make a text of what they are given."""
 
@@ -74,7 +76,17 @@ _TEXTS = ("str", "repr", "format")
     "MPS305",
     "print-tensor-in-loop",
     severity=Severity.SLOW,
-    triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar", b"str(", b"repr(", b"format("),
+    triggers=(
+        b"print",
+        b'f"',
+        b"f'",
+        b"set_postfix",
+        b"add_scalar",
+        b"wandb",
+        b"str(",
+        b"repr(",
+        b"format(",
+    ),
     also=((*TRAINING_WORDS[0], b"def "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -117,7 +129,11 @@ def _shown(context: Context) -> Iterator[ast.expr]:
     """What goes into a text."""
     for sink in _SINKS:
         for call in context.index.calls.get(sink, ()):
-            yield from (*call.args, *(k.value for k in call.keywords))
+            for given in (*call.args, *(k.value for k in call.keywords)):
+                yield from given.values if isinstance(given, ast.Dict) else [given]
+    for call in context.calls_of(*_LOGS):
+        if call.args and isinstance(call.args[0], ast.Dict):
+            yield from call.args[0].values
     for name in _TEXTS:
         for call in context.index.calls.get(name, ()):
             if isinstance(call.func, ast.Name) and context.names.owner(name, call.func) is None:

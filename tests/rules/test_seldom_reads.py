@@ -68,3 +68,31 @@ def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
 )
 def test_what_most_turns_read_is_told(body: str) -> None:
     assert is_told(body)
+
+
+LAYERS = """\
+import torch
+from torch import nn
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(9))
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i in (1, 3):
+                n = int(torch.max(x).item())
+                x = x[:n]
+        return x
+
+net = Net().to(device)
+net(torch.rand(3, 2, device=device))
+"""
+
+
+def test_what_some_layers_of_each_step_read_is_told() -> None:
+    found = lint(SourceFile("program.py", LAYERS.encode()), Settings(select=("MPS303",)))
+    assert [finding.row for finding in found] == [14]

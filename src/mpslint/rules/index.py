@@ -83,7 +83,7 @@ RULES: tuple[Entry, ...] = (
     ('MPS505', 'fallback-env-committed', 'fallback_env_committed', 1, None, False, False, (b'PYTORCH_ENABLE_MPS_FALLBACK',), (), (), False, 'The CPU fallback is switched on in code, which hides slow detours.', 1, (), False),
     ('MPS506', 'layout-or-quantised-on-mps', 'layout_or_quantised_on_mps', 3, None, True, False, (b'quantize_per_', b'sparse_cs', b'sparse_bs', b'sparse_comp', b'sampled_addmm'), (), (), False, 'Quantised and compressed-sparse tensors do not exist on MPS.', 1, (), False),
     ('MPS507', 'lstm-projection', 'lstm_projection', 3, None, True, False, (b'LSTM',), (), (), False, '`nn.LSTM` with `proj_size` is not supported on MPS.', 1, (), False),
-    ('MPS601', 'unsynchronised-timing', 'unsynchronised_timing', 2, 2, True, False, (b'time',), (), (b'time', b'timeit'), False, 'A timer around queued device work stops before the work has run.', 1, (), False),
+    ('MPS601', 'unsynchronised-timing', 'unsynchronised_timing', 2, 2, True, False, (b'time',), (), (b'time', b'timeit', b'datetime'), False, 'A timer around queued device work stops before the work has run.', 1, (), False),
     ('MPS602', 'sync-only-for-cuda', 'sync_only_for_cuda', 2, 3, True, False, (b'synchronize',), (), (), False, 'A timer that waits for CUDA only gives a wrong number on MPS.', 2, (), False),
     ('MPS603', 'wall-clock-timer', 'wall_clock_timer', 2, 3, False, False, (b'time',), (), (), False, '`time.time()` can jump; durations want `time.perf_counter()`.', 1, (), False),
     ('MPS604', 'missing-warmup', 'missing_warmup', 2, None, False, False, (b'time',), (), (), False, 'The first call on a device compiles and caches: a benchmark wants a warm-up before its timer.', 1, (), False),

@@ -1,11 +1,12 @@
 """Printing or logging a tensor at every step of a training loop reads it back each time.
 
 ## What it does
-Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, a logger, a
-progress bar's `set_postfix` or a writer's `add_scalar` at every step of a loop that trains, also in
-a function of the module that such a step in another file gives tensors of a device; and at every
-turn of a loop that calls a model a number of times, such as a sampler
-(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown.
+Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, `str(x)`, a
+logger, a progress bar's `set_postfix`, a writer's `add_scalar` or `wandb.log({...})` at every step
+of a loop that trains, also in a function of the module that such a step in another file gives
+tensors of a device; and at every turn of a loop that calls a model a number of times, such as a
+sampler (`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is
+shown.
 
 ## Why is this bad?
 The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees

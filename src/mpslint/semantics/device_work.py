@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
 from mpslint.semantics.asked_numbers import READERS, READS, AskedNumbers
+from mpslint.semantics.handed_work import HandedWork
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.loops import LoopKind, Loops
 from mpslint.semantics.names import Names
@@ -65,7 +66,9 @@ class DeviceWork:
         loops: Loops,
         placement: Placement,
         asked: AskedNumbers,
+        handed: HandedWork,
     ) -> None:
+        self._handed = handed
         self._names = names
         self._asked = asked
         self._values = values
@@ -106,6 +109,8 @@ class DeviceWork:
             yield Event(Effect.WAIT, node)
         elif isinstance(node, ast.Call):
             yield from self._call(node)
+        elif isinstance(node, ast.Yield):
+            yield from self._blocks_around(node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             if self._placement.on_accelerator(node):
                 yield Event(Effect.WORK, node)
@@ -229,11 +234,51 @@ class DeviceWork:
             if inner:
                 yield Event(inner[-1].effect, call)
             return
+        given = self._handed.given(call)
+        if given and all(self.queues(item) for item in given):
+            yield Event(Effect.WORK, call)
+            return
         qualified = self._names.resolve(call.func) or ""
         if name in _HARMLESS or qualified.startswith(("torch.", "numpy.", "time.", "math.")):
             return
         # Nobody sees what it does with what it is given.
         yield Event(Effect.UNKNOWN, call)
+
+    def queues(self, called: ast.AST) -> bool:
+        """Whether a call of what somebody hands over ends with device work, in no long time."""
+        if isinstance(called, ast.Lambda):
+            return self._ends_with_work([called.body])
+        if isinstance(called, ast.Name):
+            bindings = self._names.bindings(called.id, called)
+            if len(bindings) == 1 and bindings[0].kind == "def":
+                called = bindings[0].node
+        if isinstance(called, FUNCTIONS):
+            return self._ends_with_work(called.body)
+        if not isinstance(called, ast.expr):
+            return False
+        value = self._values.of(called)
+        return value.kind is Kind.MODULE and value.may_be_on_accelerator
+
+    def _ends_with_work(self, nodes: Sequence[ast.AST]) -> bool:
+        """Whether what runs one after the other ends with device work, in no long time."""
+        if len(self._busy) >= MAX_CALL_DEPTH or nodes[0] in self._busy:
+            return False
+        self._busy.add(nodes[0])
+        try:
+            events = [event for node in nodes for event in self.events(node)]
+        finally:
+            self._busy.discard(nodes[0])
+        if not events or events[-1].effect is not Effect.WORK:
+            return False
+        return not any(self.takes_long(node) for node in nodes)
+
+    def _blocks_around(self, node: ast.Yield) -> Iterator[Event]:
+        """What a function that manages a context is around, where any of that ends with work."""
+        function = self._handed.around(node)
+        for block in self._handed.blocks(function) if function is not None else ():
+            if self._ends_with_work(block):
+                yield Event(Effect.WORK, block[-1])
+                return
 
     def _local_function(self, call: ast.Call) -> FunctionNode | None:
         if not isinstance(call.func, ast.Name):

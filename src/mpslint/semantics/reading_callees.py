@@ -109,8 +109,8 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
     assert found is not None
     if any(is_on_device(context, item) for item in _for(call, found, found.read)):
         return found
-    given = _for(call, found, found.bare)
-    return found if any(is_device_tensor(context, item) for item in given) else None
+    counted = _for(call, found, found.bare)
+    return found if any(is_device_tensor(context, item) for item in counted) else None
 
 
 def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.expr]:

@@ -104,3 +104,17 @@ def test_a_helper_of_another_file_may_count_what_it_is_handed(
     (project / "program.py").write_text(PROGRAM.format(helper=imported, call=call))
     ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", "program.py")
     assert [found["location"]["row"] for found in json.loads(ran.out)] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"), [("{k: v.item() for k, v in d.items()}", [13]), ("d", [])]
+)
+def test_a_helper_in_a_file_that_never_speaks_of_torch_is_told_where_it_is_called(
+    cli: Cli, project: Path, text: str, rows: list[int]
+) -> None:
+    (project / "pyproject.toml").write_text("")
+    (project / "helper.py").write_text(f"def show(d):\n    numbers = {text}\n    print(numbers)\n")
+    program = PROGRAM.format(helper="from helper import show", call='show({"loss": loss})')
+    (project / "program.py").write_text(program)
+    ran = cli("check", "--no-cache", "--select", "MPS303", "--output-format", "json", ".")
+    assert [found["location"]["row"] for found in json.loads(ran.out)] == rows

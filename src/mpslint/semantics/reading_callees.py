@@ -42,6 +42,8 @@ class Reading(NamedTuple):
     """Those that it only counts as numbers (`self.sum += float(value)`), which may be ones."""
     path: str
     """The file that it stands in."""
+    of_torch: bool
+    """Whether that file speaks of torch: in others nobody looks for findings."""
 
 
 class ReadingCall(NamedTuple):
@@ -82,9 +84,9 @@ def calls_that_read(context: Context, told: set[int]) -> Iterator[list[ReadingCa
 def _is_told_there(context: Context, found: Reading) -> bool:
     """Whether the file of the function knows that steps of training call it, and tells of the read
     itself."""
-    return context.elsewhere is not None and bool(
-        context.elsewhere.given_in_steps(found.path, found.function.name)
-    )
+    if context.elsewhere is None or not found.of_torch:
+        return False
+    return bool(context.elsewhere.given_in_steps(found.path, found.function.name))
 
 
 def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
@@ -192,7 +194,8 @@ def _summary(context: Context, name: str) -> Reading | None:
     bare = frozenset(_parameters_counted(found.context, function)) - read
     if not read and not bare:
         return None
-    return Reading(function, read, bare, found.context.source.path)
+    source = found.context.source
+    return Reading(function, read, bare, source.path, b"torch" in source.data)
 
 
 def _parameters_counted(context: Context, function: FunctionNode) -> Iterator[str]:

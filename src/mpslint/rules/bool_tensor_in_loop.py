@@ -62,12 +62,16 @@ from mpslint.semantics.test_files import is_test_file
 from mpslint.semantics.value_syntax import last_name
 
 _EQUAL = ("allclose", "equal")
-_READING_FUNCTIONS = tuple(f"torch.{name}" for name in _EQUAL)
+_READING_FUNCTIONS = (
+    *(f"torch.{name}" for name in _EQUAL),
+    *(f"math.{name}" for name in ("isnan", "isinf", "isfinite")),
+)
 _FINITE = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 _OF_SIZES = ("size", "dim", "numel", "nelement", "len", "isinstance", "hasattr", "callable", "type")
 _FIELDS = ("shape", "ndim", "dtype", "device", "requires_grad", "is_cuda")
 _STEPS = ("backward", "step")
 _DECISIONS = (ast.Continue, ast.Return, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)
+_JOINING = (ast.BoolOp, ast.UnaryOp, ast.GeneratorExp, ast.ListComp)
 _REDUCING = ("any", "all", "sum", "item", "max", "min")
 
 
@@ -201,7 +205,7 @@ def _needless(context: Context, node: ast.AST) -> Confidence:
     """Whether the value watches over the training and decides nothing of it, so that it could be
     asked for now and then, or on the device."""
     parent, child = context.index.parents[node], node
-    while isinstance(parent, ast.BoolOp | ast.UnaryOp):
+    while isinstance(parent, _JOINING) or _is_truth(parent):
         parent, child = context.index.parents[parent], parent
     if isinstance(parent, ast.Assert) and child is parent.test:
         return Confidence.CERTAIN
@@ -267,10 +271,22 @@ def _operands(test: ast.expr) -> Iterator[ast.expr]:
             yield from _operands(value)
     elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         yield from _operands(test.operand)
-    elif isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "bool":
-        yield from test.args
+    elif _is_truth(test):
+        for given in test.args:  # type: ignore[attr-defined]
+            made = isinstance(given, ast.GeneratorExp | ast.ListComp)
+            yield from _operands(given.elt) if made else [given]
     else:
         yield test
+
+
+def _is_truth(node: ast.AST) -> bool:
+    """`bool(x)`, and `any(torch.isnan(x).any() for x in ...)`, which asks for each of them."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    if node.func.id == "bool":
+        return True
+    given = node.args[0] if len(node.args) == 1 else None
+    return node.func.id in ("any", "all") and isinstance(given, ast.GeneratorExp | ast.ListComp)
 
 
 def _is_read(context: Context, node: ast.expr) -> bool:

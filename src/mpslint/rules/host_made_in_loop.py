@@ -11,8 +11,9 @@ own)`). So is `torch.tensor(...)` of numbers that are written out, in a forward 
 lies on a device (`self.states[np.random.randint(0, n, size)]`, `states[order[start:end]]`), in a
 function that a step calls as well; in a forward pass also of what is passed on
 (`x[torch.arange(x.shape[0]), last]`). So is `self.mean.to(x.device)` in every forward pass of a
-module that keeps `mean` as a plain attribute on the CPU. Several of them with no device work
-between them are reported once, at the first, with the places of the others.
+module that keeps `mean` as a plain attribute of the object or of its class on the CPU, or `MEAN` as
+a constant of the file. Several of them with no device work between them are reported once, at the
+first, with the places of the others.
 
 ## Why is this bad?
 The copy from the CPU waits until all that was queued for the device is done, and the device then

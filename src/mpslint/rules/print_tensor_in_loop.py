@@ -1,11 +1,12 @@
 """Printing or logging a tensor at every step of a training loop reads it back each time.
 
 ## What it does
-Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, a logger, a
-progress bar's `set_postfix` or a writer's `add_scalar` at every step of a loop that trains, also in
-a function of the module that such a step in another file gives tensors of a device; and at every
-turn of a loop that calls a model a number of times, such as a sampler
-(`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is shown.
+Flags tensors on a device that go as they are into `print`, an f-string, `"..." % x`, `str(x)`, a
+logger, a progress bar's `set_postfix`, a writer's `add_scalar` or `wandb.log({...})` at every step
+of a loop that trains, also in a function of the module that such a step in another file gives
+tensors of a device; and at every turn of a loop that calls a model a number of times, such as a
+sampler (`bar.set_description(f"noise {sigmas[i]:.2f}")`), where the text is made even if no bar is
+shown.
 
 ## Why is this bad?
 The text needs the value, so Python waits for the device, as with `.item()`, only that nobody sees
@@ -41,6 +42,7 @@ from mpslint.model import Confidence, Finding, Severity
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.generating import generating, lies_on_device
+from mpslint.semantics.handed_tensors import is_handed
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -65,12 +67,27 @@ _SINKS = (
     "log_metrics",
 )
 
+_LOGS = ("wandb.log",)
+"""Fact: it makes numbers of the tensors that it is given (`wandb/util.py`, `json_friendly`)."""
+_TEXTS = ("str", "repr", "format")
+"""Python's own, which make a text of what they are given."""
+
 
 @rule(
     "MPS305",
     "print-tensor-in-loop",
     severity=Severity.SLOW,
-    triggers=(b"print", b'f"', b"f'", b"set_postfix", b"add_scalar"),
+    triggers=(
+        b"print",
+        b'f"',
+        b"f'",
+        b"set_postfix",
+        b"add_scalar",
+        b"wandb",
+        b"str(",
+        b"repr(",
+        b"format(",
+    ),
     also=((*TRAINING_WORDS[0], b"def "),),
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
@@ -113,7 +130,15 @@ def _shown(context: Context) -> Iterator[ast.expr]:
     """What goes into a text."""
     for sink in _SINKS:
         for call in context.index.calls.get(sink, ()):
-            yield from (*call.args, *(k.value for k in call.keywords))
+            for given in (*call.args, *(k.value for k in call.keywords)):
+                yield from given.values if isinstance(given, ast.Dict) else [given]
+    for call in context.calls_of(*_LOGS):
+        if call.args and isinstance(call.args[0], ast.Dict):
+            yield from call.args[0].values
+    for name in _TEXTS:
+        for call in context.index.calls.get(name, ()):
+            if isinstance(call.func, ast.Name) and context.names.owner(name, call.func) is None:
+                yield from call.args[:1]
     for formatted in context.index.of(ast.FormattedValue):
         yield formatted.value
     for call in context.index.calls.get("format", ()):
@@ -133,7 +158,8 @@ def _in_training(context: Context, value: ast.expr) -> Iterator[Step]:
     if isinstance(value, ast.Constant | ast.JoinedStr) or not trains_on_device(context):
         return
     # What is no tensor is seen in the file itself, which costs less than to ask who trains.
-    turns = training_on_device(context, value) if is_device_tensor(context, value) else None
+    is_read = is_device_tensor(context, value) or is_handed(context, value)
+    turns = training_on_device(context, value) if is_read else None
     if turns is None:
         return
     if not _is_behind_own_test(context, value, turns):

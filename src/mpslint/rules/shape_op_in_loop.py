@@ -48,6 +48,7 @@ from mpslint.semantics.batch_outputs import goes_through_batches
 from mpslint.semantics.context import Context
 from mpslint.semantics.loops import LoopKind
 from mpslint.semantics.masks import needless_selections
+from mpslint.semantics.sized_by_data import ALWAYS, SOMETIMES, is_sized_by_data, operand
 from mpslint.semantics.step_runs import first_of_runs
 from mpslint.semantics.steps import (
     TRAINING_WORDS,
@@ -62,10 +63,6 @@ from mpslint.semantics.steps import (
     trains_on_device,
 )
 from mpslint.semantics.test_code import only_tests_run
-from mpslint.semantics.value import Kind
-from mpslint.semantics.value_syntax import keyword
-
-_ALWAYS = ("nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "combinations")
 
 
 @rule(
@@ -145,10 +142,10 @@ def _needless(context: Context) -> Iterator[tuple[list[Step], str]]:
 
 
 def _sized_by_data(context: Context) -> Iterator[Step]:
-    for name in (*_ALWAYS, "where", "repeat_interleave", "one_hot"):
+    for name in (*ALWAYS, *SOMETIMES):
         for call in context.index.calls.get(name, ()):
-            tensor = _operand(context, call)
-            if tensor is None or not _depends_on_data(context, call, name):
+            tensor = operand(context.names, call)
+            if tensor is None or not is_sized_by_data(context.names, context.values, call):
                 continue
             turns = training_on_device(context, call)
             if turns is not None and is_device_tensor(context, tensor):
@@ -179,26 +176,6 @@ def _selected_in_turns(context: Context) -> Iterator[Step]:
             continue
         if any(_is_mask(context, part) for part in parts):
             yield Step(read, read, loop)
-
-
-def _operand(context: Context, call: ast.Call) -> ast.expr | None:
-    """The tensor a function or method works on."""
-    if (context.resolve(call.func) or "").startswith("torch."):
-        return call.args[0] if call.args else None
-    return call.func.value if isinstance(call.func, ast.Attribute) else None
-
-
-def _depends_on_data(context: Context, call: ast.Call, name: str) -> bool:
-    if name == "where":
-        library = context.resolve(call.func) == "torch.where"
-        return library and len(call.args) + len(call.keywords) == 1
-    if name == "one_hot":
-        return len(call.args) < 2 and keyword(call, "num_classes") is None
-    if name == "repeat_interleave":
-        given = [*call.args, *(k.value for k in call.keywords if k.arg == "repeats")]
-        tensor = any(context.values.of(item).kind is Kind.TENSOR for item in given[-1:])
-        return tensor and keyword(call, "output_size") is None
-    return True
 
 
 def _is_mask(context: Context, index: ast.expr) -> bool:

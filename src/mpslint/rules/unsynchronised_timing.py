@@ -4,7 +4,8 @@
 Flags the second of two clock reads that are subtracted, where device work lies between them (a
 model, a matrix product, `.backward()`, an optimizer step) and nothing after the last of it waits
 for the device. What one turn of a loop times is reported once, with the places of the further
-reads.
+reads. So are times that a helper of the file takes of what it is handed: a decorator, `measure(net,
+x)`, `with timed():`, `timeit.timeit(lambda: a @ b)`.
 
 ## Why is this bad?
 Calls return as soon as the work is queued, on CUDA and on MPS. The time is that of queueing: one
@@ -28,14 +29,16 @@ where `synchronize` waits for whichever device is there (see the fix).
 
 ## What is not flagged
 Spans whose end waits for the device in some way: `.item()`, `.cpu()`, `.tolist()`, `print(tensor)`,
-`float(tensor)`, a move to a device that is the CPU, any call whose name says that it synchronises,
-or a function that nobody can look into, also earlier in the statement that reads the clock. Times
-that no Mac works out, since the difference stands under `if False` or in an arm for CUDA; times
-that a function works out and does not use. Times of loading, file access and start-up, of epochs
-and whole runs, where what is still queued at the end does not matter; steps of a loop that waits
-once in each step, unless that is sure to happen outside of the time; meters that read the clock
-once per step; files that use no device, and functions that move things to one only under a flag
-that all callers leave off.
+`float(tensor)`, also for each element (`[float(v) for v in y]`, `map(float, y)`), a text made of a
+tensor, a test of its truth, `torch.equal`, what is as large as the data says (`y[y > 0]`,
+`nonzero()`), `torch.save`, a move to a device that is the CPU, any call whose name says that it
+synchronises, or a function that nobody can look into, also earlier in the statement that reads the
+clock. Times that no Mac works out, since the difference stands under `if False` or in an arm for
+CUDA; times that a function works out and does not use. Times of loading, file access and start-up,
+of epochs and whole runs, where what is still queued at the end does not matter; steps of a loop
+that waits once in each step, unless that is sure to happen outside of the time; meters that read
+the clock once per step; files that use no device, and functions that move things to one only under
+a flag that all callers leave off.
 
 ## Fix safety
 Unsafe: a wait before each of the two reads. The numbers that the program prints change, as they
@@ -69,10 +72,11 @@ _MESSAGE = "Wait for the device before the clock is read (that changes what is m
     "unsynchronised-timing",
     severity=Severity.IGNORES,
     triggers=(b"time",),
-    names=(b"time", b"timeit"),
+    names=(b"time", b"timeit", b"datetime"),
     fix=Applicability.UNSAFE,
 )
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
+    yield from _by_timeit(context, rule)
     covered: set[ast.stmt] = set()
     for group in _by_loop(context, _too_early(context)):
         span, work = group[0]
@@ -100,6 +104,23 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             applicability=Applicability.UNSAFE,
             fix=partial(_fix, context, {span.start_statement for span, _ in group}, places),
         )
+
+
+def _by_timeit(context: Context, rule: Rule) -> Iterator[Finding]:
+    """What `timeit` calls a number of times, and reads the clock right behind."""
+    for call in context.calls_of("timeit.timeit", "timeit.repeat"):
+        called = call.args[0] if call.args else None
+        if called is None or not context.work.queues(called):
+            continue
+        if context.worlds.reach(call) & MACS:
+            yield context.finding(
+                rule,
+                call.func,
+                "reads the clock before the device work that is timed has run: wait for the device"
+                " at its end",
+                confidence=Confidence.INFERRED,
+                labels=(context.label(called, "only queues its work"),),
+            )
 
 
 def _too_early(context: Context) -> Iterator[tuple[TimedSpan, ast.AST]]:

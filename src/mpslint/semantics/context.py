@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 
 from mpslint.model import Confidence, Finding, Fix, Label, Level, Unused
 from mpslint.semantics.array_sources import ArraySources
+from mpslint.semantics.asked_numbers import AskedNumbers
 from mpslint.semantics.batches import Batches
 from mpslint.semantics.chains import Chains
+from mpslint.semantics.clock_reads import clock_reads
 from mpslint.semantics.device_work import DeviceWork
 from mpslint.semantics.devices import Devices
 from mpslint.semantics.flow import Flow
 from mpslint.semantics.forward_passes import ForwardPasses
 from mpslint.semantics.guards import Guards
+from mpslint.semantics.handed_work import HandedWork
 from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.imported import Imported
 from mpslint.semantics.index import Index
@@ -24,7 +27,7 @@ from mpslint.semantics.loops import Loops
 from mpslint.semantics.names import Names, canonical
 from mpslint.semantics.placement import Placement
 from mpslint.semantics.reservations import holds_back, may_hold_back
-from mpslint.semantics.timing import CLOCKS, Timing
+from mpslint.semantics.timing import Timing
 from mpslint.semantics.values import Values
 from mpslint.semantics.worlds.file import Worlds
 from mpslint.semantics.worlds.project import Imports
@@ -135,11 +138,25 @@ class Context:
 
     @cached_property
     def work(self) -> DeviceWork:
-        return DeviceWork(self.names, self.values, self.loops, self.placement)
+        return DeviceWork(
+            self.names,
+            self.values,
+            self.loops,
+            self.placement,
+            AskedNumbers(self.names, self.values, self.flow),
+            HandedWork(self.index, self.names),
+        )
 
     @cached_property
     def timing(self) -> Timing:
-        return Timing(self.index, self.flow, self.work, self.loops, list(self.calls_of(*CLOCKS)))
+        return Timing(
+            self.index,
+            self.flow,
+            self.work,
+            self.loops,
+            HandedWork(self.index, self.names),
+            clock_reads(self),
+        )
 
     @cached_property
     def passes(self) -> ForwardPasses:

@@ -14,6 +14,7 @@ from mpslint.semantics.pending import (
     pending_at_calls,
 )
 from mpslint.semantics.waits import ends_function, serves_nothing
+from mpslint.semantics.worlds.machines import MACS
 from mpslint.semantics.worlds.refused import is_behind_refusal
 
 if TYPE_CHECKING:
@@ -30,11 +31,19 @@ def waits_for_cuda_only(context: Context) -> Iterator[tuple[Event, Effect]]:
             continue  # What a Mac comes to raises there: the finding of cuda-synchronize.
         if is_behind_refusal(event):
             continue  # It raises there as well, once it is no longer refused.
+        if not _comes_to_its_test(context, event):
+            continue
         if isinstance(event.node, ast.Call) and serves_nothing(context, event.node):
             continue
         pending = _pending(context, event.node)
         if pending is not Effect.WAIT:
             yield event, pending
+
+
+def _comes_to_its_test(context: Context, event: Event) -> bool:
+    """Whether a Mac is asked what keeps the wait from it, and has not left before."""
+    tests = event.tests & context.worlds.run.device_tests
+    return not tests or any(context.worlds.reach(test) & MACS for test in tests)
 
 
 def _pending(context: Context, wait: ast.AST) -> Effect:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from mpslint.facts.priors import matches
 from mpslint.records import NamedTuple
+from mpslint.semantics.asked_numbers import READERS, READS, AskedNumbers
+from mpslint.semantics.handed_work import HandedWork
 from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode
 from mpslint.semantics.loops import LoopKind, Loops
 from mpslint.semantics.names import Names
@@ -17,13 +19,14 @@ from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Values
 
 MAX_CALL_DEPTH = 3
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_READS = frozenset({"item", "tolist", "numpy", "cpu", "__array__"})
 _HARMLESS = _words(
     """
     range len enumerate zip isinstance hasattr getattr setattr append extend list tuple dict
@@ -34,9 +37,6 @@ _HARMLESS = _words(
     reshape unsqueeze squeeze permute contiguous clone min max sum abs round int str repr
     sorted reversed map filter type id pop insert deepcopy copy
     """
-)
-_TENSOR_READERS = frozenset(
-    {"print", "float", "int", "bool", "str", "repr", "max", "min", "sorted"}
 )
 _HEAVY = _words(
     """
@@ -59,8 +59,18 @@ class Event(NamedTuple):
 
 
 class DeviceWork:
-    def __init__(self, names: Names, values: Values, loops: Loops, placement: Placement) -> None:
+    def __init__(
+        self,
+        names: Names,
+        values: Values,
+        loops: Loops,
+        placement: Placement,
+        asked: AskedNumbers,
+        handed: HandedWork,
+    ) -> None:
+        self._handed = handed
         self._names = names
+        self._asked = asked
         self._values = values
         self._loops = loops
         self._placement = placement
@@ -75,27 +85,57 @@ class DeviceWork:
             return
         if isinstance(node, LOOPS):
             inner = [event for child in ast.iter_child_nodes(node) for event in self.events(child)]
-            waits = [event for event in inner if event.effect is not Effect.WORK]
-            yield from waits[-1:] or inner
+            if self._asked.asks(node):
+                inner.append(Event(Effect.WAIT, node))
+            yield from _at_most_waiting(inner)
+            return
+        if isinstance(node, _COMPREHENSIONS):
+            yield from self._drawn(node)
+            return
+        if isinstance(node, ast.GeneratorExp):
+            yield from self.events(
+                node.generators[0].iter
+            )  # The rest runs when it is gone through.
             return
         for child in _in_order(node):
+            if isinstance(node, ast.Call) and isinstance(child, ast.GeneratorExp):
+                yield from self._drawn(child)
+                continue
             yield from self.events(child)
-        if isinstance(node, ast.If | ast.IfExp | ast.Assert) and self.reads(node.test):
+            if isinstance(node, ast.Call) and isinstance(child, ast.Call):
+                if self._asked.maps_reader(child):  # `list(map(float, output))`
+                    yield Event(Effect.WAIT, child)
+        if self._asked.asks(node):
             yield Event(Effect.WAIT, node)
-        if isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call):
             yield from self._call(node)
+        elif isinstance(node, ast.Yield):
+            yield from self._blocks_around(node)
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
             if self._placement.on_accelerator(node):
                 yield Event(Effect.WORK, node)
-        elif isinstance(node, ast.FormattedValue) and self._may_be_tensor(node.value):
-            yield Event(Effect.WAIT, node)
+
+    def _drawn(self, node: Comprehension) -> Iterator[Event]:
+        """What going through all of a comprehension does: first what it goes through."""
+        first, *others = node.generators
+        yield from self.events(first.iter)
+        made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+        tests = [test for part in node.generators for test in part.ifs]
+        inner = [
+            event
+            for part in (*(other.iter for other in others), *tests, *made)
+            for event in self.events(part)
+        ]
+        if any(self._asked.is_read(test) for test in tests):
+            inner.append(Event(Effect.WAIT, node))
+        yield from _at_most_waiting(inner)
 
     def is_sure_wait(self, event: Event) -> bool:
         """Whether an event is a read of what the device has worked out, beyond doubt."""
         call = event.node
         if event.effect is not Effect.WAIT or not isinstance(call, ast.Call):
             return False
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in _READS:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in READS:
             return False
         value = self._values.of(call.func.value)
         worked_out = value.kind is Kind.TENSOR and (value.computed or value.loss)
@@ -124,7 +164,7 @@ class DeviceWork:
             yield Event(Effect.WAIT, call)
             return
         if isinstance(call.func, ast.Attribute):
-            if name in _READS:
+            if name in READS:
                 yield Event(Effect.WAIT, call)
                 return
             if name == "backward" or (name == "step" and self._loops.is_optimizer(call.func.value)):
@@ -133,8 +173,8 @@ class DeviceWork:
                 return
         qualified = self._names.resolve(call.func) or ""
         of_python = isinstance(call.func, ast.Name) and not qualified  # No `torch.max`.
-        if (of_python and name in _TENSOR_READERS) or qualified.startswith(("math.", "numpy.")):
-            if any(self._may_be_tensor(argument) for argument in call.args):
+        if (of_python and name in READERS) or qualified.startswith(("math.", "numpy.")):
+            if any(self._asked.may_be_tensor(argument) for argument in call.args):
                 yield Event(Effect.WAIT, call)
             return
         if self._is_kernel(call):
@@ -194,11 +234,51 @@ class DeviceWork:
             if inner:
                 yield Event(inner[-1].effect, call)
             return
+        given = self._handed.given(call)
+        if given and all(self.queues(item) for item in given):
+            yield Event(Effect.WORK, call)
+            return
         qualified = self._names.resolve(call.func) or ""
         if name in _HARMLESS or qualified.startswith(("torch.", "numpy.", "time.", "math.")):
             return
         # Nobody sees what it does with what it is given.
         yield Event(Effect.UNKNOWN, call)
+
+    def queues(self, called: ast.AST) -> bool:
+        """Whether a call of what somebody hands over ends with device work, in no long time."""
+        if isinstance(called, ast.Lambda):
+            return self._ends_with_work([called.body])
+        if isinstance(called, ast.Name):
+            bindings = self._names.bindings(called.id, called)
+            if len(bindings) == 1 and bindings[0].kind == "def":
+                called = bindings[0].node
+        if isinstance(called, FUNCTIONS):
+            return self._ends_with_work(called.body)
+        if not isinstance(called, ast.expr):
+            return False
+        value = self._values.of(called)
+        return value.kind is Kind.MODULE and value.may_be_on_accelerator
+
+    def _ends_with_work(self, nodes: Sequence[ast.AST]) -> bool:
+        """Whether what runs one after the other ends with device work, in no long time."""
+        if len(self._busy) >= MAX_CALL_DEPTH or nodes[0] in self._busy:
+            return False
+        self._busy.add(nodes[0])
+        try:
+            events = [event for node in nodes for event in self.events(node)]
+        finally:
+            self._busy.discard(nodes[0])
+        if not events or events[-1].effect is not Effect.WORK:
+            return False
+        return not any(self.takes_long(node) for node in nodes)
+
+    def _blocks_around(self, node: ast.Yield) -> Iterator[Event]:
+        """What a function that manages a context is around, where any of that ends with work."""
+        function = self._handed.around(node)
+        for block in self._handed.blocks(function) if function is not None else ():
+            if self._ends_with_work(block):
+                yield Event(Effect.WORK, block[-1])
+                return
 
     def _local_function(self, call: ast.Call) -> FunctionNode | None:
         if not isinstance(call.func, ast.Name):
@@ -210,15 +290,13 @@ class DeviceWork:
 
     def reads(self, test: ast.expr) -> bool:
         """Whether the truth of `test` is read from a tensor of a device."""
-        value = self._values.of(test)
-        return value.kind is Kind.TENSOR and not value.on_cpu
+        return self._asked.is_read(test)
 
-    def _may_be_tensor(self, node: ast.expr) -> bool:
-        return not isinstance(node, ast.Constant) and self._values.of(node).kind in (
-            Kind.TENSOR,
-            Kind.UNKNOWN,
-            Kind.SEQUENCE,
-        )
+
+def _at_most_waiting(events: list[Event]) -> list[Event]:
+    """Turns that wait, or may wait, wait as a whole."""
+    waits = [event for event in events if event.effect is not Effect.WORK]
+    return waits[-1:] or events
 
 
 def _in_order(node: ast.AST) -> Iterator[ast.AST]:

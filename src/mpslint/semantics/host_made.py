@@ -108,24 +108,53 @@ _OF_MODULES = ("Parameter", "Buffer")
 
 
 def kept_on_host(context: Context) -> Iterator[ast.Call]:
-    """`self.mean.to(x.device)` in a module that keeps `mean` as a plain attribute on the CPU, where
-    a buffer would move with the module."""
+    """`self.mean.to(x.device)` in a module that keeps `mean` as a plain attribute on the CPU, be it
+    one of its class, where a buffer would move with the module; and `MEAN.to(x.device)` of a
+    constant of the file."""
     for call in (*context.index.calls.get("to", ()), *context.index.calls.get("type_as", ())):
         kept = call.func.value if isinstance(call.func, ast.Attribute) else None
         while isinstance(kept, ast.Subscript) and _is_place(kept.slice):
             kept = kept.value
-        if not isinstance(kept, ast.Attribute) or not _is_own(kept):
-            continue
-        value = context.values.of(kept)
         klass = context.index.enclosing(call, ast.ClassDef)
-        if value.kind is not Kind.TENSOR or not value.on_cpu or not isinstance(klass, ast.ClassDef):
+        if kept is None or not isinstance(klass, ast.ClassDef):
+            continue
+        constant = _constant(context, kept, klass)
+        if constant is None and not (isinstance(kept, ast.Attribute) and _is_own(kept)):
+            continue
+        value = context.values.of(kept if constant is None else constant)
+        if value.kind is not Kind.TENSOR or not value.on_cpu:
             continue
         if not context.values.is_module_class(klass) or not _goes_to_device(context, call):
             continue
-        if _is_kept(context, call) or is_stored_outside_init(context, kept):
+        if _is_kept(context, call):
+            continue
+        if constant is not None:
+            yield call
+            continue
+        assert isinstance(kept, ast.Attribute)
+        if is_stored_outside_init(context, kept):
             continue
         if not any(_is_part(context, made) for made in stored(context, kept)):
             yield call
+
+
+def _constant(context: Context, node: ast.expr, klass: ast.ClassDef) -> ast.expr | None:
+    """What the file gives, once, to a constant of the module, or of the class around."""
+    if isinstance(node, ast.Name):
+        bindings = context.names.bindings(node.id, node)
+        scope = context.names.owner(node.id, node)
+        if len(bindings) == 1 and bindings[0].kind == "assign" and scope is context.names.module:
+            return bindings[0].value
+        return None
+    if not isinstance(node, ast.Attribute) or not _is_own(node) or any(stored(context, node)):
+        return None
+    given = [
+        item.value
+        for item in klass.body
+        if isinstance(item, ast.Assign)
+        and any(isinstance(name, ast.Name) and name.id == node.attr for name in item.targets)
+    ]
+    return given[0] if len(given) == 1 else None
 
 
 def _is_own(node: ast.Attribute) -> bool:
@@ -228,9 +257,10 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
                 return node
             if _is_by_element(context, node):
                 return _reckoned(context, node.args, move)
-            if node.func.attr not in _KEEPING:
+            is_shaped = _is_shaped(context, node)
+            if not is_shaped and node.func.attr not in _KEEPING:
                 return None
-            node = node.func.value
+            node = node.args[0] if is_shaped else node.func.value
         elif isinstance(node, ast.Subscript) and _is_place(node.slice):
             node = node.value
         elif isinstance(node, ast.UnaryOp):
@@ -260,6 +290,18 @@ def _made(context: Context, node: ast.expr, move: ast.Call) -> ast.Call | None:
         if context.names.owner(node.id, use) is scope and bindings[0] in context.flow.reaching(use):
             return None  # It is used on the CPU as well.
     return made
+
+
+def _is_shaped(context: Context, call: ast.Call) -> bool:
+    """`torch.triu(torch.ones(n, n), diagonal=1)`, which needs numbers besides the tensor."""
+    name = context.resolve(call.func) or ""
+    others = [*call.args[1:], *(item.value for item in call.keywords)]
+    return (
+        name.startswith("torch.")
+        and name.removeprefix("torch.") in _KEEPING
+        and bool(call.args)
+        and all(_is_number(context, item) for item in others)
+    )
 
 
 def _is_by_element(context: Context, call: ast.Call) -> bool:

@@ -18,6 +18,7 @@ from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.intervals import is_part_of_training
 from mpslint.semantics.loop_tests import holds_once, mode, warms_up
 from mpslint.semantics.rare_tests import RareTests
+from mpslint.semantics.seldom_arms import CLOCKS
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.values import Kind, Values
 
@@ -25,7 +26,6 @@ Loop = ast.For | ast.AsyncFor | ast.While
 _ENDS = frozenset((*FUNCTIONS, ast.Lambda, ast.ClassDef))
 """What stands in these is not run by the turns of a loop around them."""
 _CALLS_OF_A_WAIT = 4
-_CLOCKS = frozenset({"time", "perf_counter", "monotonic", "process_time", "default_timer"})
 """`if torch.cuda.is_available(): torch.cuda.synchronize(device)`, and the same for MPS."""
 
 
@@ -118,8 +118,13 @@ class Loops:
 
     def _is_seldom(self, parent: ast.AST, child: ast.AST, loop: Loop | FunctionNode) -> bool:
         """Whether `parent` comes to `child` at some of the turns alone."""
+        if isinstance(parent, ast.match_case):
+            return not self._is_of_parts(loop) and self._rare.of_few_turns(parent, child)
         if isinstance(parent, ast.If | ast.IfExp) and child is not parent.test:
             if self._rare.holds(parent.test) or warms_up(parent.test):
+                if not self._decides_training(parent, child):
+                    return True
+            if not self._is_of_parts(loop) and self._rare.of_few_turns(parent, child):
                 if not self._decides_training(parent, child):
                     return True
             if self._rare.of_one_turn(parent, child) or self._in_another_mode(parent, child, loop):
@@ -131,8 +136,17 @@ class Loops:
         if isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.And):
             # `step % 100 == 0 and torch.isnan(loss)` comes to its second part rarely.
             before = parent.values[: next(i for i, v in enumerate(parent.values) if v is child)]
-            return any(self._rare.holds(value) for value in before)
+            if any(self._rare.holds(value) for value in before):
+                return True
+            return not self._is_of_parts(loop) and any(map(self._rare.few_turns_pass, before))
         return isinstance(parent, ast.ExceptHandler)
+
+    def _is_of_parts(self, loop: Loop | FunctionNode) -> bool:
+        """Whether the turns of a loop may be parts of one step, the layers of a module: what a few
+        of them do, each step does."""
+        if not isinstance(loop, LOOPS) or self.kind(loop) in (LoopKind.TRAIN, LoopKind.EVAL):
+            return False
+        return not isinstance(loop, ast.For) or not self.draws_batches(loop)
 
     def _decides_training(self, branch: ast.If | ast.IfExp, child: ast.AST) -> bool:
         """Whether the arm around `child` is a step of training itself, which a test decides about:
@@ -210,7 +224,7 @@ class Loops:
                 return False
             if isinstance(parent, ast.If) and not parent.orelse and not _asks_for_calls(parent):
                 return any(
-                    isinstance(item, ast.Call) and last_name(item.func) in _CLOCKS
+                    isinstance(item, ast.Call) and last_name(item.func) in CLOCKS
                     for statement in parent.body
                     for item in ast.walk(statement)
                 )
@@ -244,17 +258,19 @@ class Loops:
             statement = self._index.statement(self._index.parents[statement])
         skipped = self._skipped.get(loop)
         if skipped is None:
-            skips = (at for at, item in enumerate(loop.body, 1) if self._skips(item))
+            skips = (at for at, item in enumerate(loop.body, 1) if self._skips(item, loop))
             first = next(skips, len(loop.body))
             skipped = self._skipped[loop] = frozenset(loop.body[first:])
         return statement in skipped
 
-    def _skips(self, item: ast.stmt) -> bool:
-        return (
-            isinstance(item, ast.If)
-            and self._rare.holds(item.test)
-            and any(isinstance(s, ast.Continue | ast.Return) for s in item.body)
-        )
+    def _skips(self, item: ast.stmt, loop: Loop | FunctionNode) -> bool:
+        if not isinstance(item, ast.If):
+            return False
+        if not any(isinstance(s, ast.Continue | ast.Return) for s in item.body):
+            return False
+        if self._rare.holds(item.test):
+            return True
+        return not self._is_of_parts(loop) and self._rare.keeps_few_turns(item.test)
 
     def _classify(self, loop: Loop) -> LoopKind:
         if any(isinstance(item, ast.Return | ast.Break | ast.Raise) for item in loop.body):

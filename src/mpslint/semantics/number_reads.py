@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mpslint.semantics.handed_back import comes_from_device_work, works_on_device
-from mpslint.semantics.handed_tensors import is_made_of_handed
+from mpslint.semantics.handed_tensors import is_handed, is_made_of_handed
 from mpslint.semantics.implicit_reads import implicit_reads
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.shown_each_epoch import is_shown_each_epoch
@@ -21,6 +21,8 @@ from mpslint.semantics.value_tables import REDUCTIONS
 
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
+
+_NUMBERS = ("float", "int")
 
 
 def reads_at_steps(context: Context) -> Iterator[Step]:
@@ -38,7 +40,8 @@ def reads_at_steps(context: Context) -> Iterator[Step]:
     # What is no tensor is seen in the file itself, which costs less than to ask who trains.
     for node, tensor in implicit_reads(context, lambda _: True):
         value = context.values.of(tensor)
-        if value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor):
+        known = value.kind is Kind.TENSOR and not value.by_use and is_device_tensor(context, tensor)
+        if known or is_handed(context, tensor):
             turns = training_on_device(context, node)
             if turns is not None:
                 yield Step(node, tensor, turns)
@@ -80,7 +83,7 @@ def says_so(node: ast.expr) -> bool:
 
 def is_read(context: Context, call: ast.Call, tensor: ast.expr) -> bool:
     """Whether `call` reads a number of a tensor on a device."""
-    if is_device_tensor(context, tensor):
+    if is_device_tensor(context, tensor) or is_handed(context, tensor):
         return True
     return isinstance(call.func, ast.Attribute) and (
         _is_made_of_device_tensors(context, tensor) or is_made_of_handed(context, tensor)
@@ -106,9 +109,9 @@ def _is_made_of_device_tensors(context: Context, tensor: ast.expr) -> bool:
 
 
 def read_tensor(call: ast.Call) -> ast.expr | None:
-    """`t` of `t.item()` and of `float(t)`."""
+    """`t` of `t.item()`, of `float(t)` and of `int(t)`."""
     if call.keywords:
         return None
     if isinstance(call.func, ast.Attribute):
         return call.func.value if call.func.attr == "item" and not call.args else None
-    return call.args[0] if len(call.args) == 1 and call.func.id == "float" else None  # type: ignore[attr-defined]
+    return call.args[0] if len(call.args) == 1 and call.func.id in _NUMBERS else None  # type: ignore[attr-defined]

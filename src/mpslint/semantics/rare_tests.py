@@ -16,6 +16,7 @@ from mpslint.semantics.loop_tests import (
     counted_by,
     deciding_names,
 )
+from mpslint.semantics.seldom_arms import counts, is_seldom_case, seldom_arm, waits_a_while
 
 if TYPE_CHECKING:
     from mpslint.semantics.flow import Flow
@@ -53,7 +54,7 @@ class RareTests:
         for item in ast.walk(test):
             if isinstance(item, ast.Call):
                 # `if divisible_by(step, every)`: what is asked of the number of the turn.
-                if any(isinstance(a, ast.Name) and a.id in counters for a in item.args):
+                if any(counts(argument, counters) for argument in item.args):
                     return True
             if isinstance(item, ast.expr) and at_first(item, counters):
                 return True
@@ -79,6 +80,27 @@ class RareTests:
             return False
         body = branch.body if isinstance(branch.body, list) else [branch.body]
         return (child in body) is which
+
+    def of_few_turns(self, parent: ast.AST, child: ast.AST) -> bool:
+        """Whether `child` stands in an arm of `parent` that a few turns alone come to."""
+        if isinstance(parent, ast.match_case):
+            subject = self._index.parents[parent].subject  # type: ignore[attr-defined]
+            counters = self._counters(subject, few=False)
+            return child in parent.body and is_seldom_case(parent, subject, counters)
+        if not isinstance(parent, ast.If | ast.IfExp):
+            return False
+        body = parent.body if isinstance(parent.body, list) else [parent.body]
+        arm = seldom_arm(parent.test, self._counters(parent.test, few=False))
+        if arm is not None and (child in body) is arm:
+            return True
+        return child in body and waits_a_while(parent.test, body, self._flow)
+
+    def few_turns_pass(self, test: ast.expr) -> bool:
+        return seldom_arm(test, self._counters(test, few=False)) is True
+
+    def keeps_few_turns(self, test: ast.expr) -> bool:
+        """Whether a few turns alone go on behind a test: `if i not in steps: continue`."""
+        return seldom_arm(test, self._counters(test, few=False)) is False
 
     def _counters(self, node: ast.AST, few: bool = True) -> set[str]:
         """Names that hold the number of the turn, in the loops around `node`: `i` of

@@ -16,6 +16,7 @@ from mpslint.records import NamedTuple
 from mpslint.semantics.gathering import gathered
 from mpslint.semantics.given_in_steps import origins
 from mpslint.semantics.handed_back import comes_from_device_work, is_table
+from mpslint.semantics.handed_tensors import holds_tensors
 from mpslint.semantics.index import FunctionNode
 from mpslint.semantics.placement import has_host_copy
 from mpslint.semantics.step_runs import first_of_runs
@@ -37,8 +38,12 @@ class Reading(NamedTuple):
     function: FunctionNode
     read: frozenset[str]
     """The parameters of which it reads one."""
+    bare: frozenset[str]
+    """Those that it only counts as numbers (`self.sum += float(value)`), which may be ones."""
     path: str
     """The file that it stands in."""
+    of_torch: bool
+    """Whether that file speaks of torch: in others nobody looks for findings."""
 
 
 class ReadingCall(NamedTuple):
@@ -79,9 +84,9 @@ def calls_that_read(context: Context, told: set[int]) -> Iterator[list[ReadingCa
 def _is_told_there(context: Context, found: Reading) -> bool:
     """Whether the file of the function knows that steps of training call it, and tells of the read
     itself."""
-    return context.elsewhere is not None and bool(
-        context.elsewhere.given_in_steps(found.path, found.function.name)
-    )
+    if context.elsewhere is None or not found.of_torch:
+        return False
+    return bool(context.elsewhere.given_in_steps(found.path, found.function.name))
 
 
 def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
@@ -104,12 +109,15 @@ def reads_what_it_is_given(context: Context, call: ast.Call) -> Reading | None:
     else:
         return None
     assert found is not None
-    return found if any(is_on_device(context, item) for item in _for(call, found)) else None
+    if any(is_on_device(context, item) for item in _for(call, found, found.read)):
+        return found
+    counted = _for(call, found, found.bare)
+    return found if any(is_device_tensor(context, item) for item in counted) else None
 
 
-def _for(call: ast.Call, found: Reading) -> Iterator[ast.expr]:
+def _for(call: ast.Call, found: Reading, read: frozenset[str]) -> Iterator[ast.expr]:
     """What a call gives to the parameters of which a number is read."""
-    arguments, read = found.function.args, found.read
+    arguments = found.function.args
     own = [item.arg for item in (*arguments.posonlyargs, *arguments.args)]
     for name, item in zip(own[own[:1] == ["self"] :], call.args, strict=False):
         if isinstance(item, ast.Starred):
@@ -153,7 +161,7 @@ def is_on_device(context: Context, node: ast.expr) -> bool:
     """Whether what is given lies on a device, as far as its file knows."""
     if isinstance(node, ast.Constant) or has_host_copy(node):
         return False
-    if is_device_tensor(context, node):
+    if is_device_tensor(context, node) or holds_tensors(context, node):
         return True
     value = context.values.of(node)
     if value.kind is Kind.TENSOR and context.placement.on_accelerator(node):
@@ -183,7 +191,24 @@ def _summary(context: Context, name: str) -> Reading | None:
     if not isinstance(function, ast.FunctionDef):
         return None
     read = frozenset(_parameters_read(found.context, function))
-    return Reading(function, read, found.context.source.path) if read else None
+    bare = frozenset(_parameters_counted(found.context, function)) - read
+    if not read and not bare:
+        return None
+    source = found.context.source
+    return Reading(function, read, bare, source.path, b"torch" in source.data)
+
+
+def _parameters_counted(context: Context, function: FunctionNode) -> Iterator[str]:
+    """Parameters of which each call makes a number as they are: `float(value)`."""
+    for call in context.index.calls.get("float", ()):
+        if context.index.function(call) is not function:
+            continue
+        number = _read(call, "float")
+        if not isinstance(number, ast.Name) or not context.loops.every_step(call, function):
+            continue
+        bindings = context.flow.reaching(number)
+        if bindings and all(binding.kind == "parameter" for binding in bindings):
+            yield number.id
 
 
 def _parameters_read(context: Context, function: FunctionNode) -> Iterator[str]:

@@ -149,6 +149,8 @@ def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Cal
                 else _is_made_of(context, use.value, klass)
             )
         ]
+        if function.name == "__call__":
+            yield from _calls_of_object(context, klass, function)
     else:
         scope = context.names.scope_of(function)
         named = [
@@ -160,6 +162,16 @@ def called_by_name(context: Context, function: FunctionNode) -> Iterator[ast.Cal
         call = index.parents[use]
         if isinstance(call, ast.Call) and call.func is use and not index.within(use, function):
             yield call
+
+
+def _calls_of_object(
+    context: Context, klass: ast.ClassDef, function: FunctionNode
+) -> Iterator[ast.Call]:
+    """`show(loss)`, where `show = Show()`."""
+    for call in context.index.of(ast.Call):
+        if isinstance(call.func, ast.Name) and not context.index.within(call, function):
+            if _is_made_of(context, call.func, klass):
+                yield call
 
 
 def _is_made_of(context: Context, name: ast.Name, klass: ast.ClassDef) -> bool:

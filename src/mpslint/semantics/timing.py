@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from mpslint.records import NamedTuple
 from mpslint.semantics.device_work import DeviceWork, Effect
 from mpslint.semantics.flow import Flow
-from mpslint.semantics.index import FUNCTIONS, LOOPS, Index
+from mpslint.semantics.handed_work import HandedWork
+from mpslint.semantics.index import FUNCTIONS, LOOPS, FunctionNode, Index
 from mpslint.semantics.loops import Loop, Loops
 
 CLOCKS = (
@@ -25,6 +26,8 @@ CLOCKS = (
     "time.monotonic_ns",
     "time.process_time_ns",
     "timeit.default_timer",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
 )
 
 
@@ -49,12 +52,14 @@ class Timing:
         flow: Flow,
         work: DeviceWork,
         loops: Loops,
+        handed: HandedWork,
         clock_reads: list[ast.Call],
     ) -> None:
         self._index = index
         self._flow = flow
         self._work = work
         self._loops = loops
+        self._handed = handed
         self.clock_reads = clock_reads
         self._spans: list[TimedSpan] | None = None
 
@@ -162,9 +167,12 @@ class Timing:
             if len(starts) != 1:
                 continue
             for end in self._ends(difference.left, reads):
-                span = self._span(starts[0], end, difference) if end is not starts[0] else None
+                if end is starts[0]:
+                    continue
+                span = self._span(starts[0], end, difference)
                 if span is not None:
                     yield span
+                yield from self._around_blocks(starts[0], end, difference)
 
     def _ends(self, node: ast.expr, reads: set[int]) -> list[ast.Call]:
         """The clock reads from which something is subtracted: also `total + end - start`, which is
@@ -183,13 +191,15 @@ class Timing:
             given = [item.value for item in bindings if item.kind == "assign"]
             found = [item for item in given if isinstance(item, ast.Call) and id(item) in reads]
             return found if len(found) == len(bindings) else []
-        if isinstance(node, ast.Attribute):
-            read = self._kept_in_attribute(node, reads)
+        named = isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        if isinstance(node, ast.Attribute) or named:
+            read = self._kept_under_name(node, reads)
             return [read] if read is not None else []
         return []
 
-    def _kept_in_attribute(self, node: ast.Attribute, reads: set[int]) -> ast.Call | None:
-        """`self.start = time.time()` in the same function, where that is the only such."""
+    def _kept_under_name(self, node: ast.expr, reads: set[int]) -> ast.Call | None:
+        """`self.start = time.time()` and `times["start"] = time.time()` in the same function, where
+        that is the only such."""
         function = self._index.function(node)
         spelled = ast.unparse(node)
         found = []
@@ -199,9 +209,36 @@ class Timing:
                 continue
             if ast.unparse(statement.targets[0]) == spelled:
                 found.append(read)
-        if len(found) == 1 and self._index.function(found[0]) is function:
+        if len(found) == 1 and self._index.function(found[0]) in (function, self._entry(function)):
             return found[0]
         return None
+
+    def _entry(self, function: FunctionNode | None) -> FunctionNode | None:
+        """The `__enter__` of the class of which a function is the `__exit__`."""
+        klass = self._index.parents[function] if function is not None else None
+        if function is None or function.name != "__exit__" or not isinstance(klass, ast.ClassDef):
+            return None
+        methods = (item for item in klass.body if isinstance(item, FUNCTIONS))
+        return next((item for item in methods if item.name == "__enter__"), None)
+
+    def _around_blocks(
+        self, start: ast.Call, end: ast.Call, difference: ast.BinOp
+    ) -> Iterator[TimedSpan]:
+        """The times that an object takes of what stands under `with`."""
+        entry, leaving = self._index.function(start), self._index.function(end)
+        if entry is None or leaving is None or self._entry(leaving) is not entry:
+            return
+        first, last = self._index.statement(start), self._index.statement(end)
+        outer, inside = self._sibling(last, leaving.body)
+        if not isinstance(first, ast.Assign) or first not in entry.body or outer is None:
+            return
+        before = entry.body[entry.body.index(first) + 1 :]
+        behind = (*leaving.body[: leaving.body.index(outer)], *inside, *self._in_front(end))
+        name = ast.unparse(first.targets[0])
+        klass = self._index.parents[entry]
+        for block in self._handed.blocks_of(klass) if isinstance(klass, ast.ClassDef) else ():
+            between = (*before, *block, *behind)
+            yield TimedSpan(start, end, difference, first, last, between, name)
 
     def _span(self, start: ast.Call, end: ast.Call, difference: ast.BinOp) -> TimedSpan | None:
         first = self._index.statement(start)

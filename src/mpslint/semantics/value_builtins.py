@@ -19,7 +19,10 @@ def builtin_call(values: Values, node: ast.Call) -> Value:
     name = node.func.id
     if name in ("float", "int", "len", "round", "sum", "abs", "min", "max", "id", "hash"):
         if name in ("sum", "abs", "min", "max") and node.args:
-            inner = values.of(node.args[0])
+            given = node.args[0]
+            if name == "sum" and isinstance(given, ast.GeneratorExp | ast.ListComp):
+                given = given.elt  # What adds tensors up is one.
+            inner = values.of(given)
             if inner.kind is Kind.TENSOR:
                 return inner
             return UNKNOWN

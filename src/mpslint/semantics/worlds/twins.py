@@ -61,7 +61,11 @@ def _is_decided(event: Event, run: Interpreter, other: set[int]) -> bool:
     meant; `other`: conditionals in which it gets something else."""
     if event.arm and (event.function, event.arm) in run.asking_mps:
         return event.arm not in other
-    return not event.tests.isdisjoint(run.mps_tests)
+    before = event.tests & run.mps_tests
+    if effect_of(event) == "wait" and not event.tests.isdisjoint(run.device_tests):
+        # What has chosen the device has not said who waits for it.
+        before &= run.device_tests
+    return bool(before)
 
 
 def _had_before(function: object, by_function: dict[object, list[Event]]) -> set[str]:

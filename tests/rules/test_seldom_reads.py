@@ -1,0 +1,98 @@
+"""What a few turns of a loop alone read is no wait at each step; what most turns read is."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from mpslint.linter import lint
+from mpslint.settings import Settings
+from mpslint.source import SourceFile
+
+PROGRAM = """\
+import logging, math, time
+import torch
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+log = logging.getLogger()
+steps = {0, 10, 100}
+
+def train(model, loader, optimizer):
+    last = time.time()
+    for i, x in enumerate(loader):
+        loss = model(x.to(device)).mean()
+        loss.backward()
+        optimizer.step()
+"""
+
+
+def is_told(body: str) -> bool:
+    program = PROGRAM + textwrap.indent(body, " " * 8) + "\n"
+    found = lint(SourceFile("program.py", program.encode()), Settings(select=("MPS303",)))
+    return bool(list(found))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if time.time() - last > 10:\n    last = time.time()\n    print(loss.item())",
+        "s = time.time() - last\nif s > 10:\n    print(loss.item())\n    last = time.time()",
+        "match i % 10:\n    case 0:\n        print(loss.item())",
+        "match i:\n    case n if n % 10 == 0:\n        print(loss.item())",
+        "if math.log2(i + 1).is_integer():\n    print(loss.item())",
+        "if i in steps:\n    print(loss.item())",
+        "if i not in steps:\n    continue\nprint(loss.item())",
+        "if i + 1 in (1, 10):\n    print(loss.item())",
+        "if log.isEnabledFor(logging.DEBUG):\n    log.debug('%.3f', loss.item())",
+    ],
+)
+def test_what_a_few_turns_alone_read_is_told_of_no_step(body: str) -> None:
+    assert not is_told(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if time.time() - last > 10:\n    last = time.time()\nprint(loss.item())",
+        "if time.time() - last > 10:\n    last = time.time()\nelse:\n    print(loss.item())",
+        "if time.time() > last:\n    print(loss.item())",
+        "match i % 10:\n    case 0:\n        pass\n    case _:\n        print(loss.item())",
+        "match x.dim():\n    case 2:\n        print(loss.item())",
+        "if x.dim() in steps:\n    print(loss.item())",
+        "if i not in steps:\n    print(loss.item())",
+        "if i in steps:\n    continue\nprint(loss.item())",
+        "if log.isEnabledFor(logging.INFO):\n    log.info('%.3f', loss.item())",
+        "if log.isEnabledFor(logging.DEBUG):\n    pass\nelse:\n    print(loss.item())",
+    ],
+)
+def test_what_most_turns_read_is_told(body: str) -> None:
+    assert is_told(body)
+
+
+LAYERS = """\
+import torch
+from torch import nn
+
+device = torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(9))
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers):
+            x = layer(x)
+            if i in (1, 3):
+                n = int(torch.max(x).item())
+                x = x[:n]
+        return x
+
+net = Net().to(device)
+net(torch.rand(3, 2, device=device))
+"""
+
+
+def test_what_some_layers_of_each_step_read_is_told() -> None:
+    found = lint(SourceFile("program.py", LAYERS.encode()), Settings(select=("MPS303",)))
+    assert [finding.row for finding in found] == [14]

@@ -182,7 +182,7 @@ class Conditions(Placing, Refining):
                 v1 = self._switch_told(v1)
             elif _is_answer(v1, m1 & m2):
                 v2 = self._switch_told(v2)
-        return pick(m1, v1, m2, v2, tests)
+        return pick(m1, v1, m2, v2, tests, decided=not tests.isdisjoint(self.mps_tests))
 
     def _switch_told(self, value: Value) -> Value:
         """A switch that was tested before, as true and false by worlds."""

@@ -10,7 +10,9 @@ from mpslint.semantics.worlds.values import (
     UNK,
     Atom,
     Value,
+    by_world,
     lift,
+    tested,
 )
 
 KEEPING = frozenset({MAPPING, NAMESPACE})
@@ -48,12 +50,17 @@ def asked(owner: Atom, name: str, args: list[Value], keywords: dict[str, Value])
         more = merged(args, keywords)
         owner.v.update(more.v if more is not None else keywords)
         return UNK
-    if name in _READS and args and args[0].__class__ is Atom:
-        found = setting(owner, args[0].v) if args[0].kind in (CONST, DEVICE) else None
-        if found is None and len(args) > 1:
-            return lift(_perhaps, args[1])
-        return found if found is not None else UNK
+    if name in _READS and args:
+        # `{"mps": "cpu"}.get(device.type, device.type)`: another key on each machine.
+        return by_world(lambda _, key: _under(owner, key, args[1:]), args[0])
     return None
+
+
+def _under(owner: Atom, key: Atom, default: list[Value]) -> Value:
+    found = setting(owner, key.v) if key.kind in (CONST, DEVICE) else None
+    if found is None:
+        return lift(_perhaps, default[0]) if default else UNK
+    return lift(lambda atom: tested(atom, key.tests), found) if key.tests else found
 
 
 def setting(owner: Atom, key: object) -> Value | None:

@@ -172,6 +172,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
     def _cast(self, node: ast.Call, base: Value, dtype: str) -> Value:
         self.wide(base, node, dtype)
+        self.emit(Kind.OPERATOR, node, name="cast", value=base)
         cls = self.frame.function.cls if self.frame.function is not None else None
         # What a plain function is given, a metric say, was often brought to the CPU before.
         if one(base, MACS).kind == UNKNOWN and cls is not None and cls.module:

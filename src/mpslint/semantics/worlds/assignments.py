@@ -181,6 +181,8 @@ class Assignments(Expressions):
         if owner.kind in (MAPPING, NAMESPACE) and isinstance(target.slice, ast.Constant):
             mask, old = self.frame.mask, owner.v.get(target.slice.value, UNK)
             owner.v[target.slice.value] = pick(mask, value, ALL & ~mask, old, self.frame.tests)
+        elif owner.kind == SEQUENCE and isinstance(target.value, ast.Name):
+            self.frame.env[target.value.id] = owner.but(v=_with_item(owner.v, key, value))
 
 
 def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
@@ -191,6 +193,14 @@ def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
         return new
     ported = old.kind == DEVICE == new.kind and old.v == "mps" and new.v == "cuda"
     return old if ported else join(old, new)
+
+
+def _with_item(items: tuple[Value, ...], index: Atom, value: Value) -> tuple[Value, ...]:
+    """A list once one of its items is replaced; of an index that is not known, any may be."""
+    if index.kind == CONST and type(index.v) is int:
+        at = index.v + len(items) if index.v < 0 else index.v
+        return tuple([value if at == place else item for place, item in enumerate(items)])
+    return tuple([lift(join, item, value) for item in items])
 
 
 def _part(at: int, _: int, atom: Atom) -> Value:

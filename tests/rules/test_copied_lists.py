@@ -1,4 +1,4 @@
-"""Lists of tensors that are copied to the CPU, as a whole or one by one, before NumPy reads them."""
+"""Lists of tensors that are copied to the CPU, at once or one by one, before NumPy reads them."""
 
 from __future__ import annotations
 

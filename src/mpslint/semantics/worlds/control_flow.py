@@ -11,6 +11,7 @@ from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
+from mpslint.semantics.worlds.probes import Probes
 from mpslint.semantics.worlds.values import (
     CONST,
     NAME,
@@ -51,7 +52,7 @@ _NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchSt
 """What binds a name that is no node of its own."""
 
 
-class ControlFlow(Branches):
+class ControlFlow(Probes, Branches):
     # loops
 
     def loop(
@@ -190,7 +191,12 @@ class ControlFlow(Branches):
         for handler in filter(_deals_with, node.handlers):
             frame.caught |= kinds_of(handler.type)
         frame.env = dict(env)
-        self.block(node.body)
+        mark, probes = len(self.log), NO_TESTS
+        if frame.caught is caught:
+            self.block(node.body)
+        else:
+            probes = self.tried(node.body)
+        end_of_trial = len(self.log)
         raised, frame.errors = frame.errors, {}
         if frame.mask:
             self.block(node.orelse)
@@ -205,6 +211,8 @@ class ControlFlow(Branches):
                 known |= those
             taken = self._take(kinds_of(handler.type))
             frame.mask, frame.tests, frame.env, frame.gate = mask & ~known | taken, why, env, gate
+            if probes:
+                frame.mask = taken
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
                 if self._asks_torch_alone(node.body) or self._only_names(node.body):
                     frame.mask = 0  # An arm for an old torch.
@@ -216,7 +224,7 @@ class ControlFlow(Branches):
                 self.block(handler.body)
                 if _complains(handler):
                     frame.mask &= through  # Others lack what was to be imported.
-                end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
+                end = self.merge(env, worlds, end, frame.mask, frame.env, probes)
                 worlds |= frame.mask
             for error, those in frame.errors.items():
                 later[error] = later.get(error, 0) | those
@@ -224,6 +232,8 @@ class ControlFlow(Branches):
         for error, those in later.items():
             frame.errors[error] = frame.errors.get(error, 0) | those
         frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate
+        if probes and any(self._asks_mps(handler) for handler in node.handlers):
+            self._forget_trials(mark, end_of_trial)
         if node.finalbody:
             frame.mask = mask
             self.block(node.finalbody)
@@ -233,6 +243,17 @@ class ControlFlow(Branches):
         self._pass_on(outer)
 
     s_TryStar = s_Try
+
+    def _asks_mps(self, handler: ast.ExceptHandler) -> bool:
+        return any(item in self.mps_tests for item in ast.walk(handler))
+
+    def _forget_trials(self, start: int, end: int) -> None:
+        """Drops what was told of a trial of CUDA behind which MPS is asked for."""
+        self.log[start:end] = [
+            event
+            for event in self.log[start:end]
+            if event.kind is not Kind.MOVED or not event.caught
+        ]
 
     def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
         """Whether all that may be missing in a block are names of torch."""

@@ -17,6 +17,7 @@ from mpslint.semantics.worlds.values import (
     NAME,
     NO_TESTS,
     NONE,
+    SEQUENCE,
     STREAM,
     UNK,
     Atom,
@@ -29,6 +30,7 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_MAX_FUNCTIONS = 8
 _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.patch.object"})
 """Contexts in which an error is expected, or nothing real is called."""
 
@@ -89,7 +91,8 @@ class ControlFlow(Probes, Branches):
         if turns is not None:
             self.frame.mask = turns
         if self.frame.mask:
-            self.loop(node, node.target, self.items_of(iterated))
+            for item in _seeding(iterated) or (self.items_of(iterated),):
+                self.loop(node, node.target, item)
         self.frame.mask = mask
 
     s_AsyncFor = s_For
@@ -379,6 +382,19 @@ def _complains(handler: ast.ExceptHandler) -> bool:
         isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], ast.Raise)
         for item in handler.body
     )
+
+
+def _seeding(iterated: Value) -> tuple[Value, ...] | None:
+    """The functions that a loop calls one by one, where one of them seeds a device:
+    `for seed in (random.seed, torch.manual_seed): seed(0)`."""
+    if iterated.__class__ is not Atom or iterated.kind != SEQUENCE:
+        return None
+    items: tuple[Value, ...] = iterated.v
+    names = [one(item, ALL) for item in items]
+    if len(names) > _MAX_FUNCTIONS or not all(name.kind == NAME for name in names):
+        return None
+    seeds = any(facts.EFFECTS.get(str(name.v)) == "seed" for name in names)
+    return items if seeds else None
 
 
 def _bound_in(loop: ast.stmt) -> set[str]:

@@ -62,6 +62,7 @@ _NAMES = [
     "CUDAGraph",
     "graph",
     "graph_pool_handle",
+    "make_graphed_callables",
 ]
 _HOMES = ("torch.cuda", "torch.cuda.streams", "torch.cuda.graphs")
 

@@ -30,6 +30,18 @@ def configuration(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
     return _with_attributes(items, MAX_NESTED) if items is not None else None
 
 
+def overridden(args: list[Value]) -> Atom | None:
+    """Several configurations in one, of which some are not known (what a user says on the command
+    line): what the others hold is a default."""
+    known = [value for value in args if value.__class__ is Atom and value.kind in KEEPING]
+    if len(args) < 2 or not known:
+        return None
+    items: dict[object, Value] = {}
+    for value in known:
+        items.update(value.v)
+    return Atom(NAMESPACE, {key: lift(_perhaps, value) for key, value in items.items()}, maybe=True)
+
+
 def merged(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
     """`dict(...)` of mappings and keywords; None where one of the mappings is not known."""
     items: dict[object, Value] = {}

@@ -125,3 +125,24 @@ def test_a_handler_for_all_errors_of_a_whole_block_replaces_none() -> None:
 def test_an_error_that_is_suppressed_is_dealt_with(error: str, is_told: bool) -> None:
     body = f"with contextlib.suppress({error}):\n    x = x.double()\n    x = x + 1\n"
     assert bool(told(body)) is is_told
+
+
+WRAPPED = """\
+def on_cpu(fn):
+    def inner(y):
+        return fn({}).to(y.device)
+    return inner
+
+
+@on_cpu
+def values(y):
+    return torch.linalg.eigvals(y).real
+
+
+print(values(x))
+"""
+
+
+def test_a_decorator_that_hands_on_copies_of_the_cpu_sends_them_there() -> None:
+    assert not told(WRAPPED.format("y.cpu()"))
+    assert told(WRAPPED.format("y")) == {"MPS501"}

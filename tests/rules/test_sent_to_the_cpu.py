@@ -119,6 +119,9 @@ def test_what_another_handler_is_for_or_one_that_ends_the_program_is_told(
 def test_a_handler_for_all_errors_of_a_whole_block_replaces_none() -> None:
     block = "x.double()\n    print(y)\n    print(y.mean())"
     assert told(CAUGHT.format(block, "Exception", 'print("failed")')) == {"MPS401"}
+    loop = "0\n    for _ in range(3):\n        print(x.double())"
+    text = CAUGHT.format(loop, "Exception", 'print("failed")').replace("    y = 0\n", "")
+    assert told(text) == {"MPS401"}
 
 
 @pytest.mark.parametrize(("error", "is_told"), [("TypeError", False), ("ValueError", True)])

@@ -18,6 +18,7 @@ from mpslint.semantics.value_syntax import last_name
 if TYPE_CHECKING:
     from mpslint.semantics.context import Context
 
+_SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 _SUPPRESSING = "contextlib.suppress"
 
 
@@ -28,7 +29,7 @@ def is_caught(context: Context, node: ast.AST, error: str) -> bool:
         if isinstance(parent, (*FUNCTIONS, ast.Lambda)):
             return False
         if isinstance(parent, ast.Try) and child in parent.body:
-            alone = len(parent.body) == 1
+            alone = len(parent.body) == 1 and isinstance(parent.body[0], _SIMPLE)
             if any(_deals_with(handler, error, alone=alone) for handler in parent.handlers):
                 return True
         elif isinstance(parent, ast.With | ast.AsyncWith) and isinstance(child, ast.stmt):

@@ -89,7 +89,7 @@ class BuiltinCalls(Expressions):
         return UNK
 
     def _first_of(self, node: ast.GeneratorExp) -> Value:
-        """`next(d for d, ok in (("cuda", torch.cuda.is_available()), ("cpu", True)) if ok)`: a table
+        """`next(d for d, ok in (("cuda", is_available()), ("cpu", True)) if ok)`: a table
         of devices, of which the first that is there is taken."""
         (generator, *more), frame = node.generators, self.frame
         recording, self.recording = self.recording, False

@@ -33,6 +33,7 @@ def told(text: str) -> list[tuple[str, int, str]]:
         ("torch.cuda.init()", "MPS103"),
         ('torch.zeros(1, device="cuda")', "MPS103"),
         ("torch.zeros(1).cuda()", "MPS102"),
+        ("_ = torch.zeros(1).cuda()", "MPS102"),
     ],
 )
 @pytest.mark.parametrize("error", ["(AssertionError, RuntimeError)", "Exception"])
@@ -84,3 +85,8 @@ def test_a_count_that_has_no_such_gpu_selects_the_cpu() -> None:
 
 def test_a_count_that_any_machine_has_sends_a_mac_to_cuda() -> None:
     assert ("MPS101", 6, "breaks") in told(COUNTED.format("0"))
+
+
+def test_what_is_made_on_cuda_and_read_is_no_trial() -> None:
+    text = TRIAL.format("x = torch.zeros(1).cuda()", "Exception", '"cpu"') + "print(x)\n"
+    assert ("MPS101", 5, "breaks") in told(text)

@@ -23,6 +23,8 @@ _SIMPLE = (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return, ast.Pass)
 
 
 class Probes(Core):
+    tree: ast.Module
+
     def tried(self, body: list[ast.stmt]) -> Tests:
         """Runs the block of a `try` whose handlers are for errors without CUDA. Gives the calls
         that send machines without CUDA to these."""
@@ -37,15 +39,27 @@ class Probes(Core):
             self.block([statement])
             raised, asks = frame.probed & frame.mask, frame.asks_probe
             frame.probing, frame.probed, frame.asks_probe = probing, probed, asked
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-                if raised & MAC:
-                    call = statement.value
-                    self.refuse(raised, "AssertionError")
-                    frame.tests |= {call}
-                    calls |= {call}
-                    if asks:
-                        self.cuda_tests.add(call)
+            call = self._made_for_nobody(statement) if raised & MAC else None
+            if call is not None:
+                self.refuse(raised, "AssertionError")
+                frame.tests |= {call}
+                calls |= {call}
+                if asks:
+                    self.cuda_tests.add(call)
         return calls
+
+    def _made_for_nobody(self, statement: ast.stmt) -> ast.Call | None:
+        """The call of a statement whose value nobody takes, or only a name that nobody reads."""
+        value = statement.value if isinstance(statement, ast.Expr | ast.Assign) else None
+        if not isinstance(value, ast.Call):
+            return None
+        if isinstance(statement, ast.Assign):
+            (target, *more) = statement.targets
+            function = self.frame.function
+            scope = function.node if function is not None else self.tree
+            if more or not isinstance(target, ast.Name) or _is_read(scope, target.id):
+                return None
+        return value
 
     def note_probe(self, kind: Kind, worlds: int, name: str, value: Value) -> None:
         """Something happens in such a statement: whether it raises without CUDA."""
@@ -63,3 +77,10 @@ class Probes(Core):
                     raised |= mask
                     frame.asks_probe = True
         frame.probed |= raised & _LACKING
+
+
+def _is_read(scope: ast.AST, name: str) -> bool:
+    return any(
+        isinstance(item, ast.Name) and item.id == name and isinstance(item.ctx, ast.Load)
+        for item in ast.walk(scope)
+    )

@@ -128,20 +128,3 @@ def test_one_that_is_guarded_or_raises_nothing_is_silent(function: str, call: st
     text = KEPT.format(function, call)
     found = lint(SourceFile("program.py", text.encode()), Settings())
     assert not any("raises" in one.message for one in found)
-
-
-GRAPHS = ["torch.cuda.CUDAGraph()", "torch.cuda.make_graphed_callables(run, (torch.ones(2),))"]
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_a_cuda_graph_is_told_to_who_asks_for_it(graph: str) -> None:
-    text = f"import torch\n\nrun = torch.nn.Linear(2, 2)\ngraph = {graph}\n"
-    assert codes(text, Settings(extend_select=("MPS205",))) == ["MPS205"]
-    assert not codes(text)
-
-
-@pytest.mark.parametrize("graph", GRAPHS)
-def test_a_cuda_graph_behind_a_test_is_told_to_nobody(graph: str) -> None:
-    test = f"if torch.cuda.is_available():\n    graph = {graph}\n"
-    text = f"import torch\n\nrun = torch.nn.Linear(2, 2)\n{test}"
-    assert not codes(text, Settings(extend_select=("MPS205",)))

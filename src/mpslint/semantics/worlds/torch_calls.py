@@ -168,11 +168,7 @@ class TorchCalls(Makers, Calls):
             self.looked_at(value)  # A function of CUDA's is told which GPU: nothing goes there.
         if short.partition(".")[0] in facts.OWN or short in facts.OWN:
             if not self.frame.caught:
-                here = self.frame.mask
                 self.owned(NVIDIA)
-                if here & MACS and self.recording:
-                    # It raises all the same, for those who want to be told of that.
-                    self.emit(Kind.CALLED, node, worlds=here, name=name)
             return UNK
         if short == "set_device" and node.args and process_number(node.args[0]):
             self.owned(NVIDIA)

@@ -51,6 +51,7 @@ USE = "\nx = torch.zeros(3, device=device)\n"
         'def pick():\n    if torch.cuda.is_available():\n        return "cuda"\n    return "cpu"\n\ndevice = pick()',
         'device = ["cpu", "cuda"][torch.cuda.is_available()]',
         'device = torch.cuda.is_available() and "cuda" or "cpu"',
+        'device = next(d for d, ok in (("cuda", torch.cuda.is_available()), ("cpu", True)) if ok)',
     ],
 )  # fmt: skip
 def test_a_choice_hangs_on_its_test_and_knows_its_device(choice: str) -> None:
@@ -213,3 +214,14 @@ def test_what_stands_in_for_mixed_precision_in_an_old_torch_is_not_what_runs(cau
 def test_what_a_torch_may_lack_is_taken_from_either_arm() -> None:
     text = SCALER.replace("torch.cuda.amp", "torch.newer").format("")
     assert not any("scaler" in line for line in found(text, "MPS207"))
+
+
+FIRST = "device = next(d for d, ok in ({}) if ok)" + USE
+
+
+def test_a_table_of_devices_that_has_mps_leaves_nothing_out() -> None:
+    mps = '("mps", torch.backends.mps.is_available())'
+    cuda, cpu = '("cuda", torch.cuda.is_available())', '("cpu", True)'
+    assert chosen(FIRST.format(f"{cuda}, {cpu}")) == [ASK]
+    assert not chosen(FIRST.format(f"{cuda}, {mps}, {cpu}"))
+    assert not chosen(FIRST.format(f'{cpu}, ("cuda", True)'))

@@ -85,7 +85,13 @@ print(model.generate("one.wav"))
 
 
 @pytest.mark.parametrize(
-    ("package", "maker"), [("funasr", "AutoModel"), ("modelscope.pipelines", "pipeline")]
+    ("package", "maker"),
+    [
+        ("funasr", "AutoModel"),
+        ("modelscope.pipelines", "pipeline"),
+        ("stable_baselines3", "PPO"),
+        ("stable_baselines3.sac", "SAC"),
+    ],
 )
 def test_what_takes_the_cpu_by_itself_raises_without_cuda_for_nothing(
     package: str, maker: str

@@ -434,7 +434,7 @@ HARMLESS_KEYWORDS = _words(
 OPTIONS = frozenset({"absl.flags.FLAGS", "tensorflow.app.flags.FLAGS"})
 """Objects whose attributes are the options of a program, as the user gives them."""
 
-DECLARING = _words("field Field Option Argument option argument add_option")
+DECLARING = _words("field Field ib attrib Option Argument option argument add_option")
 """Last names of functions by which a field or an option is declared, with its `default`."""
 CALLBACKS = _words(
     """

@@ -25,7 +25,9 @@ if torch.cuda.is_available():
 ```
 
 ## What is not flagged
-Guarded calls, calls below a `try`, any other use of `torch.cuda.device_count()`,
+Guarded calls, calls below a `try`, a count of 0 that is replaced (`device_count() or 1`), asked
+about (`256 // n if n else 256`) or whose error is caught, any other use of
+`torch.cuda.device_count()`,
 `torch.cuda.device` where it is not entered, and questions about a tensor's own device
 (`with torch.cuda.device(x.device):`), which stand around kernels that exist for CUDA only. The GPU
 of a number behind `if gpu is not None:`, where none is the default. Code that is written for CUDA
@@ -158,6 +160,8 @@ def _counted(context: Context, rule: Rule) -> Iterator[Finding]:
         harm = harm_of_none(context, event.call)
         if harm is None:
             continue
+        if event.on_mac and not context.worlds.comes_to(harm.at) & MAC:
+            continue  # `256 // n if n else 256`
         if harm.text == NOBODY_SPAWNED and not event.on_mac:
             continue  # Who refuses as well as starts a process for each GPU is about GPUs.
         yield context.finding(

@@ -1,8 +1,8 @@
-"""CUDA events, streams and graphs cannot be made where there is no CUDA.
+"""CUDA events and streams cannot be made where there is no CUDA.
 
 ## What it does
-Flags `torch.cuda.Event(...)`, `Stream(...)`, `current_stream()`, `CUDAGraph()` and their like,
-where nothing makes sure that CUDA is there.
+Flags `torch.cuda.Event(...)`, `Stream(...)`, `current_stream()` and their like, where nothing makes
+sure that CUDA is there.
 
 ## Why is this bad?
 Each of them raises off CUDA: `RuntimeError: Tried to instantiate dummy base class Event`.
@@ -21,8 +21,10 @@ elif torch.backends.mps.is_available():
 
 ## What is not flagged
 Guarded calls, and `torch.cuda.stream(s)`: it does nothing for None, and a stream that is not None
-was made by a call that is flagged itself. Code that is written for CUDA alone: functions and
-classes named after it, modules of Triton kernels, and code for several GPUs.
+was made by a call that is flagged itself. CUDA graphs (`CUDAGraph()`, `make_graphed_callables()`)
+and all that leads to them: no port has those, so that who makes one has written that code for CUDA.
+Code that is written for CUDA alone: functions and classes named after it, modules of Triton
+kernels, and code for several GPUs.
 
 ## Why is it told when asked for?
 Whoever makes streams and events by hand has mostly written that code for CUDA (copies on the side,

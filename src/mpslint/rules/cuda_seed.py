@@ -44,6 +44,7 @@ from mpslint.patterns.text import replace
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.context import Context
 from mpslint.semantics.test_files import is_test_file
+from mpslint.semantics.worlds.events import Event
 
 _PORTABLE = {
     "torch.cuda.manual_seed": "manual_seed",
@@ -64,15 +65,19 @@ _PORTABLE = {
 def check(context: Context, rule: Rule) -> Iterator[Finding]:
     if is_test_file(context) and not context.placement.file_uses_devices:
         return
-    events = [
-        event
-        for event in context.effects_alone
-        if event.name in _PORTABLE and isinstance(event.node, ast.Call)
-    ]
+    found: dict[ast.AST, Event] = {}
+    for event in context.effects_alone:
+        if event.name in _PORTABLE and isinstance(event.node, ast.Call):
+            found.setdefault(event.node, event)  # A loop may call several in one place.
+    events = list(found.values())
     calls = [event.call for event in events]
     for event in events:
         call, portable = event.call, _PORTABLE[event.name]
-        fixable = event.on_mac and not _seeded_before(context, call, calls)
+        fixable = (
+            event.on_mac
+            and context.resolve(call.func) == event.name
+            and not _seeded_before(context, call, calls)
+        )
         yield context.finding(
             rule,
             call.func,

@@ -22,7 +22,9 @@ x = torch.zeros(
 ```
 
 ## What is not flagged
-Tensors that go to the CPU first (`.cpu().double()`), a device that is the CPU or CUDA, code behind
+Tensors that go to the CPU first (`.cpu().double()`, also where only a test for MPS sends them
+there: `"cpu" if device.type == "mps" else device`), what a handler for `TypeError` (or, around one
+statement, for more) is there to replace, a device that is the CPU or CUDA, code behind
 a test of the device's type, functions that reduce over processes (no backend of torch.distributed
 takes MPS tensors), NumPy's own `dtype=np.float64`, files that call `gradcheck`, tests that name no
 MPS (what they test is the dtype, on the devices that they choose), and tensors of which nothing
@@ -48,6 +50,7 @@ from functools import partial
 from mpslint.model import Applicability, Confidence, Finding, Severity
 from mpslint.patterns.precision import fix_level, narrow_on_mps
 from mpslint.rules.registry import Rule, rule
+from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.collectives import talks_to_ranks
 from mpslint.semantics.context import Context
 from mpslint.semantics.purpose import speaks_of_mps
@@ -89,6 +92,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
         if event.value.v != "float64" or event.node in told or not isinstance(event.node, ast.Call):  # type: ignore[union-attr]
             continue
         if _left_to_tests(context, event.node):
+            continue
+        if is_caught(context, event.node, "TypeError"):
             continue
         if event.on_mac and not event.caught and event.name == "tensor":
             told.add(event.node)

@@ -88,6 +88,7 @@ from mpslint.semantics.checkpoints import (
     storage_move,
 )
 from mpslint.semantics.context import Context
+from mpslint.semantics.destinations import keyword as keyword_of
 from mpslint.semantics.kept_numbers import holds_no_tensors
 from mpslint.semantics.lightning_checkpoints import has_them_kept, reads_one
 from mpslint.semantics.test_files import is_test_file
@@ -101,6 +102,8 @@ _LOADERS = {
     "torch.utils.model_zoo.load_url": 2,
 }
 
+_PARTIAL = "functools.partial"
+"""`partial(torch.load, map_location="cuda:0")`: whoever calls it loads to CUDA."""
 _PUBLISHED = b"download.pytorch.org"
 """What lies there was saved from the CPU."""
 
@@ -138,13 +141,23 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
                 fix=partial(add_map_location, context, call),
             )
         else:
-            yield context.finding(
-                rule,
-                given,
-                "map_location is CUDA: raises where there is none",
-                applicability=location_level(given),
-                fix=partial(portable_map_location, context, given),
-            )
+            yield _at_cuda(context, rule, given)
+    for call in context.calls_of(_PARTIAL):
+        given = keyword_of(call, "map_location")
+        if given is None or not call.args or context.resolve(call.args[0]) not in _LOADERS:
+            continue
+        if _is_cuda(context, given) and not never_runs(context, call) and _raises(context, call):
+            yield _at_cuda(context, rule, given)
+
+
+def _at_cuda(context: Context, rule: Rule, given: ast.expr) -> Finding:
+    return context.finding(
+        rule,
+        given,
+        "map_location is CUDA: raises where there is none",
+        applicability=location_level(given),
+        fix=partial(portable_map_location, context, given),
+    )
 
 
 def _raises(context: Context, call: ast.Call) -> bool:

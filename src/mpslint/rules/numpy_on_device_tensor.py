@@ -37,7 +37,8 @@ decides what is moved there (the other arm is the CPU's); a chain that holds `.c
 `.to("cpu")`; tensors of datasets, loaders and `from_numpy`; values of which nothing is known,
 because most `.numpy()` calls in real code are made on CPU tensors; TensorFlow's and other
 libraries' `.numpy()`; a statement of a notebook whose next one is the same with `.cpu()`, to show
-what fails.
+what fails. What a handler for `TypeError` replaces; a list whose items were copied to the CPU since
+they were put into it.
 
 ## Confidence
 Where nothing says on which device a tensor is, and only what is done with it speaks for one (it is
@@ -66,6 +67,7 @@ from mpslint.patterns.text import insert, replace
 from mpslint.records import NamedTuple
 from mpslint.rules.registry import Rule, rule
 from mpslint.semantics.array_reads import Read, read_of
+from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.context import Context
 from mpslint.semantics.live_operands import copied_beside, offloaded
 from mpslint.semantics.placement import has_host_copy
@@ -104,6 +106,8 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
             tensor = call.func.value
             if has_host_copy(tensor) or is_shown_to_fail(context, call):
                 continue
+            if is_caught(context, call, "TypeError"):
+                continue
             reason = _told_by_itself(context, tensor, call)
             if reason is None:
                 reason = _once_ported(context, call)
@@ -117,7 +121,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
     for call in context.calls_of(*_ARRAY_FUNCTIONS, *_ELEMENTWISE):
         if call.args and not has_host_copy(call.args[0]) and not is_shown_to_fail(context, call):
             tensor = call.args[0]
-            if not _is_tensor(context, tensor):
+            if not _is_tensor(context, tensor) or is_caught(context, call, "TypeError"):
                 continue  # Most arrays are made of others, and to run the file costs more.
             read = read_of(context, call)
             on_gpu = _on_gpu(context, tensor, read)

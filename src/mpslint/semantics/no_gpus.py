@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from mpslint.facts.priors import names_process
 from mpslint.records import NamedTuple
+from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.purpose import starts_nccl
 from mpslint.semantics.value_syntax import last_name
 
@@ -37,6 +38,8 @@ def harm_of_none(context: Context, count: ast.expr, depth: int = _DEPTH) -> Harm
     if harm is not None:
         return Harm(harm, count)
     parent = context.index.parents[count]
+    if _is_replaced(parent, count):
+        return None
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mult):
         return harm_of_none(context, parent, depth)  # 0 times anything is 0 as well
     if isinstance(parent, ast.IfExp | ast.BoolOp):
@@ -143,6 +146,8 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
     if isinstance(parent, ast.BinOp) and parent.right is node:
         divides = isinstance(parent.op, ast.Mod | ast.Div | ast.FloorDiv)
         if divides and not _is_text(parent.left) and not _in_its_loop(context, node):
+            if is_caught(context, parent, "ZeroDivisionError"):
+                return None
             return "raises ZeroDivisionError"
     if isinstance(parent, ast.keyword) and parent.arg == "nprocs":
         # A script that never asks for CUDA is for GPUs alone: there is nothing it could spawn.
@@ -157,6 +162,12 @@ def _harm_of_use(context: Context, node: ast.expr) -> str | None:
         if word == "Pool" or (isinstance(function, ast.Name) and function.id == "Pool"):
             return "a pool of no processes raises ValueError"
     return None
+
+
+def _is_replaced(parent: ast.AST, count: ast.expr) -> bool:
+    """`torch.cuda.device_count() or 1`: what follows takes the place of a 0."""
+    either = isinstance(parent, ast.BoolOp) and isinstance(parent.op, ast.Or)
+    return either and parent.values[-1] is not count  # type: ignore[attr-defined]
 
 
 def _runs_alone_too(context: Context, count: ast.keyword) -> bool:

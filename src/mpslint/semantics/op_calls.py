@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mpslint.semantics.host_notebooks import is_on_host
 from mpslint.semantics.missed_results import is_missed_later
 from mpslint.semantics.sample_transforms import only_transforms_run
+from mpslint.semantics.sent_to_host import is_sent_to_host
 from mpslint.semantics.value import Kind
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def may_run_on_mps(context: Context, call: ast.Call, name: str) -> bool:
         if value.on_cpu and value.kind not in (Kind.DEVICE, Kind.DEVICE_STRING):
             return False
     if is_on_host(context.source, context.index, context.placement):
+        return False
+    if is_sent_to_host(context, call):
         return False
     return not only_transforms_run(context, call)
 

@@ -139,9 +139,12 @@ class Sequences:
         return found if found.kind is not Kind.UNKNOWN or found.devices is not None else None
 
     def _appended(self, node: ast.Name) -> list[Value] | None:
-        """What `.append(x)` puts into the list; None where something else may fill it."""
+        """What `.append(x)` puts into the list; None where something else may fill it, or where
+        its items are brought to the CPU one by one."""
         scope = self._names.owner(node.id, node)
         added: list[Value] = []
+        if self._is_copied_in_place(node, scope):
+            return None
         for method in ("append", "extend", "insert", "update", "setdefault"):
             for call in self._index.calls.get(method, ()):
                 function = call.func
@@ -150,9 +153,30 @@ class Sequences:
                     and isinstance(function.value, ast.Name)
                     and function.value.id == node.id
                     and self._names.owner(node.id, function.value) is scope
+                    and self._may_be_same(node, function.value)
                 ):
                     continue
                 if method != "append" or len(call.args) != 1:
                     return None
                 added.append(self._values.of(call.args[0]))
         return added
+
+    def _may_be_same(self, node: ast.Name, other: ast.Name) -> bool:
+        """Whether two uses of a name may see the same list: `outs = [o.cpu() for o in outs]` makes
+        another one than `outs.append(x)` has filled."""
+        if self._index.function(node) is not self._index.function(other):
+            return True
+        seen = self._flow.reaching(other)
+        return not seen or not set(seen).isdisjoint(self._flow.reaching(node))
+
+    def _is_copied_in_place(self, node: ast.Name, scope: object) -> bool:
+        """`xs[i] = xs[i].cpu()`"""
+        for use in self._index.names.get(node.id, ()):
+            item = self._index.parents[use]
+            if not isinstance(item, ast.Subscript) or not isinstance(item.ctx, ast.Store):
+                continue
+            statement = self._index.parents[item]
+            if isinstance(statement, ast.Assign) and self._names.owner(use.id, use) is scope:
+                if self._values.of(statement.value).on_cpu:
+                    return True
+        return False

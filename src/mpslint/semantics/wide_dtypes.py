@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator
 
 from mpslint.records import NamedTuple
+from mpslint.semantics.caught_errors import is_caught
 from mpslint.semantics.context import Context
 from mpslint.semantics.destinations import (
     NOT_ON_MPS,
@@ -18,6 +19,7 @@ from mpslint.semantics.destinations import (
     may_be_mps,
 )
 from mpslint.semantics.operand_pairs import wants_tensor
+from mpslint.semantics.sent_to_host import is_sent_to_host
 from mpslint.semantics.value import Kind
 from mpslint.semantics.value_syntax import last_name
 
@@ -48,9 +50,17 @@ class Request(NamedTuple):
 
 
 def requests(context: Context, wide: str) -> Iterator[Request]:
-    """All requests for `wide` (`float64`, `complex128`) that may come to an MPS device."""
+    """All requests for `wide` (`float64`, `complex128`) that may come to an MPS device, and end the
+    program there."""
     if _checks_gradients(context):
         return
+    for request in _written(context, wide):
+        if not is_caught(context, request.call, "TypeError"):
+            if not is_sent_to_host(context, request.call):
+                yield request
+
+
+def _written(context: Context, wide: str) -> Iterator[Request]:
     yield from _created(context, wide)
     for method, dtype in _CAST_METHODS.items():
         if dtype == wide:

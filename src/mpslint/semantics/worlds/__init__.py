@@ -7,7 +7,8 @@ that build on each other, one way:
 - what all parts share: `core`, `state`; where values go: `placing`;
 - tests: `conditions`, and what they compare: `comparing`;
 - expressions: `names`, `operators`, `expressions`;
-- statements: `assignments`, `branches`, `control_flow`, `import_statements`, `definitions` (with
+- statements: `assignments`, `branches`, `control_flow` (with `probes`), `import_statements`,
+  `definitions` (with
   what tests are given: `parametrized`), and what runs them: `statements`;
 - calls: `calls`, of builtins `builtin_calls`, of torch `torch_calls` and `makers`, of methods
   `methods`, `arrays` and `program_options`;

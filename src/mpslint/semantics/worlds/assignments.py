@@ -188,9 +188,9 @@ class Assignments(Expressions):
             mask = self.frame.mask
             for name, old in owner.v.items():
                 if one(old, ALL).kind == TENSOR:
-                    owner.v[name] = pick(
-                        self.frame.mask, UNK, ALL & ~self.frame.mask, old, NO_TESTS
-                    )
+                    owner.v[name] = pick(mask, UNK, ALL & ~mask, old, NO_TESTS)
+        elif owner.kind == SEQUENCE and isinstance(target.value, ast.Name):
+            self.frame.env[target.value.id] = owner.but(v=_with_item(owner.v, key, value))
 
 
 def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
@@ -201,6 +201,14 @@ def _set_again(tests: Tests, old: Atom, new: Atom) -> Atom:
         return new
     ported = old.kind == DEVICE == new.kind and old.v == "mps" and new.v == "cuda"
     return old if ported else join(old, new)
+
+
+def _with_item(items: tuple[Value, ...], index: Atom, value: Value) -> tuple[Value, ...]:
+    """A list once one of its items is replaced; of an index that is not known, any may be."""
+    if index.kind == CONST and type(index.v) is int:
+        at = index.v + len(items) if index.v < 0 else index.v
+        return tuple([value if at == place else item for place, item in enumerate(items)])
+    return tuple([lift(join, item, value) for item in items])
 
 
 def _part(at: int, _: int, atom: Atom) -> Value:

@@ -11,12 +11,14 @@ from mpslint.semantics.worlds.machines import ALL, CUDA, MACS
 from mpslint.semantics.worlds.operators import logical_and, logical_or
 from mpslint.semantics.worlds.refining import is_compared_type
 from mpslint.semantics.worlds.values import (
+    BOT,
     CONST,
     DEVICE,
     INSTANCE,
     LOADER,
     NAME,
     NAMESPACE,
+    NO_TESTS,
     ON_HOST,
     SEQUENCE,
     TRUE,
@@ -24,6 +26,7 @@ from mpslint.semantics.worlds.values import (
     UNKNOWN,
     Atom,
     Cases,
+    Tests,
     Value,
     by_world,
     cases_of,
@@ -34,6 +37,7 @@ from mpslint.semantics.worlds.values import (
 )
 from mpslint.semantics.worlds.wrapping import ATTRIBUTE, WRAPPERS, is_wrapped, wraps_on_some
 
+_MAX_ROWS = 8
 _OTHER_BACKENDS = frozenset({"npu", "mlu", "musa", "hpu", "xpu", "gcu", "sdaa", "dml"})
 
 
@@ -72,6 +76,8 @@ class BuiltinCalls(Expressions):
         if name == "super":
             cls = self.frame.cls
             return Atom(INSTANCE, cls.parents[0]) if cls is not None and cls.parents else UNK
+        if name == "next" and len(args) == 1 and isinstance(node.args[0], ast.GeneratorExp):
+            return self._first_of(node.args[0])
         if name == "next" and args and one(args[0], ALL).kind == LOADER:
             return self.items_of(args[0])
         if name in ("next", "iter") and args:
@@ -81,6 +87,36 @@ class BuiltinCalls(Expressions):
         if name in ("list", "tuple", "sorted", "set", "reversed") and args:
             return args[0] if one(args[0], ALL).kind == SEQUENCE else UNK
         return UNK
+
+    def _first_of(self, node: ast.GeneratorExp) -> Value:
+        """`next(d for d, ok in (("cuda", is_available()), ("cpu", True)) if ok)`: a table
+        of devices, of which the first that is there is taken."""
+        (generator, *more), frame = node.generators, self.frame
+        recording, self.recording = self.recording, False
+        table = self.eval(generator.iter)
+        found: list[tuple[int, Value, Tests]] = []
+        if table.__class__ is Atom and table.kind == SEQUENCE and not more:
+            env, mask = frame.env, frame.mask
+            rest = mask
+            for row in table.v[:_MAX_ROWS]:
+                frame.env, frame.mask = dict(env), rest
+                self.bind(generator.target, row)
+                tests = NO_TESTS
+                for test in generator.ifs:
+                    yes, no, asked = self.cond(test)
+                    if yes & no:
+                        rest = 0
+                    frame.mask, tests = yes, tests | asked
+                found.append((frame.mask, self.eval(node.elt), tests))
+                rest &= ~frame.mask
+            frame.env, frame.mask = env, mask
+        self.recording = recording
+        value: Value = BOT
+        left = 0
+        for worlds, item, tests in reversed(found):
+            value = self.picked(worlds, item, left, value, tests)
+            left |= worlds
+        return value if found and left == frame.mask else UNK
 
     def _least(self, worlds: int, args: list[Value]) -> Value:
         """`min(asked, torch.cuda.device_count())`: none where there are none."""

@@ -17,7 +17,7 @@ from mpslint.facts.priors import (
     matches,
     wide_of,
 )
-from mpslint.semantics.worlds.configurations import configuration, merged
+from mpslint.semantics.worlds.configurations import configuration, merged, overridden
 from mpslint.semantics.worlds.core import MAX_DEPTH
 from mpslint.semantics.worlds.deferred_calls import DeferredCalls
 from mpslint.semantics.worlds.events import Kind
@@ -359,7 +359,7 @@ class Calls(DeferredCalls):
             if name.startswith(facts.LIGHTNING):
                 self.emit(Kind.BACKEND, node, value=keywords["process_group_backend"])
         if makes_config(name):
-            made = configuration(args, keywords)
+            made = configuration(args, keywords) or overridden(args)
             if made is not None:
                 return made
         if name.rpartition(".")[2] in facts.DECLARING and "default" in keywords:
@@ -369,8 +369,8 @@ class Calls(DeferredCalls):
             )
         if name.rpartition(".")[2] in facts.DECLARING and "default_factory" in keywords:
             made = one(keywords["default_factory"], ALL)
-            held = one(made.v, ALL) if made.kind == LAMBDA else UNK
-            return held.but(maybe=True) if held.kind == DEVICE else UNK
+            held: Value = made.v if made.kind == LAMBDA else UNK
+            return lift(lambda atom: atom.but(maybe=True) if atom.kind == DEVICE else UNK, held)
         pair = facts.sklearn_arrays(name, as_pair="return_X_y" in keywords)
         if pair is not None:
             return Atom(SEQUENCE, tuple(Atom(ARRAY, dtype) for dtype in pair))

@@ -7,7 +7,7 @@ import ast
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import matches
 from mpslint.semantics.value_syntax import last_name
-from mpslint.semantics.worlds.machines import ALL, CPU, MACS, NVIDIA, PORTED
+from mpslint.semantics.worlds.machines import ALL, CPU, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.values import (
     ARRAY,
     CLASS,
@@ -236,3 +236,20 @@ def asks_for_more_than_one(
     if not matches("gpu-numbers", last_name(node.left) or ""):
         return None
     return _OF_SEVERAL.get((operator.__class__, right.v))
+
+
+def has_no_such_gpu(node: ast.Compare, operator: ast.cmpop, left: Value, right: Value) -> bool:
+    """Whether a test asks for the GPU of a number that is not known, which no Mac has:
+    `torch.cuda.device_count() >= i + 1`. Whoever numbers GPUs begins with 0."""
+    if len(node.ops) > 1 or not isinstance(operator, ast.GtE):
+        return False
+    count = [atom for _, atom in cases_of(left, MAC)]
+    if not all(atom.kind == CONST and type(atom.v) is int and atom.v == 0 for atom in count):
+        return False
+    if not count or not all(atom.tests for atom in count):
+        return False
+    asked = node.comparators[0]
+    if not isinstance(asked, ast.BinOp) or not isinstance(asked.op, ast.Add):
+        return False
+    one_more = isinstance(asked.right, ast.Constant) and asked.right.value == 1
+    return one_more and all(atom.kind in (UNKNOWN, HOST) for _, atom in cases_of(right, MAC))

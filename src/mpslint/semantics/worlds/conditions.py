@@ -11,13 +11,16 @@ from mpslint.semantics.index import walk
 from mpslint.semantics.worlds.comparing import (
     asks_for_more_than_one,
     compare,
+    has_no_such_gpu,
     is_cuda_type,
     is_nccl,
 )
 from mpslint.semantics.worlds.joining import pick
 from mpslint.semantics.worlds.machines import (
     ALL,
+    CPU,
     GPUS,
+    MAC,
     MACS,
     NVIDIA,
     PARTS,
@@ -183,7 +186,7 @@ class Conditions(Placing, Refining):
                 v1 = self._switch_told(v1)
             elif _is_answer(v1, m1 & m2):
                 v2 = self._switch_told(v2)
-        return pick(m1, v1, m2, v2, tests)
+        return pick(m1, v1, m2, v2, tests, decided=not tests.isdisjoint(self.mps_tests))
 
     def _switch_told(self, value: Value) -> Value:
         """A switch that was tested before, as true and false by worlds."""
@@ -286,6 +289,13 @@ class Conditions(Placing, Refining):
             mine = frozenset((node,))
             there, alone = Atom(UNKNOWN, None, None, mine), Atom(CONST, not several, None, mine)
             return pack([(GPUS, there), (ALL & ~GPUS, alone)])
+        if has_no_such_gpu(node, operator, left, right):
+            return pack(
+                [
+                    (MAC | CPU, said_atom(False, one(left, MAC).tests)),
+                    (ALL & ~(MAC | CPU), Atom(UNKNOWN, None, None, one(left, MAC).tests)),
+                ]
+            )
         if holds_device(left) or holds_device(right) or _lists_devices(right):
             self.looked_at(left)
             self.looked_at(right)

@@ -10,7 +10,9 @@ from mpslint.semantics.worlds.values import (
     UNK,
     Atom,
     Value,
+    by_world,
     lift,
+    tested,
 )
 
 KEEPING = frozenset({MAPPING, NAMESPACE})
@@ -26,6 +28,18 @@ def configuration(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
     one of the mappings is not known."""
     items = merged(args, keywords)
     return _with_attributes(items, MAX_NESTED) if items is not None else None
+
+
+def overridden(args: list[Value]) -> Atom | None:
+    """Several configurations in one, of which some are not known (what a user says on the command
+    line): what the others hold is a default."""
+    known = [value for value in args if value.__class__ is Atom and value.kind in KEEPING]
+    if len(args) < 2 or not known:
+        return None
+    items: dict[object, Value] = {}
+    for value in known:
+        items.update(value.v)
+    return Atom(NAMESPACE, {key: lift(_perhaps, value) for key, value in items.items()}, maybe=True)
 
 
 def merged(args: list[Value], keywords: dict[str, Value]) -> Atom | None:
@@ -48,12 +62,17 @@ def asked(owner: Atom, name: str, args: list[Value], keywords: dict[str, Value])
         more = merged(args, keywords)
         owner.v.update(more.v if more is not None else keywords)
         return UNK
-    if name in _READS and args and args[0].__class__ is Atom:
-        found = setting(owner, args[0].v) if args[0].kind in (CONST, DEVICE) else None
-        if found is None and len(args) > 1:
-            return lift(_perhaps, args[1])
-        return found if found is not None else UNK
+    if name in _READS and args:
+        # `{"mps": "cpu"}.get(device.type, device.type)`: another key on each machine.
+        return by_world(lambda _, key: _under(owner, key, args[1:]), args[0])
     return None
+
+
+def _under(owner: Atom, key: Atom, default: list[Value]) -> Value:
+    found = setting(owner, key.v) if key.kind in (CONST, DEVICE) else None
+    if found is None:
+        return lift(_perhaps, default[0]) if default else UNK
+    return lift(lambda atom: tested(atom, key.tests), found) if key.tests else found
 
 
 def setting(owner: Atom, key: object) -> Value | None:

@@ -11,11 +11,13 @@ from mpslint.semantics.worlds.branches import Branches
 from mpslint.semantics.worlds.errors import ANY_ERROR, EVERY_ERROR, kinds_of, may_catch
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, mac_of_ported, sent_away
+from mpslint.semantics.worlds.probes import Probes
 from mpslint.semantics.worlds.values import (
     CONST,
     NAME,
     NO_TESTS,
     NONE,
+    SEQUENCE,
     STREAM,
     UNK,
     Atom,
@@ -28,6 +30,7 @@ from mpslint.semantics.worlds.values import (
     where,
 )
 
+_MAX_FUNCTIONS = 8
 _EXPECTING = frozenset({"pytest.raises", "unittest.mock.patch", "unittest.mock.patch.object"})
 """Contexts in which an error is expected, or nothing real is called."""
 
@@ -51,7 +54,7 @@ _NAMING = (*FUNCTIONS, ast.ClassDef, ast.ExceptHandler, ast.MatchAs, ast.MatchSt
 """What binds a name that is no node of its own."""
 
 
-class ControlFlow(Branches):
+class ControlFlow(Probes, Branches):
     # loops
 
     def loop(
@@ -88,7 +91,8 @@ class ControlFlow(Branches):
         if turns is not None:
             self.frame.mask = turns
         if self.frame.mask:
-            self.loop(node, node.target, self.items_of(iterated))
+            for item in _seeding(iterated) or (self.items_of(iterated),):
+                self.loop(node, node.target, item)
         self.frame.mask = mask
 
     s_AsyncFor = s_For
@@ -190,7 +194,12 @@ class ControlFlow(Branches):
         for handler in filter(_deals_with, node.handlers):
             frame.caught |= kinds_of(handler.type)
         frame.env = dict(env)
-        self.block(node.body)
+        mark, probes = len(self.log), NO_TESTS
+        if frame.caught is caught:
+            self.block(node.body)
+        else:
+            probes = self.tried(node.body)
+        end_of_trial = len(self.log)
         raised, frame.errors = frame.errors, {}
         if frame.mask:
             self.block(node.orelse)
@@ -205,6 +214,8 @@ class ControlFlow(Branches):
                 known |= those
             taken = self._take(kinds_of(handler.type))
             frame.mask, frame.tests, frame.env, frame.gate = mask & ~known | taken, why, env, gate
+            if probes:
+                frame.mask = taken
             if handler.type is not None and kinds_of(handler.type) <= _MISSING:
                 if self._asks_torch_alone(node.body) or self._only_names(node.body):
                     frame.mask = 0  # An arm for an old torch.
@@ -216,7 +227,7 @@ class ControlFlow(Branches):
                 self.block(handler.body)
                 if _complains(handler):
                     frame.mask &= through  # Others lack what was to be imported.
-                end = self.merge(env, worlds, end, frame.mask, frame.env, NO_TESTS)
+                end = self.merge(env, worlds, end, frame.mask, frame.env, probes)
                 worlds |= frame.mask
             for error, those in frame.errors.items():
                 later[error] = later.get(error, 0) | those
@@ -224,6 +235,8 @@ class ControlFlow(Branches):
         for error, those in later.items():
             frame.errors[error] = frame.errors.get(error, 0) | those
         frame.mask, frame.env, frame.tests, frame.gate = worlds, end, why, gate
+        if probes and any(self._asks_mps(handler) for handler in node.handlers):
+            self._forget_trials(mark, end_of_trial)
         if node.finalbody:
             frame.mask = mask
             self.block(node.finalbody)
@@ -233,6 +246,17 @@ class ControlFlow(Branches):
         self._pass_on(outer)
 
     s_TryStar = s_Try
+
+    def _asks_mps(self, handler: ast.ExceptHandler) -> bool:
+        return any(item in self.mps_tests for item in ast.walk(handler))
+
+    def _forget_trials(self, start: int, end: int) -> None:
+        """Drops what was told of a trial of CUDA behind which MPS is asked for."""
+        self.log[start:end] = [
+            event
+            for event in self.log[start:end]
+            if event.kind is not Kind.MOVED or not event.caught
+        ]
 
     def _asks_torch_alone(self, body: list[ast.stmt]) -> bool:
         """Whether all that may be missing in a block are names of torch."""
@@ -358,6 +382,19 @@ def _complains(handler: ast.ExceptHandler) -> bool:
         isinstance(item, ast.If) and not item.orelse and isinstance(item.body[-1], ast.Raise)
         for item in handler.body
     )
+
+
+def _seeding(iterated: Value) -> tuple[Value, ...] | None:
+    """The functions that a loop calls one by one, where one of them seeds a device:
+    `for seed in (random.seed, torch.manual_seed): seed(0)`."""
+    if iterated.__class__ is not Atom or iterated.kind != SEQUENCE:
+        return None
+    items: tuple[Value, ...] = iterated.v
+    names = [one(item, ALL) for item in items]
+    if len(names) > _MAX_FUNCTIONS or not all(name.kind == NAME for name in names):
+        return None
+    seeds = any(facts.EFFECTS.get(str(name.v)) == "seed" for name in names)
+    return items if seeds else None
 
 
 def _bound_in(loop: ast.stmt) -> set[str]:

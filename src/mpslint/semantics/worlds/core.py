@@ -165,6 +165,9 @@ class Core:
     def is_relevant(self, node: ast.AST) -> bool:
         raise NotImplementedError
 
+    def note_probe(self, kind: Kind, worlds: int, name: str, value: Value) -> None:
+        raise NotImplementedError
+
     # names
 
     def lookup(self, key: str) -> Value | None:
@@ -200,6 +203,8 @@ class Core:
         likely: bool = False,
     ) -> None:
         frame = self.frame
+        if frame.probing:
+            self.note_probe(kind, frame.mask if worlds is None else worlds, name, value)
         if not self.recording:
             if (kind in RAISING or self._moves_by_name(kind)) and not frame.caught:
                 self.noted.append((kind, frame.mask if worlds is None else worlds))

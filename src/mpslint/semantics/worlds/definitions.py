@@ -8,6 +8,7 @@ from functools import cached_property
 from mpslint.facts import machines as facts
 from mpslint.facts.priors import call_worlds, decorator_worlds, definition_worlds
 from mpslint.semantics.cells import cells_of, imported_in
+from mpslint.semantics.index import walk
 from mpslint.semantics.value_syntax import last_name
 from mpslint.semantics.worlds.machines import ALL, MAC, MACS, NVIDIA, PORTED
 from mpslint.semantics.worlds.parametrized import Parametrized, with_symbol
@@ -175,7 +176,8 @@ class Definitions(Parametrized):
             elif said == "mps":
                 mask &= MACS
         if definition_worlds(node.name) == "cuda" and not self._is_called_anywhere(node):
-            mask &= NVIDIA
+            if not self._gives_back_elsewhere(node):
+                mask &= NVIDIA
         for table in tables:  # What marks keep from all cases, none is tried on.
             given, left = self.cases_of_test(table, mask)
             cases.update(given)
@@ -190,6 +192,34 @@ class Definitions(Parametrized):
             atom.kind == NAME and atom.v in facts.CALLBACKS
             for atom in (one(self.eval(base), ALL) for base in bases)
         )
+
+    def _gives_back_elsewhere(self, node: FunctionNode | ast.ClassDef) -> bool:
+        """Whether a function moves what it is given where CUDA is, and gives it back as it is where
+        it is not: `def maybe_cuda(x): return x.cuda() if use_gpu else x`."""
+        if isinstance(node, ast.ClassDef) or self.frame.in_class:
+            return False
+        given = {item.arg for item in node.args.args}
+        for item in walk(node):
+            if isinstance(item, ast.IfExp):
+                arms = (item.body, item.orelse)
+                if any(isinstance(arm, ast.Name) and arm.id in given for arm in arms):
+                    if any(map(_moves, arms)) and self._asks_machine(item.test):
+                        return True
+            elif isinstance(item, ast.If) and item in node.body:
+                rest = node.body[node.body.index(item) + 1 :] if not item.orelse else item.orelse
+                arms_of = (item.body, rest)
+                if any(_returns_one(arm, given) for arm in arms_of):
+                    moves = any(_moves(part) for arm in arms_of for part in arm)
+                    if moves and self._asks_machine(item.test):
+                        return True
+        return False
+
+    def _asks_machine(self, test: ast.expr) -> bool:
+        """Whether a test lets machines with CUDA one way, and a Mac the other."""
+        recording, self.recording = self.recording, False
+        yes, no, tests = self.cond(test)
+        self.recording = recording
+        return not tests.isdisjoint(self.cuda_tests) and (not yes & MAC or not no & MAC)
 
     def s_ClassDef(self, node: ast.ClassDef) -> None:
         frame = self.frame
@@ -221,6 +251,23 @@ class Definitions(Parametrized):
                     self.kept(value, name)
         frame.cls, frame.in_class, frame.env, self.outer_of_class, frame.mask, frame.up = saved
         frame.env[node.name] = Atom(CLASS, cls)
+
+
+def _moves(node: ast.AST) -> bool:
+    return any(
+        isinstance(item, ast.Call)
+        and isinstance(item.func, ast.Attribute)
+        and item.func.attr in ("cuda", "to")
+        for item in ast.walk(node)
+    )
+
+
+def _returns_one(arm: list[ast.stmt], given: set[str]) -> bool:
+    """Whether an arm does nothing but give back what the function was given."""
+    only = arm[0] if len(arm) == 1 else None
+    if not isinstance(only, ast.Return):
+        return False
+    return isinstance(only.value, ast.Name) and only.value.id in given
 
 
 def _only_compares(node: FunctionNode) -> bool:

@@ -296,6 +296,14 @@ class Worlds:
         return self._by_node(Kind.READ)
 
     @cached_property
+    def operands(self) -> dict[ast.AST, list[Event]]:
+        """What calls compute with, and where they are told to put it, by the call."""
+        found: dict[ast.AST, list[Event]] = {}
+        for event in self.events(Kind.OPERATOR, Kind.PLACED):
+            found.setdefault(event.node, []).append(event)
+        return found
+
+    @cached_property
     def loads(self) -> dict[ast.AST, list[Event]]:
         """What is loaded from files, by the call."""
         return self._by_node(Kind.LOADED)

@@ -402,7 +402,16 @@ def _names_of_torch(tree: ast.Module) -> list[str]:
         for name in ast.walk(statement)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
     ]
-    return kernels + [
+    # `sync = torch.cuda.synchronize`
+    kept = [
+        target.id
+        for statement in tree.body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Attribute)
+        if (Interpreter.key(statement.value) or "").startswith(_ASKING)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    ]
+    return [*kernels, *kept] + [
         alias.asname or alias.name.rpartition(".")[2]
         for node in tree.body
         if isinstance(node, ast.Import | ast.ImportFrom)

@@ -68,10 +68,11 @@ def unless_replaced(before: Value | None, replaced: Value, kept: Value, met: Val
     return met.but(symbol=KEPT_ON_A_WAY)
 
 
-def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
+def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests, *, decided: bool = False) -> Value:
     """`v1` in the worlds of `m1`, `v2` in those of `m2`, either where both come here.
 
-    `tests` are what parted them; what differs hangs on these.
+    `tests` are what parted them; what differs hangs on these. `decided`: one of them asked for MPS,
+    so that what a Mac has is meant.
     """
     if v1 is v2:
         return v1
@@ -87,7 +88,7 @@ def pick(m1: int, v1: Value, m2: int, v2: Value, tests: Tests) -> Value:
     if value.__class__ is Cases:
         if tests and m1 != m2:
             value = pack([(worlds, _tagged(atom, tests)) for worlds, atom in cases_of(value)])
-        return port(value)
+        return value if decided else port(value)
     return value
 
 

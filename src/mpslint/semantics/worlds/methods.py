@@ -10,7 +10,7 @@ from mpslint.semantics.worlds.configurations import asked
 from mpslint.semantics.worlds.empty_modules import holds_nothing
 from mpslint.semantics.worlds.events import Kind
 from mpslint.semantics.worlds.loaded import is_loaded, kept_form
-from mpslint.semantics.worlds.machines import MACS
+from mpslint.semantics.worlds.machines import ALL, MACS
 from mpslint.semantics.worlds.placing import ACCELERATOR
 from mpslint.semantics.worlds.program_options import ProgramOptions
 from mpslint.semantics.worlds.state import Env
@@ -105,6 +105,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if held is not None:
             return held
         if name in ("get", "pop", "setdefault") and len(args) == 2:
+            if name == "setdefault" and kind == UNKNOWN:
+                self._set_by_default(function.value, args)
             return lift(lambda item: item.but(maybe=True) if item.kind == DEVICE else UNK, args[1])
         if kind == UNKNOWN and name in ("startswith", "__eq__") and args:
             return self._text_test(node, base, args[0])
@@ -122,6 +124,16 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
                 self.refuse(self.frame.mask, "SystemExit")
         return UNK
 
+    def _set_by_default(self, holder: ast.expr, args: list[Value]) -> None:
+        """`kwargs.setdefault("device", "cuda")`, of a mapping that somebody gives."""
+        key = one(args[0], ALL)
+        if isinstance(holder, ast.Name) and holds_device(args[1]):
+            if key.kind == CONST and isinstance(key.v, str):
+                default = lift(
+                    lambda item: item.but(maybe=True) if item.kind == DEVICE else UNK, args[1]
+                )
+                self.frame.env[holder.id] = Atom(MAPPING, {key.v: default})
+
     # moves
 
     def _to_cuda(self, node: ast.Call, base: Value, atom: Atom) -> Value:
@@ -136,6 +148,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
         place = keywords.get("device")
         dtype = self.dtype_of(keywords.get("dtype"))
+        args = self._spread(node, args)
         for at, value in enumerate(args[:2]):
             first = one(value, self.frame.mask)
             if first.kind == DTYPE or (first.kind == NAME and first.v in facts.DTYPES):
@@ -164,6 +177,13 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self.wide(result, node, _dtype(result), array=array)
         return result
 
+    def _spread(self, node: ast.Call, args: list[Value]) -> list[Value]:
+        """What `*placement` stands for, where that is written out: `("cuda", torch.float16)`."""
+        if len(node.args) != 1 or not isinstance(node.args[0], ast.Starred):
+            return args
+        given = self.eval(node.args[0].value)
+        return list(given.v) if given.__class__ is Atom and given.kind == SEQUENCE else args
+
     def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
         result = self.on_device(base, place, dtype)
         if where(one(place, MACS)) == "?":
@@ -176,6 +196,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
 
     def _cast(self, node: ast.Call, base: Value, dtype: str) -> Value:
         self.wide(base, node, dtype)
+        self.emit(Kind.OPERATOR, node, name="cast", value=base)
         cls = self.frame.function.cls if self.frame.function is not None else None
         # What a plain function is given, a metric say, was often brought to the CPU before.
         if one(base, MACS).kind == UNKNOWN and cls is not None and cls.module:

@@ -198,6 +198,8 @@ class Names(Wrapping, Conditions):
             self.device_tests.add(node)
             if name == "is_cuda":
                 self.cuda_tests.add(node)
+            elif name == "is_mps":
+                self.mps_tests.add(node)
             return self.on(base, name[3:], node)
         if name == ATTRIBUTE and wraps_on_some(base):
             return self.inside(base, node)

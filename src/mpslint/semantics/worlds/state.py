@@ -271,6 +271,7 @@ class Frame:
     __slots__ = (
         "arm",
         "asked",
+        "asks_probe",
         "broken",
         "built",
         "casting",
@@ -287,6 +288,8 @@ class Frame:
         "mask",
         "more",
         "own",
+        "probed",
+        "probing",
         "refused",
         "replaced",
         "returns",
@@ -343,6 +346,12 @@ class Frame:
         """Where the log stood when the function, and each arm that is open, began."""
         self.forks: list[int] = []
         """Where it stood when these arms parted."""
+        self.probing = False
+        """In a short block below a handler for errors without CUDA."""
+        self.probed = 0
+        """The worlds in which its statement at hand raises such an error."""
+        self.asks_probe = False
+        """That is told nowhere else."""
         self.testing = False
         """A test: what it does where CUDA is there is a test of CUDA, and no port's choice."""
 

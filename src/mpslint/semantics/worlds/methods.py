@@ -50,6 +50,7 @@ from mpslint.semantics.worlds.values import (
     text_of,
     where,
 )
+from mpslint.semantics.worlds.wide_modules import is_made_wide
 
 _MOVABLE = frozenset({UNKNOWN, TENSOR, MODULE, INSTANCE, NAMESPACE, HOST})
 """What may have a method `.cuda()` of torch's; of what is unknown most have, and it
@@ -126,7 +127,7 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
         if atom.kind == INSTANCE and not atom.v.module:
             return base
         result = self.on_device(base, ACCELERATOR)
-        self.wide(result, node, _dtype(result))
+        self._carries(node, base, result)
         return result
 
     def _to(self, node: ast.Call, base: Value, args: list[Value], keywords: Env) -> Value:
@@ -156,9 +157,16 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             return base
         result = self._arrived(node, base, place, dtype)
         if where(one(base, MACS)) != "mps":
-            array = one(base, MACS).kind == ARRAY
-            self.wide(result, node, _dtype(result), array=array)
+            self._carries(node, base, result)
         return result
+
+    def _carries(self, node: ast.Call, base: Value, moved: Value) -> None:
+        """A dtype that MPS lacks is carried there, by an array, a tensor or a module."""
+        was, dtype = one(base, MACS), _dtype(moved)
+        if dtype is None and was.kind == INSTANCE and is_made_wide(was.v):
+            dtype = "float64"
+        is_module = was.kind in (INSTANCE, MODULE)
+        self.wide(moved, node, dtype, array=was.kind == ARRAY, module=is_module)
 
     def _arrived(self, node: ast.Call, base: Value, place: Value, dtype: str | None) -> Value:
         result = self.on_device(base, place, dtype)

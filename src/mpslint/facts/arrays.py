@@ -96,3 +96,36 @@ def together(left: str | None, right: str | None) -> str | None:
             return "float64"
         return "int64" if left == right == INTEGER else None
     return combined("Add", left, right)
+
+
+# Source: these libraries take what they are given by `numpy.asarray`, which asks a tensor for an
+# array of its memory: matplotlib 3.9 (`cbook._unpack_to_numpy`, `_check_1d`), pandas 2.2
+# (`DataFrame.__init__`), seaborn 0.13, scikit-learn 1.5 (`check_array`), SciPy 1.13, NumPy
+# (`stack` and its like ask each part).
+_READING: dict[str, frozenset[str] | None] = {
+    "matplotlib.pyplot": _words(
+        """
+        plot scatter bar barh hist hist2d imshow matshow fill_between step semilogx semilogy loglog
+        contour contourf pcolormesh boxplot errorbar stem
+        """
+    ),
+    "pandas": _words("DataFrame Series"),
+    "numpy": _words("stack concatenate vstack hstack column_stack save savetxt"),
+    **dict.fromkeys(
+        (
+            *("seaborn", "sklearn.metrics", "scipy.ndimage", "scipy.signal", "scipy.stats"),
+            *("scipy.linalg", "scipy.interpolate", "scipy.spatial.distance"),
+        )
+    ),
+}
+"""By module the functions that read their arguments as arrays; None: all of them do."""
+READING_PACKAGES = frozenset(name.partition(".")[0] for name in _READING)
+
+
+def reads_arrays(name: str) -> bool:
+    """Whether a function, by its qualified name, reads tensors that it is given as arrays."""
+    module, _, last = name.rpartition(".")
+    if module not in _READING:
+        return False
+    names = _READING[module]
+    return last in names if names is not None else last.islower()

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterable
 
 from mpslint.facts import machines as facts
+from mpslint.facts.arrays import reads_arrays
 from mpslint.facts.priors import (
     call_worlds,
     falls_back,
@@ -90,6 +91,9 @@ class Calls(DeferredCalls):
     def method(
         self, node: ast.Call, base: Value, name: str, args: list[Value], keywords: Env
     ) -> Value:
+        raise NotImplementedError
+
+    def read_as_arrays(self, node: ast.Call, args: list[Value], keywords: Env) -> None:
         raise NotImplementedError
 
     def array_call(self, name: str, node: ast.Call, args: list[Value], keywords: Env) -> Value:
@@ -330,6 +334,8 @@ class Calls(DeferredCalls):
             if name == _PROCESS and self.started(name, node, keywords):
                 return UNK
             return self.call_torch(name, node, args, keywords, ref)
+        if reads_arrays(name):
+            self.read_as_arrays(node, args, keywords)
         if top == "numpy":
             return self.array_call(name[6:], node, args, keywords)
         if name in facts.EFFECTS:

@@ -31,9 +31,7 @@ def is_made_wide(cls: Class, depth: int = _DEPTH) -> bool:
 class _Constructor:
     """What the statements of a constructor that always run make of a module."""
 
-    def __init__(
-        self, cls: Class, made: FunctionNode, depth: int
-    ) -> None:
+    def __init__(self, cls: Class, made: FunctionNode, depth: int) -> None:
         self._cls = cls
         self._made = made
         self._depth = depth

@@ -83,11 +83,11 @@ class ArraySources:
         found = [one.value for one in bindings if one.kind == "assign" and one.value is not None]
         if len(bindings) == 1 and bindings[0].kind == "parameter":
             found = list(self.handed_over(node))
-        elif len(found) != len(bindings) or self._is_changed(node):
+        elif len(found) != len(bindings) or self.is_changed(node):
             return []
         return found if all(isinstance(one, ast.List | ast.Tuple) for one in found) else []
 
-    def _is_changed(self, node: ast.Name) -> bool:
+    def is_changed(self, node: ast.Name) -> bool:
         """Whether a method of what the name stands for is called, or an item replaced."""
         return any(
             isinstance(parent := self._index.parents[use], ast.Attribute)

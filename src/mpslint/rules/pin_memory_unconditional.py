@@ -28,7 +28,8 @@ anything is loaded.
 
 ## Fix safety
 Safe for `DataLoader`: on CUDA the value is the same. None for the default of a parameter. Where the
-device of the run is at hand, the value is `device.type == "cuda"`: for a run on the CPU nothing is gained by pinning.
+device of the run is at hand, the value is `device.type == "cuda"`: for a run on the CPU nothing is
+gained by pinning.
 Safe for `x = x.pin_memory()`, which is put below a test for CUDA, and for
 `y = y.pin_memory().to(device, non_blocking=True)`, which gets
 `y = y.to(device)` below `else`. In a file that asks for `torch.accelerator` the test is for any

@@ -205,7 +205,7 @@ class Calls(DeferredCalls):
             return self.call(node, function, [*first, *args], {**named, **keywords})
         if kind == LAMBDA:
             value: Value = callee.v
-            return value
+            return self.applied(node.func, args) if isinstance(node.func, ast.Lambda) else value
         if kind in (TENSOR, MODULE):
             return self._run_module(callee, node, args, keywords)
         if kind == INSTANCE:
@@ -392,6 +392,8 @@ class Calls(DeferredCalls):
             return Atom(DTYPE, "float64")
         if wide is not None and self.frame.mask & MACS:
             self.emit(Kind.SENT, node)
+        if name in facts.REARRANGING and args:
+            return lift(lambda item: item if item.kind == TENSOR else UNK, args[0])
         if name in facts.PASSING_ON:
             return args[0] if args else UNK
         if name == "itertools.product" and args and not keywords:

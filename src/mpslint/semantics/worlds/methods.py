@@ -22,6 +22,7 @@ from mpslint.semantics.worlds.values import (
     DEVICE,
     DTYPE,
     ENVIRONMENT,
+    FUNCTION,
     HOST,
     INSTANCE,
     MAPPING,
@@ -235,6 +236,8 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
     ) -> Value:
         if atom.kind == TENSOR and name in facts.HOST_METHODS:
             return ON_HOST
+        if name == "register_forward_hook" and args:
+            self._hook(node, base, args[0])
         if name in facts.MODULE_READS:
             return UNK if atom.kind == MODULE else base
         if atom.kind == TENSOR:
@@ -255,6 +258,19 @@ class Methods(ProgramOptions, Arrays, TorchCalls):
             self.wide(base, node, dtype)
             return lift(lambda item: _with_dtype(item, dtype), base)
         return base
+
+    def _hook(self, node: ast.Call, base: Value, hook: Value) -> None:
+        """A function that is called with a module, what it is given and what it gives."""
+        there = lift(lambda item: tensor(where(item) or "?"), base)
+        given: list[Value] = [base, Atom(SEQUENCE, (there,)), there]
+        made = one(hook, self.frame.mask)
+        if isinstance(node.args[0], ast.Lambda):
+            self.applied(node.args[0], given)
+        elif made.kind == FUNCTION and made.v.home is self:
+            if made.v.handed:  # to the module alone
+                made.v.handed.pop()
+                made.v.escaped = bool(made.v.handed)
+            self.call_function(made.v, node, given, {}, bound=False)
 
 
 def _on_cpu(atom: Atom) -> Atom:

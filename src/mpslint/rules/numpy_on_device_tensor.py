@@ -63,7 +63,7 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from mpslint.facts.arrays import READING_PACKAGES
+from mpslint.facts.arrays import READING_PACKAGES, reads_arrays
 from mpslint.model import Applicability, Confidence, Edit, Finding, Fix, Label, Severity
 from mpslint.patterns.same_arms import first_arm_alone
 from mpslint.patterns.text import insert, replace
@@ -138,7 +138,7 @@ def check(context: Context, rule: Rule) -> Iterator[Finding]:
 
 def _handed(context: Context, rule: Rule) -> Iterator[Finding]:
     """Tensors that are on the GPU for sure, given to libraries that read them as arrays."""
-    if not any(map(context.names.imports, READING_PACKAGES)):
+    if not any(map(context.names.imports, READING_PACKAGES)) or not _may_be_handed(context):
         return
     told: set[ast.expr] = set()
     for event in context.worlds.events(EventKind.HANDED):
@@ -154,6 +154,22 @@ def _handed(context: Context, rule: Rule) -> Iterator[Finding]:
         told.add(tensor)
         start, end = context.source.span(tensor)
         yield _finding(context, rule, start, end, tensor, None, _Reason("of a tensor"))
+
+
+def _may_be_handed(context: Context) -> bool:
+    """Whether such a library may be given a tensor, by its text: to run it costs more."""
+    for calls in context.index.calls.values():
+        for call in calls:
+            name = context.resolve(call.func)
+            if name is not None and reads_arrays(name):
+                return True
+    return any(
+        isinstance(target, ast.Subscript)
+        and context.values.of(target.value).kind is Kind.NDARRAY
+        and context.values.of(one.value).kind in (Kind.TENSOR, Kind.UNKNOWN)
+        for one in context.index.of(ast.Assign)
+        for target in one.targets
+    )
 
 
 def _finding(
